@@ -132,11 +132,13 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
         others = ", ".join(worker.target for worker in prepared.workers[1:])
         say(f"and the same for {others}\n")
     say(f"study {study.name}{missing}: {describe_spread(prepared.spread, prepared.workers)}")
-    jobs = plural(len(prepared.workers) * chain, "job")
+    jobs = len(prepared.workers) * chain
     in_turn = f" ({chain} in turn)" if chain > 1 else ""
-    limit = duration(prepared.queue.time_limit_s)
-    hours = prepared.most_node_s / 3600
-    say(f"{jobs}{in_turn} of at most {limit} each: at most {hours:.3g} node-hours")
+    limit_s = prepared.queue.time_limit_s
+    say(
+        f"{plural(jobs, 'job')}{in_turn} of at most {duration(limit_s)} each: at most "
+        f"{jobs * limit_s / 3600:.3g} node-hours"
+    )
     say(_expected(prepared, study, sysroot))
 
 

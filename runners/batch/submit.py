@@ -26,7 +26,6 @@ from runners.batch.submission import (
     new_folder,
     next_number,
     read_attempts,
-    read_submission,
     submissions_of,
     write_submission,
 )
@@ -72,20 +71,15 @@ def _raise_if_whole(study: Study, asked: Spread) -> None:
     """Raise UserError for a study that cannot be divided."""
     if asked.workers is None:
         raise UserError("split needs the number of nodes to divide the study over: --workers N")
-    if study.precision:
-        raise UserError(
-            f"study {study.name} repeats its cases until they are known precisely enough, which "
-            "one node alone can decide: use --spread per-node, or a fixed number of repetitions"
-        )
-    if study.race:
-        raise UserError(
-            f"study {study.name} is a race, whose blocks one node alone can make: use --spread "
-            "per-node"
-        )
-    if study.latency:
-        raise UserError(
-            f"study {study.name} measures latencies, which are a node's own: use --spread per-node"
-        )
+    whole = {
+        "repeats its cases until they are known precisely enough, which one node alone can decide "
+        "(a fixed number of repetitions can be divided)": study.precision,
+        "is a race, whose blocks one node alone can make": study.race,
+        "measures latencies, which are a node's own": study.latency,
+    }
+    for why, found in whole.items():
+        if found:
+            raise UserError(f"study {study.name} {why}: use --spread per-node")
 
 
 def per_node_workers(spread: Spread) -> tuple[Worker, ...]:
@@ -200,11 +194,6 @@ class Preparation:
         """The site's batch system."""
         return open_system(self.queue.system)
 
-    @property
-    def most_node_s(self) -> float:
-        """The node-seconds that the jobs may use at most."""
-        return len(self.workers) * self.queue.time_limit_s * self.chain
-
     def first_script(self) -> str:
         """Return the script of the first job as it would be submitted."""
         folder = self.study_results / FOLDER / f"{next_number(self.study_results):04d}"
@@ -217,27 +206,24 @@ class Preparation:
         holds the jobs that it accepted before, for `pinstudy cancel`.
         """
         submission = self._write(new_folder(self.study_results))
+        after: dict[int, tuple[str, ...]] = {}
         try:
-            return self._submit(submission, report)
+            for link in range(self.chain):
+                for job in self._jobs(submission.folder):
+                    follows = replace(job, after=after.get(job.first_worker, ()))
+                    script = submission.folder / self._script_name(job, link)
+                    write_atomically(script, self.system.render(self.queue, follows).encode())
+                    taken = self.system.submit(script, self.queue, follows)
+                    submission = self._with_job(submission, taken)
+                    after[job.first_worker] = taken.ids
+                    target = self.workers[job.first_worker].target
+                    which = plural(job.workers, "worker") if self.pool else target
+                    report(f"submitted: job {', '.join(taken.ids)} ({which})")
         except StudyError:
-            if not read_submission(submission.folder).jobs:
+            if not submission.jobs:
                 # No job uses the folder.
                 rmtree(submission.folder, ignore_errors=True)
             raise
-
-    def _submit(self, submission: Submission, report: Callable[[str], None]) -> Submission:
-        after: dict[int, tuple[str, ...]] = {}
-        for link in range(self.chain):
-            for job in self._jobs(submission.folder):
-                follows = replace(job, after=after.get(job.first_worker, ()))
-                script = submission.folder / _script_name(job, link, self.spread.how)
-                write_atomically(script, self.system.render(self.queue, follows).encode())
-                taken = self.system.submit(script, self.queue, follows)
-                submission = self._with_job(submission, taken)
-                after[job.first_worker] = taken.ids
-                report(
-                    f"submitted: job {', '.join(taken.ids)} ({self._of(taken.first_worker, job)})"
-                )
         return submission
 
     def _with_job(self, submission: Submission, taken: Submitted) -> Submission:
@@ -249,11 +235,6 @@ class Preparation:
             ids = ", ".join(taken.ids)
             ended = f"job {ids} was not ended: {problem}" if problem else f"job {ids} was ended"
             raise StudyError(f"{error}; {ended}") from None
-
-    def _of(self, worker: int, job: Job) -> str:
-        if self.spread.how == SPLIT:
-            return plural(job.workers, "worker")
-        return self.workers[worker].target
 
     def _write(self, folder: Path) -> Submission:
         submission = Submission(
@@ -283,29 +264,25 @@ class Preparation:
 
         There must be workers.
         """
-        whole = Job(
-            name=f"pinstudy-{self.study.name}",
-            first_worker=0,
-            workers=len(self.workers),
-            command=(
-                *(str((prefix() or ROOT) / "bin" / "pinstudy"), "worker"),
-                *("--submission", str(folder), "--worker", WORKER),
-            ),
-            folder=folder,
-            logs=folder / LOGS,
-        )
-        if self.spread.how == SPLIT:
-            return [replace(whole, feature=self.workers[0].feature)]
+        firsts = self.workers[:1] if self.pool else self.workers
+        pinstudy = str((prefix() or ROOT) / "bin" / "pinstudy")
         return [
-            replace(
-                whole,
-                first_worker=worker.number,
-                workers=1,
-                node=worker.node,
-                feature=worker.feature,
+            Job(
+                name=f"pinstudy-{self.study.name}",
+                first_worker=first.number,
+                workers=len(self.workers) if self.pool else 1,
+                command=(pinstudy, "worker", "--submission", str(folder), "--worker", WORKER),
+                folder=folder,
+                logs=folder / LOGS,
+                node=first.node,
+                feature=first.feature,
             )
-            for worker in self.workers
+            for first in firsts
         ]
+
+    def _script_name(self, job: Job, link: int) -> str:
+        which = "" if self.pool else f"-{job.first_worker:03d}"
+        return f"job{which}{f'.{link + 1}' if link else ''}.sh"
 
     def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:
         """Return the workers of the whole study, and the workers for its missing runs."""
@@ -367,8 +344,3 @@ class Preparation:
 
 def _by_start(attempt: Attempt) -> tuple[str, int]:
     return attempt.started_at, attempt.generation
-
-
-def _script_name(job: Job, link: int, how: str) -> str:
-    which = "" if how == SPLIT else f"-{job.first_worker:03d}"
-    return f"job{which}{f'.{link + 1}' if link else ''}.sh"
