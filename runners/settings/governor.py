@@ -23,7 +23,6 @@ from runners.settings.setting import (
     EPP,
     GOVERNOR,
     Setting,
-    by_command,
     put_in_force,
     read_scaling,
     unwritable_file,
@@ -170,7 +169,7 @@ class Governors:
 
     def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
         wanted, freed = self._wanted(governor, needed)
-        problems = put_in_force(self._tree, wanted, by_command(self._tree, self._rule.set))
+        problems = put_in_force(self._tree, wanted, self._rule.set)
         if problems:
             return f"the governor {governor} could not be set: {next(iter(problems.values()))}"
         return self._free_epp(governor, freed)

@@ -27,7 +27,7 @@ from runners.settings.journal import (
     open_journal,
     predates_boot,
 )
-from runners.settings.setting import by_command, put_in_force
+from runners.settings.setting import put_in_force
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MAX_SHOWN = 3
@@ -80,8 +80,7 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         if predates_boot(tree, entry):
             journal.remove()
             return Restored(journal, entry, rebooted=True)
-        command = by_command(tree, entry.restore_command, entry.user)
-        problems = put_in_force(tree, entry.settings, command)
+        problems = put_in_force(tree, entry.settings, entry.restore_command, entry.user)
         if not problems:
             journal.remove()
         return Restored(journal, entry, problems)

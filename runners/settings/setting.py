@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from base.command import run
@@ -96,20 +96,24 @@ def unwritable_file(tree: Tree, directories: Iterable[str]) -> str | None:
     return None
 
 
-# Sets governors by other means than their files; returns the reasons of failures, by path.
-GovernorSetter = Callable[[Sequence[Setting]], dict[str, Unavailable]]
-
-
 def put_in_force(
-    tree: Tree, settings: Sequence[Setting], set_governors: GovernorSetter | None = None
+    tree: Tree, settings: Sequence[Setting], command: Sequence[str] = (), user: int | None = None
 ) -> dict[str, str]:
     """Write the settings that are not in force, read all back; return failures by path.
 
-    `set_governors` takes the place of writing the governors' files.
+    A site's own `command` takes the place of writing the governors' files. `user` is the id of the
+    user who runs it, by default that of this process.
     """
+    uid = os.geteuid() if user is None else user
     problems: dict[str, str] = {}
     for _ in range(_PASSES):
-        refused = _write(tree, settings, set_governors)
+        refused = _run_command(tree, settings, command, uid) if command else {}
+        for setting in settings:
+            if command and setting.path.endswith(GOVERNOR):
+                continue
+            if tree.text(setting.path) != setting.value:
+                failed = tree.put(setting.path, setting.value)
+                refused |= {} if failed is None else {setting.path: failed}
         problems = {
             setting.path: _why(setting, refused.get(setting.path), found)
             for setting in settings
@@ -118,22 +122,6 @@ def put_in_force(
         if not problems:
             break
     return problems
-
-
-def _write(
-    tree: Tree, settings: Sequence[Setting], set_governors: GovernorSetter | None
-) -> dict[str, Unavailable]:
-    refused: dict[str, Unavailable] = {}
-    if set_governors is not None:
-        governors = [setting for setting in settings if setting.path.endswith(GOVERNOR)]
-        differing = [setting for setting in governors if tree.text(setting.path) != setting.value]
-        refused |= set_governors(differing) if differing else {}
-        settings = [setting for setting in settings if setting not in governors]
-    for setting in settings:
-        if tree.text(setting.path) != setting.value:
-            failed = tree.put(setting.path, setting.value)
-            refused |= {} if failed is None else {setting.path: failed}
-    return refused
 
 
 def _why(setting: Setting, refused: Unavailable | None, found: str | Unavailable) -> str:
@@ -156,34 +144,30 @@ def _offline_reason(setting: Setting) -> str:
     return f"the CPUs of {policy} are offline (`echo 1 > {cpu}/online`)"
 
 
-def by_command(
-    tree: Tree, arguments: Sequence[str], user: int | None = None
-) -> GovernorSetter | None:
-    """Return how a site's own command sets governors; None where `arguments` name no command.
+def _run_command(
+    tree: Tree, settings: Sequence[Setting], arguments: Sequence[str], uid: int
+) -> dict[str, Unavailable]:
+    """Set those governors by a site's command that are not in force; return failures by path.
 
     The command runs once per governor, which replaces `{governor}` in its arguments, and its CPUs
-    `{cpus}`. `user` is the id of the user who runs it, by default that of this process.
+    `{cpus}`.
     """
-    if not arguments:
-        return None
-    uid = os.geteuid() if user is None else user
-
-    def set_governors(settings: Sequence[Setting]) -> dict[str, Unavailable]:
-        failed: dict[str, Unavailable] = {}
-        directories = policy_directories(tree)
-        for governor in dict.fromkeys(setting.value for setting in settings):
-            paths = [setting.path for setting in settings if setting.value == governor]
-            folders = {path.rpartition("/")[0] for path in paths}
-            cpus = format_cpulist(sorted(cpu for cpu, of in directories.items() if of in folders))
-            command = [
-                argument.replace("{governor}", governor).replace("{cpus}", cpus)
-                for argument in arguments
-            ]
-            if problem := _command_problem(command, uid):
-                failed |= dict.fromkeys(paths, Unavailable(problem))
-        return failed
-
-    return set_governors
+    failed: dict[str, Unavailable] = {}
+    governors: dict[str, list[str]] = {}
+    for setting in settings:
+        if setting.path.endswith(GOVERNOR) and tree.text(setting.path) != setting.value:
+            governors.setdefault(setting.value, []).append(setting.path)
+    directories = policy_directories(tree) if governors else {}
+    for governor, paths in governors.items():
+        folders = {path.rpartition("/")[0] for path in paths}
+        cpus = format_cpulist(sorted(cpu for cpu, of in directories.items() if of in folders))
+        command = [
+            argument.replace("{governor}", governor).replace("{cpus}", cpus)
+            for argument in arguments
+        ]
+        if problem := _command_problem(command, uid):
+            failed |= dict.fromkeys(paths, Unavailable(problem))
+    return failed
 
 
 def _command_problem(command: Sequence[str], uid: int) -> str | None:

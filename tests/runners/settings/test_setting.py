@@ -115,19 +115,13 @@ def test_a_link_out_of_a_recorded_tree_is_not_followed(tmp_path: Path) -> None:
     assert outside.read_text() == "powersave\n"
 
 
-def test_other_means_take_the_place_of_writing_governors(tmp_path: Path) -> None:
+def test_a_command_takes_the_place_of_writing_governors(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
-    asked = []
-
-    def by_command(settings: object) -> dict[str, Unavailable]:
-        asked.append(settings)
-        write(root, GOVERNOR[1:], "performance")
-        return {}
-
     limit = Setting(f"{POLICY}/scaling_max_freq", "1000000")
     wanted = [Setting(GOVERNOR, "performance"), limit]
-    assert put_in_force(Tree(root), wanted, by_command) == {}
-    assert asked == [[Setting(GOVERNOR, "performance")]]
+    sets = f'echo "$0" >{root}{GOVERNOR}; echo "$0 $1" >>{tmp_path}/asked'
+    assert put_in_force(Tree(root), wanted, ("sh", "-c", sets, "{governor}", "{cpus}")) == {}
+    assert (tmp_path / "asked").read_text() == "performance 3\n"
 
 
 @given(path=st.text(max_size=80), value=st.text(max_size=80))
