@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.files import replace_file, structured, sync_folder
+from base.files import open_given, replace_file, structured, sync_folder
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
@@ -268,10 +268,9 @@ def _read_own(path: Path) -> tuple[bytes, int]:
     No link is followed, and opening does not block. Raises OSError when the file cannot be read,
     belongs to somebody else, or others may write it.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()):
+    with os.fdopen(open_given(path, links=False), "rb") as stream:
+        found = os.fstat(stream.fileno())
+        if found.st_uid not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, "it is not a file of this user")
         if found.st_mode & _BY_OTHERS:
             raise PermissionError(errno.EPERM, "others may write it")
