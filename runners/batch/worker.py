@@ -127,7 +127,6 @@ class _AttemptProgress:
     def __init__(self, shown: Progress, file: AttemptFile) -> None:
         self._shown = shown
         self._file = file
-        self.refused: set[str] = set()
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         self._file.write_if_due(left_s=left_s)
@@ -138,7 +137,6 @@ class _AttemptProgress:
         self._shown.finished(record)
 
     def skipped(self, case: Case, reason: str) -> None:
-        self.refused.add(case.case_id)
         self._shown.skipped(case, reason)
 
     def ended(self, case: Case, saved: int) -> None:
@@ -225,9 +223,8 @@ class WorkerSession:
 
     def run(self, progress: Progress) -> tuple[int, str]:
         """Make the worker's runs; return the exit status and its reason."""
-        reported = _AttemptProgress(progress, self.file)
         try:
-            self.session.run(reported)
+            self.session.run(_AttemptProgress(progress, self.file))
             self.session.raise_if_failed()
         except StoppedError as error:
             return self._ended(STOPPED, f"{error}; the same study submitted again continues")
@@ -235,7 +232,9 @@ class WorkerSession:
             return self._ended(STOPPED, "stopped by a signal; what was measured is kept")
         except UserError as error:
             return self._ended(error.exit_status, str(error))
-        refused = len(reported.refused) + len(self.session.summary.plan.skipped)
+        summary = self.session.summary
+        skipped = {case_id for case_id, _, _ in summary.history.skipped}
+        refused = len(skipped) + len(summary.plan.skipped)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
         return self._ended(DONE, "all runs of this worker are made")

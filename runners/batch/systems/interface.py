@@ -96,9 +96,9 @@ class BatchSystem(ABC):
     def _read(self, text: str) -> dict[str, Told]:
         """Return what an answer says, by the id of the job or of the worker of an array."""
 
-    def _id_in_array(self, job_id: str, worker: int) -> str:
-        """Return the id of one worker of an array."""
-        raise NotImplementedError
+    def _id_in_array(self, job_id: str, _worker: int) -> str:
+        """Return the id of one worker of an array; the job's in a system without arrays."""
+        return job_id
 
     def _argument(self, job_id: str) -> str:
         """Return an id as commands take it and print it."""

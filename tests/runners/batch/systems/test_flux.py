@@ -228,6 +228,14 @@ def test_what_cannot_be_asked_or_read_is_unknown(commands: Path, script: str, re
     assert reason in found.reason
 
 
+def test_an_id_that_several_workers_share_is_asked_for_as_it_is(commands: Path) -> None:
+    install(commands, "flux", "echo 'JobID 99 unknown' >&2; exit 1")
+    ended = "Flux knows it no longer"
+    assert Flux().poll([Submitted(("ƒ2i",), 0, 2)]) == [
+        JobState(worker, "ƒ2i", "ended", ended) for worker in range(2)
+    ]
+
+
 def test_jobs_that_have_ended_are_no_reason_against_cancelling(commands: Path) -> None:
     told = install_recorder(
         commands, "flux", "echo 'flux-cancel: ERROR: ƒ2i: unknown job id' >&2; exit 1"
