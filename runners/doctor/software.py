@@ -33,7 +33,7 @@ from runners.host.software import (
 from runners.host.tree import Unavailable
 from runners.node.node import Node
 from runners.plan.command_line import REMOVED_PREFIXES
-from runners.vm.host import find_guest_host
+from runners.vm.host import QEMU, find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
 _SIZE = "2"
@@ -47,7 +47,6 @@ LIMIT_S = 3.0
 _MAX_CHARACTERS = 80
 KVM = "/dev/kvm"
 _INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
-_INSTALL_ARM = "install qemu-system-arm (Debian, Ubuntu) or qemu-system-aarch64-core (Fedora)"
 
 
 @dataclass(frozen=True)
@@ -193,16 +192,14 @@ def _of(system: _System) -> Capability:
 
 
 def probe_virtual_machines(node: AskedNode) -> Capability:
-    """Tell whether QEMU is installed, and whether it may use hardware virtualisation."""
-    name, machine = "virtual-machines", platform.machine()
-    qemu = shutil.which(f"qemu-system-{machine}")
+    """Tell whether guests can be started, and whether they may use hardware virtualisation."""
+    name = "virtual-machines"
     slow, grant = without_kvm(node)
-    if qemu is None:
-        reason = f"qemu-system-{machine} is not installed"
-        install = _INSTALL_ARM if machine == "aarch64" else _INSTALL
-        return Capability(name, "missing", f"{reason}; {slow}" if slow else reason, install)
+    if platform.machine() == "x86_64" and shutil.which(QEMU) is None:
+        reason = f"{QEMU} is not installed"
+        return Capability(name, "missing", f"{reason}; {slow}" if slow else reason, _INSTALL)
     try:
-        find_guest_host(slow, node.root)
+        qemu = find_guest_host(slow, node.root).qemu
     except UserError as error:
         return Capability(name, "missing", str(error).partition("; ")[0], for_guests().grant)
     if slow:
