@@ -57,13 +57,10 @@ def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
     Of the two interfaces to one package (MSR and MMIO), the limit of the lower power counts, with
     its own window.
     """
-    lowest: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for limit in limits:
-        # 0 W is no limit: the interface is there but not in use.
-        if not limit["power_w"] or limit["domain"] is None:
-            continue
-        key = (limit["domain"], limit["name"] or "")
-        lowest[key] = min(lowest.get(key, limit), limit, key=_power_and_window)
+    # 0 W is no limit: the interface is there but not in use.
+    in_use = [limit for limit in limits if limit["power_w"] and limit["domain"] is not None]
+    highest_first = sorted(in_use, key=_power_and_window, reverse=True)
+    lowest = {(limit["domain"], limit["name"]): limit for limit in highest_first}
     found: dict[str, dict[str, float]] = {}
     for (domain, name), limit in lowest.items():
         for field, source in _NAMES.get(name, ()):
