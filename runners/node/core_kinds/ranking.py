@@ -120,11 +120,7 @@ def _by_first_value(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding
     steps = _clusters(values)
     if len(steps) == 1:
         return Finding(says=_alike({sign: values}))
-    groups = {}
-    for step in steps:
-        of = _range_of(values[cpu] for cpu in step)
-        groups[f"CPUs {format_cpulist(step)}: {sign} {of}"] = tuple(sorted(step))
-    return ranked_kinds(view, groups)
+    return ranked_kinds(view, {f"CPUs {format_cpulist(step)}": tuple(step) for step in steps})
 
 
 def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
