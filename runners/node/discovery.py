@@ -28,8 +28,8 @@ NODES = "/sys/devices/system/node"
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
 _FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 _TYPES = frozenset({"Data", "Instruction", "Unified"})
-# Levels and types of index0, index1, … on every machine seen, for trees without these files.
-_LEVEL_OF_INDEX = {0: 1, 1: 1, 2: 2, 3: 3, 4: 4}
+# Types of index0, index1, … on every machine seen, for trees without these files; the levels of
+# later ones are their numbers.
 _TYPE_OF_INDEX = {0: "Data", 1: "Instruction"}
 _MAX_LEVEL = 9
 
@@ -242,7 +242,7 @@ def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], unsaid: 
     level = tree.integer(f"{path}/level")
     if isinstance(level, Unavailable) or not 0 < level <= _MAX_LEVEL:
         unsaid.add("level")
-        level = _LEVEL_OF_INDEX.get(index, _MAX_LEVEL)
+        level = min(max(index, 1), _MAX_LEVEL)
     kind = tree.text(f"{path}/type")
     if isinstance(kind, Unavailable) or kind not in _TYPES:
         unsaid.add("type")
