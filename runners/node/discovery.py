@@ -17,7 +17,7 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.host.tree import Tree, Unavailable, known
 from runners.node import cpuinfo
-from runners.node.core_kinds.declared import DeclaredKinds, declare
+from runners.node.core_kinds.declared import declare
 from runners.node.core_kinds.finding import NodeView
 from runners.node.core_kinds.kinds import find_kinds, unlike_cores
 from runners.node.cpufreq import CPUS
@@ -36,12 +36,13 @@ _MAX_LEVEL = 9
 _Blocks = Callable[[], dict[int, dict[str, str]]]
 
 
-def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology:
+def read_topology(root: Path, declared: str | None = None) -> Topology:
     """Return the topology of the node whose files are below `root` (`/` is this machine).
 
     `declared` are core kinds given by hand; they replace those found in the files. Raises
-    UserError when `root` holds no node, or when a declared CPU is not online. Anything else that
-    is missing or unreadable is replaced by a fallback, which the topology's notes name.
+    UserError when `root` holds no node, and for declared kinds that are invalid or whose CPUs are
+    not online. Anything else that is missing or unreadable is replaced by a fallback, which the
+    topology's notes name.
     """
     tree = Tree(root)
     check_root(tree)

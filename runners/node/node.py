@@ -13,7 +13,6 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable, known, reading_of
-from runners.node.core_kinds.declared import parse_kinds
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
@@ -87,8 +86,7 @@ def open_node(root: Path, kinds: str | None = None) -> Node:
 
     Raises UserError for a root that holds no node, and for invalid kinds.
     """
-    declared = None if kinds is None else parse_kinds(kinds)
-    return Node(root, read_topology(root, declared))
+    return Node(root, read_topology(root, kinds))
 
 
 def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:

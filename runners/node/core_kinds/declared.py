@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
@@ -19,19 +18,11 @@ from runners.node.topology import KIND_ORDER, CoreKind
 _EXAMPLE = "write --kinds P=0-7,E=8-23"
 
 
-@dataclass(frozen=True)
-class DeclaredKinds:
-    """The text that was given, and the CPUs of each kind in it, best kind first."""
+def parse_kinds(text: str) -> dict[str, tuple[int, ...]]:
+    """Return the CPUs of each kind in a text such as `P=0-3,8-11,E=4-7`, best kind first.
 
-    text: str
-    cpus: dict[str, tuple[int, ...]]
-
-
-def parse_kinds(text: str) -> DeclaredKinds:
-    """Return the kinds of a text such as `P=0-3,8-11,E=4-7`; CPU lists may contain commas.
-
-    Raises UserError for a kind that is none of P, E and LP-E or is named twice, for an invalid or
-    empty CPU list, and for a CPU that is given to two kinds.
+    CPU lists may contain commas. Raises UserError for a kind that is none of P, E and LP-E or is
+    named twice, for an invalid or empty CPU list, and for a CPU that is given to two kinds.
     """
     declared: dict[str, tuple[int, ...]] = {}
     owner: dict[int, str] = {}
@@ -58,40 +49,41 @@ def parse_kinds(text: str) -> DeclaredKinds:
             )
         declared[name] = cpus
         owner |= dict.fromkeys(cpus, name)
-    in_order = {name: declared[name] for name in KIND_ORDER if name in declared}
-    return DeclaredKinds(text.strip(), in_order)
+    return {name: declared[name] for name in KIND_ORDER if name in declared}
 
 
 def declare(
-    declared: DeclaredKinds,
+    text: str,
     found: Iterable[CoreKind],
     online: tuple[int, ...],
     offline: tuple[int, ...],
 ) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
-    """Return the declared kinds in place of those found, and notes on how the two differ.
+    """Return the kinds declared by `text` in place of those found, and notes on how they differ.
 
-    Raises UserError when a declared CPU is offline or not there.
+    Raises UserError as `parse_kinds` does, and when a declared CPU is offline or not there.
     """
-    named = {cpu for cpus in declared.cpus.values() for cpu in cpus}
+    text = text.strip()
+    declared = parse_kinds(text)
+    named = {cpu for cpus in declared.values() for cpu in cpus}
     for what, wrong in (
         ("offline", named.intersection(offline)),
         ("not there", named.difference(online, offline)),
     ):
         if wrong:
             raise UserError(
-                f"--kinds {declared.text}: CPUs {format_cpulist(wrong)} are {what}; name CPUs of "
+                f"--kinds {text}: CPUs {format_cpulist(wrong)} are {what}; name CPUs of "
                 f"{format_cpulist(online)}"
             )
     kinds = tuple(
-        CoreKind(name, cpus, f"declared by --kinds {declared.text}", declared=True)
-        for name, cpus in declared.cpus.items()
+        CoreKind(name, cpus, f"declared by --kinds {text}", declared=True)
+        for name, cpus in declared.items()
     )
     notes = []
     left = set(online) - named
     if left:
         notes.append(f"--kinds does not name CPUs {format_cpulist(left)}; they are in no kind")
     here = {kind.name: kind.cpus for kind in found}
-    if len(here) > 1 and here != declared.cpus:
+    if len(here) > 1 and here != declared:
         listed = ", ".join(f"{name} {format_cpulist(cpus)}" for name, cpus in here.items())
         notes.append(f"the declared core kinds are not those that the node shows: {listed}")
     return kinds, tuple(notes)

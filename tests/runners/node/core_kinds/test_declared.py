@@ -26,7 +26,7 @@ from tests.trees import build_tree
     ],
 )
 def test_kinds_are_parsed_best_first(text: str, expected: dict[str, str]) -> None:
-    found = {name: format_cpulist(cpus) for name, cpus in parse_kinds(text).cpus.items()}
+    found = {name: format_cpulist(cpus) for name, cpus in parse_kinds(text).items()}
     assert found == expected
     assert list(found) == [name for name in KIND_ORDER if name in expected]
 
@@ -104,6 +104,6 @@ def test_any_text_is_kinds_or_a_mistake_of_one_line(text: str) -> None:
     except UserError as error:
         assert "\n" not in str(error)
     else:
-        assert declared.cpus and set(declared.cpus) <= set(KIND_ORDER)
-        listed = [cpu for cpus in declared.cpus.values() for cpu in cpus]
+        assert declared and set(declared) <= set(KIND_ORDER)
+        listed = [cpu for cpus in declared.values() for cpu in cpus]
         assert len(listed) == len(set(listed))
