@@ -11,8 +11,8 @@ import re
 import signal
 import struct
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 LIMIT_S = 5.0
@@ -58,30 +58,23 @@ def _last(pattern: str, text: str) -> re.Match[str] | None:
 def _limited(find: _Find, pattern: str, text: str) -> Spans | None:
     if len(text) > _SHORT_CHARACTERS:
         return _in_child(find, pattern, text)
-    with _raising(TooSlowError(pattern)):
+
+    def too_slow(_number: int, _frame: FrameType | None) -> None:
+        raise TooSlowError(pattern)
+
+    before = signal.signal(signal.SIGVTALRM, too_slow)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
         return _spans(find(pattern, text))
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _spans(match: re.Match[str] | None) -> Spans | None:
     if match is None:
         return None
     return (*match.span(), *(match.span(1) if match.re.groups else (-1, -1)))
-
-
-@contextmanager
-def _raising(error: TooSlowError) -> Iterator[None]:
-    """Raise the error in the block once it has used LIMIT_S of CPU time."""
-
-    def too_slow(_number: int, _frame: FrameType | None) -> None:
-        raise error
-
-    before = signal.signal(signal.SIGVTALRM, too_slow)
-    try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
 
 
 def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
@@ -108,5 +101,5 @@ def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
     if len(found) != _SPANS.size:
         # Only a lack of memory ends the child without a result: the kernel, or an allocation.
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-    start, end, start_1, end_1 = _SPANS.unpack(found)
-    return None if start < 0 else (start, end, start_1, end_1)
+    spans: Spans = _SPANS.unpack(found)
+    return None if spans[0] < 0 else spans
