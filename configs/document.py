@@ -110,7 +110,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str, path: str) -> Proble
     mark = error.problem_mark
     if error.context == "while scanning a quoted scalar" and "end of stream" in words:
         mark = error.context_mark or mark
-    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+    line, column = _at(mark)
     return Problem(path, line, column, _plain_words(text, line, column, words))
 
 
@@ -140,7 +140,7 @@ class _Composer:
             raise _StopError(Problem(self.document.path, 1, 1, "the file is empty"))
 
     def _value(self, event: yaml.Event, path: Path) -> Value:
-        self.document.values_at[path] = _at(event)
+        self.document.values_at[path] = _at(event.start_mark)
         if len(path) > MAX_DEPTH:
             raise _StopError(self._problem(event, f"nested more than {MAX_DEPTH} deep"))
         if isinstance(event, yaml.AliasEvent):
@@ -164,43 +164,39 @@ class _Composer:
 
     def _table(self, path: Path) -> Value:
         table: dict[str, Value] = {}
+        # The place of values that are dropped, whose own mistakes still count: all keys are texts.
+        dropped = (*path, 0)
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            key = self._key(event, path)
+            key = self._key(event, dropped)
             if key is not None and key in table:
                 line = self.document.keys_at[(*path, key)][0]
                 self._report(event, f"key {shown(key)} is repeated; it is first on line {line}")
                 key = None
             if key is None:
-                self._drop(next(self.events), path)
+                self._value(next(self.events), dropped)
                 continue
-            self.document.keys_at[(*path, key)] = _at(event)
+            self.document.keys_at[(*path, key)] = _at(event.start_mark)
             table[key] = self._value(next(self.events), (*path, key))
         return table
 
-    def _key(self, event: yaml.Event, path: Path) -> str | None:
+    def _key(self, event: yaml.Event, dropped: Path) -> str | None:
         if isinstance(event, yaml.ScalarEvent) and event.tag is None and event.anchor is None:
             key = _scalar(event)
             if key is not None:
                 return key
         self._report(event, "a key must be a word, without anchor or tag")
         if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-            self._drop(event, path)
+            self._value(event, dropped)
         return None
-
-    def _drop(self, event: yaml.Event, path: Path) -> None:
-        """Skip a value that has no place in the document; its own mistakes still count."""
-        # The keys of the table around it are texts, so that nothing else has this path.
-        self._value(event, (*path, 0))
 
     def _report(self, event: yaml.Event, message: str) -> None:
         self.document.problems.append(self._problem(event, message))
 
     def _problem(self, event: yaml.Event, message: str) -> Problem:
-        return Problem(self.document.path, *_at(event), message)
+        return Problem(self.document.path, *_at(event.start_mark), message)
 
 
-def _at(event: yaml.Event) -> tuple[int, int]:
-    mark = event.start_mark
+def _at(mark: Any) -> tuple[int, int]:  # noqa: ANN401 - libyaml's marks have their own type
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
