@@ -72,9 +72,9 @@ class Kind(ABC):
     def decode(self, value: Any) -> Any:  # noqa: ANN401 - any plain value
         """Return what a plain value means; raises InvalidError where it is not of this kind."""
 
-    def mismatch(self, value: object) -> InvalidError:
+    def mismatch(self, value: object, why: object = "") -> InvalidError:
         """Return the error for a value that is not of this kind."""
-        return InvalidError(f"{shown(value)} is not {self.expected}")
+        return InvalidError(f"{shown(value)} is not {self.expected}" + (f": {why}" if why else ""))
 
 
 @dataclass(frozen=True)

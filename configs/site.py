@@ -22,7 +22,6 @@ from base.structure import (
     Table,
     Without,
 )
-from base.text import shown
 from configs.values import (
     Arguments,
     Count,
@@ -73,7 +72,7 @@ class _Directive(Text):
     def decode(self, value: Any) -> str:  # noqa: ANN401
         text = super().decode(value).strip()
         if not text.startswith("-"):
-            raise InvalidError(f"{shown(text)} is not {self.expected}: it begins with -")
+            raise self.mismatch(text, "it begins with -")
         split_words(text)
         return text
 

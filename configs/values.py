@@ -42,12 +42,9 @@ class Text(Kind):
         if not isinstance(value, str):
             raise self.mismatch(value)
         if not value.strip() or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
-            raise InvalidError(
-                f"{shown(value)} is not {self.expected}: one line of 1 to {MAX_TEXT_CHARACTERS} "
-                "characters"
-            )
+            raise self.mismatch(value, f"one line of 1 to {MAX_TEXT_CHARACTERS} characters")
         if self.form is not None and not self.form.fullmatch(value):
-            raise InvalidError(f"{shown(value)} is not {self.expected}: {self.rule}")
+            raise self.mismatch(value, self.rule)
         return value
 
 
@@ -218,7 +215,7 @@ class CpuList(Kind):
         try:
             return parse_cpulist(value)
         except ValueError as error:
-            raise InvalidError(f"{shown(value)} is not {self.expected}: {error}") from None
+            raise self.mismatch(value, error) from None
 
 
 def option_value(option: str, value: object, kind: Kind) -> Any:  # noqa: ANN401
