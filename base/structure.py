@@ -44,18 +44,14 @@ class AtKey(str):
 class InvalidError(ValueError):
     """All mistakes of a value, with their paths; `valid` has the parts of it that are valid.
 
-    For each wrong item of a list `valid` has None, so that the other items keep their index.
+    Its text is the first message. For each wrong item of a list `valid` has None, so that the other
+    items keep their index.
     """
 
     def __init__(self, mistakes: str | Iterable[Mistake], valid: object = None) -> None:
         self.mistakes: Mistakes = [((), mistakes)] if isinstance(mistakes, str) else list(mistakes)
         self.valid = valid
-        super().__init__(self.message)
-
-    @property
-    def message(self) -> str:
-        """The first message."""
-        return self.mistakes[0][1]
+        super().__init__(self.mistakes[0][1])
 
     def below(self, *steps: str | int) -> Mistakes:
         """Return the mistakes with these steps before their paths."""
@@ -77,18 +73,12 @@ class Kind(ABC):
         return InvalidError(f"{shown(value)} is not {self.expected}" + (f": {why}" if why else ""))
 
 
-@dataclass(frozen=True)
-class Called:
+class Called(str):
     """The key has another name than its field."""
 
-    name: str
 
-
-@dataclass(frozen=True)
-class Without:
+class Without(str):
     """The documentation of a key that is left out, where the default does not show it."""
-
-    text: str
 
 
 @dataclass(frozen=True)
@@ -128,14 +118,15 @@ def keys_of(table: type) -> tuple[Key, ...]:
         kinds = [note for note in notes if isinstance(note, Kind)]
         if not kinds:
             continue
+        texts = {type(note): note for note in notes if isinstance(note, str)}
         made = field.default_factory
         found.append(
             Key(
-                name=next((note.name for note in notes if isinstance(note, Called)), field.name),
+                name=texts.get(Called, field.name),
                 field=field.name,
                 kind=kinds[0],
-                meaning=next((note for note in notes if isinstance(note, str)), ""),
-                without=next((note.text for note in notes if isinstance(note, Without)), ""),
+                meaning=texts.get(str, ""),
+                without=texts.get(Without, ""),
                 default=field.default if made is MISSING else made(),
             )
         )

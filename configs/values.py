@@ -225,7 +225,7 @@ def option_value(option: str, value: object, kind: Kind) -> Any:  # noqa: ANN401
     try:
         return kind.decode(value)
     except InvalidError as error:
-        raise UserError(f"{option}: {error.message}") from None
+        raise UserError(f"{option}: {error}") from None
 
 
 def share_option(option: str, text: str) -> float:
