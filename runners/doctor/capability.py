@@ -14,7 +14,6 @@ from runners.measure.perf.events import (
     PerfPermission,
     event_list,
     events_by_pmu,
-    read_core_pmus,
     read_permission,
 )
 from runners.measure.perf.stat import PerfTrial, try_perf
@@ -90,5 +89,5 @@ class AskedNode(Node):
         """The rows of a trial run; None where there is no perf to try."""
         if self.perf is None:
             return None
-        by_pmu = events_by_pmu(self.root, read_core_pmus(self.root))
+        by_pmu = events_by_pmu(self.root)
         return try_perf(self.perf, event_list((), self.permission.user_only, by_pmu))

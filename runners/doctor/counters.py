@@ -50,7 +50,7 @@ def probe_perf(node: AskedNode) -> Capability:
 def probe_hardware_counters(node: AskedNode) -> list[Capability]:
     """Tell which of the processor's events each core PMU counts."""
     name = "hardware-counters"
-    pmus = [pmu.name for pmu in read_core_pmus(node.root)]
+    pmus = list(read_core_pmus(node.root))
     if not pmus and not node.live and not node.tree.is_directory(EVENT_SOURCES):
         return [Capability(name, "missing", NOT_TRIED)]
     if not pmus:

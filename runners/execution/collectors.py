@@ -69,9 +69,7 @@ class Collectors:
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
         self.perf, problem = perf or "", _no_perf(study, perf)
         self._counter_fields = fields_of(study.events)
-        events = event_list(
-            study.events, read_permission(root).user_only, events_by_pmu(root, self._pmus)
-        )
+        events = event_list(study.events, read_permission(root).user_only, events_by_pmu(root))
         self._surroundings = Surroundings(node)
         gate = study.temperature_gate
         # Energy is read last before the program starts, and first when it has ended.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,6 @@ from runners.measure.perf.c2c_samples import (
     read_samples,
 )
 from runners.measure.perf.events import (
-    CorePmu,
     kinds_of_pmus,
     read_permission,
     unsupported_reason,
@@ -142,7 +141,7 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
 
 
 def kinds_sampled(
-    events: Iterable[str], pmus: Sequence[CorePmu], kinds: Sequence[CoreKind]
+    events: Iterable[str], pmus: Mapping[str, Iterable[int] | None], kinds: Sequence[CoreKind]
 ) -> tuple[str, ...] | None:
     """Return the core kinds whose loads some event samples; None if the events do not show it.
 

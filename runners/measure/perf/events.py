@@ -81,29 +81,23 @@ def _effective_capabilities(tree: Tree) -> int:
     return int(found[1], 16) if found else 0
 
 
-@dataclass(frozen=True)
-class CorePmu:
-    """A PMU of cores; `cpus` is None when it is the only one and covers all CPUs."""
-
-    name: str
-    cpus: tuple[int, ...] | None
-
-
-def read_core_pmus(root: Path) -> tuple[CorePmu, ...]:
-    """Return the core PMUs of the node whose files are under `root`, by name; often none in guests.
+def read_core_pmus(root: Path) -> dict[str, tuple[int, ...] | None]:
+    """Return the CPUs of each core PMU of the node whose files are under `root`, by its name.
 
     A core PMU is named `cpu` or lists its CPUs in a file `cpus`: the rule of perf itself
-    (tools/perf/util/pmu.c, is_pmu_core). A PMU whose list is empty is left out: all its cores
-    are disabled.
+    (tools/perf/util/pmu.c, is_pmu_core). Without a list (None) it is the only one and covers all
+    CPUs. A PMU whose list is empty is left out: all its cores are disabled. Guests often have none.
     """
     tree = Tree(root)
-    found = [CorePmu(name, cpus) for name, (_, cpus) in core_pmus(tree).items() if cpus]
-    if tree.is_directory(f"{EVENT_SOURCES}/cpu") and all(pmu.name != "cpu" for pmu in found):
-        found.append(CorePmu("cpu", None))
-    return tuple(sorted(found, key=lambda pmu: pmu.name))
+    found: dict[str, tuple[int, ...] | None] = {
+        name: cpus for name, (_, cpus) in core_pmus(tree).items() if cpus
+    }
+    if tree.is_directory(f"{EVENT_SOURCES}/cpu"):
+        found.setdefault("cpu", None)
+    return dict(sorted(found.items()))
 
 
-def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, ...]]:
+def events_by_pmu(root: Path) -> dict[str, tuple[str, ...]]:
     """Return the events that perf must open on each PMU by name, with their names there.
 
     On big.LITTLE perf 6.1 opens a plain `cycles` on one of the PMUs only; every perf understands
@@ -111,7 +105,8 @@ def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, .
     """
     tree = Tree(root)
     listed = {
-        pmu.name: known(tree.names(f"{EVENT_SOURCES}/{pmu.name}/events")) or () for pmu in pmus
+        pmu: known(tree.names(f"{EVENT_SOURCES}/{pmu}/events")) or ()
+        for pmu in read_core_pmus(root)
     }
     if len(listed) < 2:
         return {}
@@ -123,7 +118,9 @@ def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, .
 
 
 def kinds_of_pmus(
-    pmus: Iterable[CorePmu], kinds: Sequence[CoreKind], allowed: Collection[int] | None = None
+    pmus: Mapping[str, Iterable[int] | None],
+    kinds: Sequence[CoreKind],
+    allowed: Collection[int] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Return for each PMU the names of the core kinds whose cycles it counts, best kind first.
 
@@ -133,14 +130,14 @@ def kinds_of_pmus(
     can have been counted. `kinds` are ordered as in `runners.node.topology.Topology`.
     """
     named: dict[str, tuple[str, ...]] = {}
-    for pmu in pmus:
+    for pmu, listed in pmus.items():
         covered = {
-            kind.name: set(kind.cpus).intersection(kind.cpus if pmu.cpus is None else pmu.cpus)
+            kind.name: set(kind.cpus).intersection(kind.cpus if listed is None else listed)
             for kind in kinds
         }
         counted = [name for name, cpus in covered.items() if cpus]
         reachable = [name for name in counted if not covered[name].isdisjoint(allowed or ())]
-        named[pmu.name] = tuple(reachable or counted)
+        named[pmu] = tuple(reachable or counted)
     return named
 
 

@@ -98,18 +98,18 @@ class RawCounts:
 
     @property
     def complete(self) -> bool:
-        """Whether the core PMUs' times add up to the whole time of the program."""
-        known = bool(self.enabled_ns) and set(self.on_pmu_ns) >= set(self.pmus)
-        return known and not _falls_short(self.on_pmu_ns.values(), self.enabled_ns or 0)
+        """Whether every core PMU has a time, and they add up to the program's whole time."""
+        return self._covered and set(self.on_pmu_ns) >= set(self.pmus)
 
     def never_ran_on(self, pmu: str | None) -> bool:
         """Whether the program spent all its time on other PMUs' CPUs."""
-        others = [ns for other, ns in self.on_pmu_ns.items() if other != pmu]
-        return (
-            bool(self.enabled_ns)
-            and self.on_pmu_ns.get(pmu, 0) == 0
-            and not _falls_short(others, self.enabled_ns or 0)
-        )
+        return self._covered and self.on_pmu_ns.get(pmu, 0) == 0
+
+    @property
+    def _covered(self) -> bool:
+        if not self.enabled_ns:
+            return False
+        return not _falls_short(self.on_pmu_ns.values(), self.enabled_ns)
 
     def counts_of(self, event: str, kind: str | None = None) -> list[RawCount]:
         """Return an event's counts: those of every PMU, or of the PMUs that count this kind."""

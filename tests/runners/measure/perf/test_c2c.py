@@ -20,7 +20,6 @@ from runners.measure.perf.c2c import (
     read_recording,
     try_c2c,
 )
-from runners.measure.perf.events import CorePmu
 from runners.node.topology import CoreKind
 from tests.runners.c2c_recordings import Access, put_accesses, record_faults
 from tests.runners.fake_commands import install
@@ -170,16 +169,16 @@ def test_a_cpu_whose_samples_do_not_tell_is_not_asked(
 
 def test_kinds_are_sampled_by_the_events_of_their_pmus() -> None:
     kinds = (CoreKind("P", (0, 1), ""), CoreKind("E", (2, 3), ""), CoreKind("LP-E", (4,), ""))
-    hybrid = (CorePmu("cpu_core", (0, 1)), CorePmu("cpu_atom", (2, 3, 4)))
+    hybrid = {"cpu_core": (0, 1), "cpu_atom": (2, 3, 4)}
     p_loads, p_stores = "cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P"
     e_loads, e_stores = "cpu_atom/mem-loads,ldlat=30/P", "cpu_atom/mem-stores/P"
     every = ("P", "E", "LP-E")
     assert kinds_sampled([p_loads, e_loads, p_stores, e_stores, "dummy:u"], hybrid, kinds) == every
     assert kinds_sampled([p_loads, p_stores, e_stores], hybrid, kinds) == ("P",)
-    assert kinds_sampled(["cpu/mem-loads,ldlat=30/P"], (CorePmu("cpu", None),), kinds) == every
+    assert kinds_sampled(["cpu/mem-loads,ldlat=30/P"], {"cpu": None}, kinds) == every
     assert kinds_sampled(["ibs_op//"], hybrid, kinds) == every
     assert kinds_sampled(["page-faults"], hybrid, kinds) is None
-    assert kinds_sampled(["page-faults"], (), kinds[:1]) == ("P",)
+    assert kinds_sampled(["page-faults"], {}, kinds[:1]) == ("P",)
 
 
 def test_a_line_has_the_bytes_that_the_kernel_says(tmp_path: Path) -> None:
