@@ -14,8 +14,8 @@ from runners.host.software import for_tools
 from runners.measure.energy.figures import DOMAINS
 from runners.measure.energy.perf import GRANT as PERF_GRANT
 from runners.measure.energy.perf import find_power_pmu
-from runners.measure.energy.powercap import GRANT, find_zones
-from runners.measure.energy.source import try_perf
+from runners.measure.energy.powercap import GRANT
+from runners.measure.energy.source import try_perf, try_powercap
 from runners.measure.perf.c2c import NEEDS, try_c2c
 from runners.measure.perf.events import HARDWARE_EVENTS, read_core_pmus, unsupported_reason
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
@@ -165,7 +165,7 @@ def probe_energy_sources(node: AskedNode) -> list[Capability]:
 
 
 def _by_powercap(node: AskedNode) -> Capability:
-    problems = find_zones(node.root).problems()
+    problems = try_powercap(node.root)[1]
     return _source("powercap", "powercap", problems, GRANT, _LASTING)
 
 

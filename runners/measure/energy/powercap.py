@@ -168,15 +168,6 @@ class Zones:
             return Unavailable(f"{found.reason}; as root: {GRANT}")
         return found
 
-    def problems(self) -> dict[str, str]:
-        """Return the reason of each domain that cannot be read now."""
-        found = dict(self.unavailable)
-        for zone in self.chosen:
-            value = self.read_uj(zone)
-            if isinstance(value, Unavailable):
-                found.setdefault(zone.domain, value.reason)
-        return found
-
 
 def find_zones(root: Path) -> Zones:
     """Return the energy counters of the node whose files are under `root`; never raises.

@@ -51,8 +51,7 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
     the chosen source lacks is unavailable. If no source has the packages, the first that has
     another domain is chosen.
     """
-    zones = find_zones(root)
-    powercap, first = PowercapMeter(zones), zones.problems()
+    powercap, first = try_powercap(root)
     if "package" not in first:
         return EnergySource(powercap)
     counting, second = try_perf(root, perf)
@@ -72,7 +71,14 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
 
 def may_have_energy(root: Path) -> bool:
     """Whether a source's files show the packages' energy; only a trial proves that it works."""
-    return "package" not in find_zones(root).problems() or "package" in find_power_pmu(root).events
+    return "package" not in try_powercap(root)[1] or "package" in find_power_pmu(root).events
+
+
+def try_powercap(root: Path) -> tuple[EnergyMeter, dict[str, str]]:
+    """Return the counters' meter, and the reason of each domain that it cannot measure."""
+    meter = PowercapMeter(find_zones(root))
+    meter.start()
+    return meter, meter.problems()
 
 
 def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:
