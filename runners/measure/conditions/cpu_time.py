@@ -13,9 +13,7 @@ import resource
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
-from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
 from runners.host.tree import Tree, Unavailable
@@ -186,14 +184,6 @@ class HarnessCost:
     cpu_s: float
     context_switches: int
     cpus: tuple[int, ...]
-
-    def fields(self) -> dict[str, Any]:
-        """Return the record's field `harness`."""
-        return {
-            "cpu_s": self.cpu_s,
-            "context_switches": self.context_switches,
-            "cpus": format_cpulist(self.cpus),
-        }
 
 
 class CostClock:

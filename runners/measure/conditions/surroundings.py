@@ -6,8 +6,12 @@ They are read before and after a run, never during it.
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
+from functools import reduce
+from operator import or_
 from typing import Any
 
+from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.host.interference import daemon_warning, find_daemons
 from runners.host.tree import Tree, Unavailable, known, reading_of
@@ -84,16 +88,17 @@ class Surroundings:
         own_s = program_s
         if own_s is not None and overhead and not set(overhead.cpus).isdisjoint(cpus):
             own_s += overhead.cpu_s
-        reading = Reading()
-        for part in (
+        parts = (
             *(meter.reading() for meter in self._plain),
             power_limit_note(power_w, known(self._limits) or ()),
             self._tasks.reading(cpus),
             self._busy.reading(cpus, own_s),
-            Reading({} if overhead is None else {"harness": overhead.fields()}),
-        ):
-            reading |= part
-        return reading | reading_of({"load_1min": self._load, "daemons": self._daemons})
+        )
+        found = reading_of({"load_1min": self._load, "daemons": self._daemons})
+        if overhead:
+            cost = asdict(overhead) | {"cpus": format_cpulist(overhead.cpus)}
+            found.fields["harness"] = cost
+        return reduce(or_, parts, found)
 
 
 def read_load(tree: Tree) -> float | Unavailable:

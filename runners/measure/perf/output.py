@@ -146,16 +146,12 @@ def split_event(name: str) -> tuple[str | None, str, str] | None:
     return None, name, ""
 
 
-class _MetricLine:
-    """Stands for a line that continues the row above with one more metric."""
-
-
-def _csv_row(line: str) -> Row | _MetricLine | None:
+def _csv_row(line: str) -> Row | Literal["metric"] | None:
     fields = line.split(";") if line.count(";") >= 3 else _split_at_commas(line)
     text = "\n".join(field.strip() for field in fields)
     found = _CSV_ROW.fullmatch(text)
     if found is None:
-        return _MetricLine() if _is_metric(text) else None
+        return "metric" if _is_metric(text) else None
     value, unit, event, run = found.group("value", "unit", "event", "run")
     time_s = float(found["time"]) if found["time"] else None
     row = _row(value, unit, event, run, found["aggregate"], time_s)
@@ -209,12 +205,12 @@ def _is_metric(text: str) -> bool:
     return is_named and not fields[0] and fields.count("") >= 3
 
 
-def _json_row(line: str) -> Row | _MetricLine | None:
+def _json_row(line: str) -> Row | Literal["metric"] | None:
     table = _json_object(line)
     if table is None:
         return None
     if "event" not in table and "counter-value" not in table:
-        return _MetricLine() if "metric-value" in table or "metricgroup" in table else None
+        return "metric" if "metric-value" in table or "metricgroup" in table else None
     time_s = table.get("interval")
     places = (table.get(key) for key in _PLACES)
     aggregate = next((str(place) for place in places if place is not None), None)
