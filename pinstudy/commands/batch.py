@@ -80,16 +80,11 @@ def submit_command(
             "no site is named: --site SITE says where to submit (a name of configs/sites, or a "
             "file of your own; see docs/batch.md)"
         )
-    prepared = Preparation(
-        asked_study,
-        load_site(named),
-        results,
-        Wanted(
-            spread["spread"],
-            _names("--nodes", spread["nodes"]),
-            _names("--features", spread["features"]),
-            spread["workers"],
-        ),
+    wanted = Wanted(
+        spread["spread"],
+        _names("--nodes", spread["nodes"]),
+        _names("--features", spread["features"]),
+        spread["workers"],
         time_option("--time-limit", spread["time_limit"]),
         spread["chain"],
         again,
@@ -97,6 +92,7 @@ def submit_command(
         spread["allow_emulation"],
         (*_arguments(study, named, spread), *_results(results)),
     )
+    prepared = Preparation(asked_study, load_site(named), results, wanted)
     if not prepared.workers:
         say(f"nothing is missing of study {asked_study.name}; nothing is submitted")
         return
@@ -125,7 +121,7 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
     from configs.study import PER_NODE
     from runners.batch.submit import describe_spread
 
-    study, chain = prepared.study, prepared.chain
+    study, chain = prepared.study, prepared.wanted.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
     say(prepared.first_script())
     if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
@@ -153,7 +149,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
             "expected time: not known here; a node's is told by `pinstudy status` once a worker is "
             "there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
-    machine = open_machine(sysroot, prepared.kinds, prepared.site)
+    machine = open_machine(sysroot, prepared.wanted.kinds, prepared.site)
     total_s = machine.summary(study, prepared.results).left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"
@@ -161,7 +157,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
         total_s /= len(prepared.workers)
     each = f"expected time of each worker: about {duration(total_s)}"
     jobs = int(total_s / usable_s(prepared.queue.time_limit_s)) + 1
-    if jobs > prepared.chain:
+    if jobs > prepared.wanted.chain:
         return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
     return each
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
@@ -29,7 +29,7 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.systems.interface import BatchSystem, Submitted, open_system
+from runners.batch.systems.interface import Submitted, open_system
 from runners.batch.systems.script import WORKER, Job
 from runners.host.software import ROOT, prefix
 from runners.node.node import safe_name
@@ -39,12 +39,22 @@ MAX_CHAIN = 100
 
 @dataclass(frozen=True)
 class Wanted:
-    """The options of the command line; None for those that are not given."""
+    """The options of `pinstudy submit`; None for those that are not given.
+
+    `chain` is how many jobs follow one another. `again` submits although jobs of earlier
+    submissions may still be at work. `arguments` are those that repeat the request.
+    """
 
     how: str | None = None
     nodes: tuple[str, ...] | None = None
     features: tuple[str, ...] | None = None
     workers: int | None = None
+    time_limit_s: float | None = None
+    chain: int = 1
+    again: bool = False
+    kinds: str | None = None
+    allow_emulation: bool = False
+    arguments: tuple[str, ...] = ()
 
 
 def spread_of(study: Study, site: Site, queue: Queue, wanted: Wanted) -> Spread:
@@ -130,74 +140,48 @@ def describe_spread(spread: Spread, workers: Sequence[Worker]) -> str:
     return f"per-node: the whole study on {', '.join(worker.target for worker in workers)}"
 
 
-@dataclass
-class Preparation:
-    """A study to submit at a site, with the user's options, before anything is written.
+def queue_of(site: Site, time_limit_s: float | None) -> Queue:
+    """Return the site's queue, with the time limit that is asked for.
 
-    `chain` is how many jobs follow one another.
-    `again` submits although jobs of earlier submissions may still be at work. `arguments` are those
-    of `pinstudy submit` that repeat the request. `workers` are for the runs that `earlier`
-    submissions have not made, `all_workers` for all runs.
+    Raises UserError for a site without a batch system.
+    """
+    if site.queue is None:
+        raise UserError(
+            f"site {site.name} has no batch system: its file says no engine; "
+            "expected engine: slurm (or pbs, lsf, flux), with queue and time_limit; see "
+            "docs/batch.md"
+        )
+    return replace(site.queue, time_limit_s=time_limit_s) if time_limit_s else site.queue
+
+
+class Preparation:
+    """A study to submit at a site, before anything is written.
+
+    `workers` are for the runs that earlier submissions have not made, `all_workers` for all runs.
 
     Raises UserError for options that do not fit together, and while earlier jobs may be at work,
-    unless `again`.
+    unless `again` is wanted.
     """
 
-    study: Study
-    site: Site
-    results: Path
-    wanted: Wanted
-    time_limit_s: float | None = None
-    chain: int = 1
-    again: bool = False
-    kinds: str | None = None
-    allow_emulation: bool = False
-    arguments: tuple[str, ...] = ()
-    spread: Spread = field(init=False)
-    earlier: list[Submission] = field(init=False)
-    all_workers: tuple[Worker, ...] = field(init=False)
-    workers: tuple[Worker, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.spread = spread_of(self.study, self.site, self.queue, self.wanted)
-        if not 1 <= self.chain <= MAX_CHAIN:
-            raise UserError(f"--chain {self.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
-        self.earlier = submissions_of(self.study_results)
-        if not self.again:
+    def __init__(self, study: Study, site: Site, results: Path, wanted: Wanted) -> None:
+        self.study, self.site, self.wanted = study, site, wanted
+        self.results = results.absolute()
+        self.queue = queue_of(site, wanted.time_limit_s)
+        self.spread = spread_of(study, site, self.queue, wanted)
+        if not 1 <= wanted.chain <= MAX_CHAIN:
+            raise UserError(f"--chain {wanted.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
+        self._system = open_system(self.queue.system)
+        self._pool = pool_of(site) if self.spread.how == SPLIT else ""
+        self._folder = self.results / study.name
+        self._earlier = submissions_of(self._folder)
+        if not wanted.again:
             self._raise_if_live()
         self.all_workers, self.workers = self._divide()
 
-    @cached_property
-    def queue(self) -> Queue:
-        """The site's queue, with the time limit that is asked for."""
-        queue = self.site.queue
-        if queue is None:
-            raise UserError(
-                f"site {self.site.name} has no batch system: its file says no engine; "
-                "expected engine: slurm (or pbs, lsf, flux), with queue and time_limit; see "
-                "docs/batch.md"
-            )
-        return replace(queue, time_limit_s=self.time_limit_s) if self.time_limit_s else queue
-
-    @property
-    def study_results(self) -> Path:
-        """The folder of the study's results."""
-        return self.results.absolute() / self.study.name
-
-    @property
-    def pool(self) -> str:
-        """The name of the interchangeable nodes of a split study; empty under per-node."""
-        return pool_of(self.site) if self.spread.how == SPLIT else ""
-
-    @property
-    def system(self) -> BatchSystem:
-        """The site's batch system."""
-        return open_system(self.queue.system)
-
     def first_script(self) -> str:
         """Return the script of the first job as it would be submitted."""
-        folder = self.study_results / FOLDER / f"{next_number(self.study_results):04d}"
-        return self.system.render(self.queue, self._jobs(folder)[0])
+        folder = self._folder / FOLDER / f"{next_number(self._folder):04d}"
+        return self._system.render(self.queue, self._jobs(folder)[0])
 
     def submit(self, report: Callable[[str], None]) -> Submission:
         """Submit everything; `report` is called with a line for each accepted job.
@@ -205,19 +189,19 @@ class Preparation:
         Raises StudyError with the batch system's answer when it refuses a job; the submission then
         holds the jobs that it accepted before, for `pinstudy cancel`.
         """
-        submission = self._write(new_folder(self.study_results))
+        submission = self._write(new_folder(self._folder))
         after: dict[int, tuple[str, ...]] = {}
         try:
-            for link in range(self.chain):
+            for link in range(self.wanted.chain):
                 for job in self._jobs(submission.folder):
                     follows = replace(job, after=after.get(job.first_worker, ()))
                     script = submission.folder / self._script_name(job, link)
-                    write_atomically(script, self.system.render(self.queue, follows).encode())
-                    taken = self.system.submit(script, self.queue, follows)
+                    write_atomically(script, self._system.render(self.queue, follows).encode())
+                    taken = self._system.submit(script, self.queue, follows)
                     submission = self._with_job(submission, taken)
                     after[job.first_worker] = taken.ids
                     target = self.workers[job.first_worker].target
-                    which = plural(job.workers, "worker") if self.pool else target
+                    which = plural(job.workers, "worker") if self._pool else target
                     report(f"submitted: job {', '.join(taken.ids)} ({which})")
         except StudyError:
             if not submission.jobs:
@@ -231,7 +215,7 @@ class Preparation:
         try:
             return submission.with_job(taken)
         except StudyError as error:
-            problem = self.system.cancel([taken])
+            problem = self._system.cancel([taken])
             ids = ", ".join(taken.ids)
             ended = f"job {ids} was not ended: {problem}" if problem else f"job {ids} was ended"
             raise StudyError(f"{error}; {ended}") from None
@@ -242,16 +226,16 @@ class Preparation:
             study=str(Path(self.study.path).absolute()),
             name=self.study.name,
             digest=self.study.digest,
-            results=str(self.results.absolute()),
+            results=str(self.results),
             site=self.site.name,
             system=self.queue.system,
             how=self.spread.how,
-            pool=self.pool,
+            pool=self._pool,
             time_limit_s=self.queue.time_limit_s,
-            kinds=self.kinds,
-            allow_emulation=self.allow_emulation,
+            kinds=self.wanted.kinds,
+            allow_emulation=self.wanted.allow_emulation,
             submitted_at=utc_now(),
-            arguments=self.arguments,
+            arguments=self.wanted.arguments,
             workers=self.workers,
         )
         write_atomically(submission.site_file, self.site.source)
@@ -264,13 +248,13 @@ class Preparation:
 
         There must be workers.
         """
-        firsts = self.workers[:1] if self.pool else self.workers
+        firsts = self.workers[:1] if self._pool else self.workers
         pinstudy = str((prefix() or ROOT) / "bin" / "pinstudy")
         return [
             Job(
                 name=f"pinstudy-{self.study.name}",
                 first_worker=first.number,
-                workers=len(self.workers) if self.pool else 1,
+                workers=len(self.workers) if self._pool else 1,
                 command=(pinstudy, "worker", "--submission", str(folder), "--worker", WORKER),
                 folder=folder,
                 logs=folder / LOGS,
@@ -281,7 +265,7 @@ class Preparation:
         ]
 
     def _script_name(self, job: Job, link: int) -> str:
-        which = "" if self.pool else f"-{job.first_worker:03d}"
+        which = "" if self._pool else f"-{job.first_worker:03d}"
         return f"job{which}{f'.{link + 1}' if link else ''}.sh"
 
     def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:
@@ -297,11 +281,11 @@ class Preparation:
         attempts = [
             attempt
             for submission, attempt in self._attempts
-            if submission.pool == self.pool and attempt.case_ids
+            if submission.pool == self._pool and attempt.case_ids
         ]
         if not attempts:
             return range(1, self.study.repetitions + 1)
-        done = read_completed(self.study_results / self.pool, self.study.digest).runs
+        done = read_completed(self._folder / self._pool, self.study.digest).runs
         return blocks_left(self.study, attempts[-1].case_ids, done)
 
     def _is_complete(self, worker: Worker) -> bool:
@@ -324,14 +308,14 @@ class Preparation:
         """The attempts of all submissions of this version of the study, oldest first."""
         return [
             (submission, attempt)
-            for submission in self.earlier
+            for submission in self._earlier
             if submission.digest == self.study.digest
             for attempt in sorted(read_attempts(submission.attempts), key=_by_start)
             if attempt.worker < len(submission.workers)
         ]
 
     def _raise_if_live(self) -> None:
-        live = live_jobs(self.earlier)
+        live = live_jobs(self._earlier)
         if live:
             ids = ", ".join(dict.fromkeys(f"{job.job_id} ({job.state})" for job in live[:8]))
             name = self.study.name
