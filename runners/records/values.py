@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ulp
 from typing import Any
 
 from base.units import MAX_DURATION_S
@@ -39,6 +40,7 @@ _MAX_COUNT = 2**53
 _MAX_CPU_S = MAX_DURATION_S * 65_536
 _MAX_W = 1e6
 _MAX_J = _MAX_W * MAX_DURATION_S
+_ABOVE_0 = ulp(0.0)
 # A program may print any number, as long as sums of squares over runs stay finite.
 _MAX_METRIC = 1e100
 
@@ -54,30 +56,19 @@ TORN = NoRecord("cut off or damaged")
 ALTERED = NoRecord("changed since they were written (their checksum is another)")
 
 
-@dataclass(frozen=True)
-class _Range:
-    """Numbers from `least` to `most`; `above` leaves out `least` itself."""
-
-    least: float
-    most: float
-    above: bool = False
-
-    def __contains__(self, value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return False
-        return self.least <= value <= self.most and not (self.above and value == self.least)
-
+# The least and the most that a number may be.
+Range = tuple[float, float]
 
 # Times are read from a clock that counts nanoseconds.
-_TIME = _Range(1e-9, MAX_DURATION_S)
-_DURATION = _Range(0, MAX_DURATION_S)
-_CPU_TIME = _Range(0, _MAX_CPU_S)
-_EVENTS = _Range(0, 2**64)
-_ENERGY = _Range(0, _MAX_J)
-_POWER = _Range(0, _MAX_W)
+_TIME = (1e-9, MAX_DURATION_S)
+_DURATION = (0, MAX_DURATION_S)
+_CPU_TIME = (0, _MAX_CPU_S)
+_EVENTS = (0, 2**64)
+_ENERGY = (0, _MAX_J)
+_POWER = (0, _MAX_W)
 # Parts of a run's CPU time, each rounded separately.
-_SHARE = _Range(0, 1.01)
-_NUMBERS: Mapping[str, _Range] = {
+_SHARE = (0, 1.01)
+_NUMBERS: Mapping[str, Range] = {
     **dict.fromkeys(("task_clock_s", "cpu_s", "user_s", "system_s"), _CPU_TIME),
     **dict.fromkeys(("foreign_cpu_s", "steal_s", "quota_throttled_s"), _CPU_TIME),
     **dict.fromkeys(("energy_window_s", "gate_wait_s"), _DURATION),
@@ -85,24 +76,24 @@ _NUMBERS: Mapping[str, _Range] = {
     **dict.fromkeys(("cycles", "instructions", "cache_misses", "max_rss_bytes"), _EVENTS),
     **dict.fromkeys(("vcpu_migrations", "vcpu_context_switches"), _EVENTS),
     # A package always takes some energy; a part of it that is switched off takes none.
-    "energy_pkg_j": _Range(0, _MAX_J, above=True),
+    "energy_pkg_j": (_ABOVE_0, _MAX_J),
     **dict.fromkeys(("energy_core_j", "energy_uncore_j", "energy_dram_j"), _ENERGY),
     "energy_psys_j": _ENERGY,
     # Below 0 when the run took less power than the idle baseline: odd, but possible.
-    "energy_net_j": _Range(-_MAX_J, _MAX_J),
+    "energy_net_j": (-_MAX_J, _MAX_J),
     **dict.fromkeys(("idle_power_w", "power_pkg_w"), _POWER),
-    "edp_js": _Range(0, _MAX_J * MAX_DURATION_S, above=True),
-    "ed2p_js2": _Range(0, _MAX_J * MAX_DURATION_S**2, above=True),
-    "freq_mean_ghz": _Range(0, 1000, above=True),
-    "race_value": _Range(-_MAX_METRIC, _MAX_METRIC),
+    "edp_js": (_ABOVE_0, _MAX_J * MAX_DURATION_S),
+    "ed2p_js2": (_ABOVE_0, _MAX_J * MAX_DURATION_S**2),
+    "freq_mean_ghz": (_ABOVE_0, 1000),
+    "race_value": (-_MAX_METRIC, _MAX_METRIC),
 }
 # Objects from names to numbers.
-_BY_NAME: Mapping[str, _Range] = {
-    "freq_ghz": _Range(0, 1000, above=True),
+_BY_NAME: Mapping[str, Range] = {
+    "freq_ghz": (_ABOVE_0, 1000),
     "residency": _SHARE,
-    "l1d_miss_rate": _Range(0, 1000),
-    "metrics": _Range(-_MAX_METRIC, _MAX_METRIC),
-    "temperature_before_c": _Range(LOWEST_C, HIGHEST_C),
+    "l1d_miss_rate": (0, 1000),
+    "metrics": (-_MAX_METRIC, _MAX_METRIC),
+    "temperature_before_c": (LOWEST_C, HIGHEST_C),
 }
 
 # Without the value, which may differ in each of a thousand records.
@@ -119,7 +110,7 @@ def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
     wrong = [
         name
         for name in _NUMBERS.keys() & record.keys()
-        if record[name] is not None and record[name] not in _NUMBERS[name]
+        if record[name] is not None and not _is_within(record[name], _NUMBERS[name])
     ]
     kept = {
         name: inner
@@ -152,13 +143,19 @@ def _none_reason(record: Mapping[str, Any]) -> str:
         return "with a repetition that is no number from 1"
     if not isinstance(get("warmup"), (bool, type(None))):
         return "with a warmup that is neither true nor false"
-    if get("elapsed_s") is not None and get("elapsed_s") not in _TIME:
+    if get("elapsed_s") is not None and not _is_within(get("elapsed_s"), _TIME):
         return "with a time (elapsed_s) that no run can take"
     return ""
 
 
-def _possible(given: object, possible: _Range) -> dict[str, Any] | None:
+def _possible(given: object, possible: Range) -> dict[str, Any] | None:
     """Return an object without its impossible numbers; None when there is nothing to change."""
-    if not isinstance(given, dict) or all(value in possible for value in given.values()):
+    if not isinstance(given, dict) or all(_is_within(value, possible) for value in given.values()):
         return None
-    return {key: value for key, value in given.items() if value in possible}
+    return {key: value for key, value in given.items() if _is_within(value, possible)}
+
+
+def _is_within(value: object, possible: Range) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return possible[0] <= value <= possible[1]
