@@ -93,18 +93,14 @@ def _connect() -> socket.socket | None:
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
         connection.bind((0, _GROUP))
-        connection.send(_listen())
+        body = struct.pack("=I", _LISTEN)
+        head = (_HEAD.size + len(body), _DONE, 0, 0, os.getpid(), _GROUP, 1, 0, 0, len(body), 0)
+        connection.send(_HEAD.pack(*head) + body)
         if _is_answered(connection):
             connection.setblocking(False)
             return connection
     connection.close()
     return None
-
-
-def _listen() -> bytes:
-    body = struct.pack("=I", _LISTEN)
-    head = (_HEAD.size + len(body), _DONE, 0, 0, os.getpid(), _GROUP, 1, 0, 0, len(body), 0)
-    return _HEAD.pack(*head) + body
 
 
 def _is_answered(connection: socket.socket) -> bool:

@@ -65,9 +65,13 @@ class Collectors:
         )
         self.baselines = Baselines(study.baseline, self._energy)
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
-        perf = shutil.which("perf") if "perf" in study.collect else None
-        self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
-        self.perf, problem = perf or "", _no_perf(study, perf)
+        self.perf = (shutil.which("perf") or "") if "perf" in study.collect else ""
+        self._versions = tool_versions(dict(tools) | ({"perf": self.perf} if self.perf else {}))
+        problem = ""
+        if "perf" not in study.collect:
+            problem = "the study does not collect perf's counters"
+        elif not self.perf:
+            problem = f"perf is not installed; {for_tools().sentence}"
         self._counter_fields = fields_of(study.events)
         events = event_list(study.events, read_permission(root).user_only, events_by_pmu(root))
         self._surroundings = Surroundings(node)
@@ -171,10 +175,3 @@ def _program_facts(program: Path) -> Reading:
     if described:
         fields["implementation"] = described[0]
     return Reading(fields, unavailable)
-
-
-def _no_perf(study: Study, perf: str | None) -> str:
-    """Return why the study's runs have no counters; empty when they have some."""
-    if "perf" not in study.collect:
-        return "the study does not collect perf's counters"
-    return "" if perf else f"perf is not installed; {for_tools().sentence}"

@@ -39,9 +39,8 @@ class Observation:
 
     `cost` is what pinstudy itself used while the program ran. `invalid_reason` is (status, reason)
     when the engine found the run invalid, else None. `check_failure` is why the check command
-    rejected the result; empty when it accepted it, or was not run. `hotplugged_cpus` are CPUs that
-    went offline or came back during the run. `unmet` is how many new threads no look has met, None
-    where births are not reported. `overflowed` is set when there were too many threads to follow.
+    rejected the result; empty when it accepted it, or was not run. The other fields are those of
+    Watched, Ending and PerfStat.
     """
 
     ending: Ending

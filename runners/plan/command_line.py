@@ -156,16 +156,12 @@ def program_arguments(case: Case) -> list[str]:
             arguments.extend(case.size.arguments)
         else:
             arguments.append(argument.replace(THREADS_PLACE, str(case.threads)))
-    return arguments + _placement_arguments(case)
-
-
-def _placement_arguments(case: Case) -> list[str]:
     own = case.app.placement
-    if own is None or case.mapping.binding != "pin":
-        return []
-    wanted = own.pin if case.mechanism == "program" else own.expect
-    cpus = ",".join(map(str, case.cpus))
-    return [argument.replace("{cpus}", cpus) for argument in wanted]
+    if own and case.mapping.binding == "pin":
+        wanted = own.pin if case.mechanism == "program" else own.expect
+        cpus = ",".join(map(str, case.cpus))
+        arguments += [argument.replace("{cpus}", cpus) for argument in wanted]
+    return arguments
 
 
 def openmp_variables(case: Case) -> dict[str, str]:
