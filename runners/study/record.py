@@ -7,7 +7,6 @@ absent, and `unavailable` has the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -23,42 +22,10 @@ from runners.node.node import state_changes
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
-from runners.records.shard import SCHEMA
 from runners.records.values import BASELINE, SKIPPED
 
-# Fields of Origin that records lack where they are empty.
-_OPTIONAL = ("node", "repetition_rule", "pool", "program_uid", "study_file")
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The fields that all records of an attempt share.
-
-    `node` is `virtual` for a test's model. `repetition_rule` is the study's precision or race,
-    absent for a fixed number of repetitions. `pool` names the interchangeable nodes that divide the
-    study's blocks. `program_uid` is the user of the programs, unless that is pinstudy's own.
-    `study_file` is the argument of `pinstudy run`, absent when a batch system runs the study.
-    """
-
-    study: str
-    study_digest: str
-    seed: int
-    node_id: str
-    node_digest: str
-    boot_id: str | None
-    attempt: int
-    kinds_declared: bool
-    node: str | None = None
-    repetition_rule: dict[str, Any] | None = None
-    pool: str | None = None
-    program_uid: int | None = None
-    study_file: str | None = None
-
-    def fields(self) -> dict[str, Any]:
-        """Return the attempt's part of a record's identity."""
-        values = vars(self).items()
-        known = {name: value for name, value in values if value or name not in _OPTIONAL}
-        return {"schema": SCHEMA} | known
+# The fields that all records of an attempt share.
+Origin = dict[str, Any]
 
 
 def run_record(
@@ -143,8 +110,8 @@ def baseline_record(
 
     The record belongs to no case: `case` gives only the governor and the CPUs.
     """
-    record = origin.fields() | {
-        "run_id": f"baseline-{origin.attempt}-{before.order}",
+    record = origin | {
+        "run_id": f"baseline-{origin['attempt']}-{before.order}",
         "started_at": started_at,
         "status": BASELINE,
         "reason": "",
@@ -164,12 +131,12 @@ def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str
         "order": order,
     }
     outcome = {"status": SKIPPED, "reason": skipped.reason}
-    return origin.fields() | identity | case_fields(skipped.case) | outcome
+    return origin | identity | case_fields(skipped.case) | outcome
 
 
 def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> dict[str, Any]:
     return (
-        origin.fields()
+        origin
         | {
             "case_id": case.case_id,
             "table_number": case.table,
@@ -178,7 +145,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
             "block": planned.block,
             "order": planned.order,
             "warmup": planned.warmup,
-            "run_id": f"{case.case_id}-{origin.attempt}-{planned.order}",
+            "run_id": f"{case.case_id}-{origin['attempt']}-{planned.order}",
             "started_at": started_at,
         }
         | case_fields(case)

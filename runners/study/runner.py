@@ -13,17 +13,22 @@ from typing import Any, Protocol
 from base.errors import ShortageError, StoppedError, StudyError
 from base.reading import Reading
 from base.units import duration, utc_now
+from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation, execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.measure.conditions.suspend import ClockWatch
-from runners.measure.conditions.temperature import Gate
-from runners.measure.energy.idle import Baselines
+from runners.node.node import read_state
 from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch
+from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.values import FAILED, INTERRUPTED, SUSPENDED
+from runners.settings.governor import Governors
+from runners.study.machine import Machine
+from runners.study.preflight import Preflight
+from runners.study.programs import StudyPrograms
 from runners.study.record import (
     Origin,
     baseline_record,
@@ -62,20 +67,35 @@ class Progress(Protocol):
         """Something about the node will disturb the runs that follow."""
 
 
-class NodeControl(Protocol):
-    """What is done on the node before and after the runs of a case."""
+@dataclass
+class NodeControl:
+    """What is done on the node before and after the runs of a case.
+
+    `programs` is None for executions that are not runs.
+    """
+
+    plan: Plan
+    machine: Machine
+    governors: Governors
+    preflight: Preflight
+    programs: StudyPrograms | None = None
 
     def launch(self, case: Case) -> Launch:
         """Return the case's launch line."""
+        return self.machine.launch(self.plan, case)
 
     def settle(self, case: Case) -> str | None:
         """Put the case's governor in force, or return why the case cannot be run now."""
+        return self.preflight.problem(case) or self.governors.settle(case.governor, case.host_cpus)
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""
+        return read_state(self.machine.node, case.host_cpus)
 
     def program(self, case: Case) -> Reading:
         """Return the digest of a case's program; raises StudyError when it has changed."""
+        assert self.programs
+        return self.programs.measured(case)
 
 
 class Engine(Protocol):
@@ -91,21 +111,6 @@ class Engine(Protocol):
         """Leave nothing running."""
 
 
-class BetweenRuns(Protocol):
-    """What is measured, awaited and reported between runs.
-
-    `gate` delays a run until the node is cool. `warnings` are lines for the user before the first
-    run. `baselines` says when an idle baseline is due.
-    """
-
-    baselines: Baselines
-    gate: Gate | None
-    warnings: tuple[str, ...]
-
-    def idle(self, case: Case) -> list[Reading]:
-        """Measure the node without a program, under the case's governor."""
-
-
 @dataclass
 class Runner:
     """Makes the runs of a schedule one by one: each is recorded before the next one starts.
@@ -119,7 +124,7 @@ class Runner:
     origin: Origin
     node: NodeControl
     engine: Engine
-    collectors: BetweenRuns
+    collectors: Collectors
     may_start: Callable[[float | None], None]
     progress: Progress
     clocks: ClockWatch = field(default_factory=ClockWatch)

@@ -6,13 +6,14 @@ import datetime
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
+from runners.execution.collectors import Collectors, LocalEngine
 from runners.host.interference import end_orphans
 from runners.host.lock import node_lock
 from runners.host.privileges import invoking_uid
@@ -25,11 +26,11 @@ from runners.host.software import (
 )
 from runners.host.tree import Tree
 from runners.node.kept_nodes import keep_node
-from runners.node.node import read_state
 from runners.records.reader import Part, parts_of
-from runners.records.shard import Shard
+from runners.records.shard import SCHEMA, Shard
 from runners.settings.governor import Governors
 from runners.study.crash_notice import attempt_marker, describe_crashes
+from runners.study.extras import FOLDER, ContendedLines, measure_once_a_boot
 from runners.study.machine import (
     APPS,
     STUDY_FILE,
@@ -40,50 +41,9 @@ from runners.study.machine import (
 )
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
-from runners.study.programs import StudyPrograms
-from runners.study.record import Origin
-from runners.study.runner import Engine, Progress, Runner
+from runners.study.runner import Engine, NodeControl, Progress, Runner
 from runners.study.schedule import entrants_of
 from runners.study.summary import PlanSummary
-
-if TYPE_CHECKING:
-    from base.reading import Reading
-    from runners.execution.collectors import Collectors
-    from runners.plan.case import Case
-    from runners.plan.command_line import Launch
-    from runners.plan.plan import Plan
-    from runners.study.extras import ContendedLines
-
-
-@dataclass(frozen=True)
-class MachineControl:
-    """What is done on the machine before and after the runs of a case.
-
-    `programs` is None for executions that are not runs.
-    """
-
-    plan: Plan
-    machine: Machine
-    governors: Governors
-    preflight: Preflight
-    programs: StudyPrograms | None = None
-
-    def launch(self, case: Case) -> Launch:
-        """Return the case's launch line."""
-        return self.machine.launch(self.plan, case)
-
-    def settle(self, case: Case) -> str | None:
-        """Make the node ready for a case; return why that is not possible."""
-        return self.preflight.problem(case) or self.governors.settle(case.governor, case.host_cpus)
-
-    def state(self, case: Case) -> Reading:
-        """Read the settings in force."""
-        return read_state(self.machine.node, case.host_cpus)
-
-    def program(self, case: Case) -> Reading:
-        """Return the digest of a case's program; raises StudyError when it has changed."""
-        assert self.programs
-        return self.programs.measured(case)
 
 
 @dataclass
@@ -155,7 +115,7 @@ class Session:
         Contended cache lines are sampled after the runs. Raises StudyError when another study runs
         on the node, or when processes that a killed study left behind cannot be ended.
         """
-        lines = self._contended_lines()
+        lines = ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
         if not (self.summary.left or lines.left):
             if self.summary.study.race:
                 # A lower limit in the study file may have ended the race, and no record has that.
@@ -166,7 +126,7 @@ class Session:
             for line in end_orphans():
                 progress.warned(line)
             governors = self.machine.governors()
-            control = MachineControl(self.summary.plan, self.machine, governors, Preflight(node))
+            control = NodeControl(self.summary.plan, self.machine, governors, Preflight(node))
             at_end.callback(self._restore, governors)
             if self.summary.left:
                 self._run(progress, control, at_end)
@@ -182,8 +142,8 @@ class Session:
                 "has the reason of each"
             )
 
-    def _run(self, progress: Progress, control: MachineControl, at_end: ExitStack) -> None:
-        node, assignment = self.machine.node, self.assignment
+    def _run(self, progress: Progress, control: NodeControl, at_end: ExitStack) -> None:
+        study, node, assignment = self.summary.study, self.machine.node, self.assignment
         records = self.folder / "records"
         shard = Shard(records, node.node_id, assignment.attempt, assignment.fenced)
         at_end.enter_context(attempt_marker(shard.path, node.node_id, Tree(node.root)))
@@ -191,13 +151,16 @@ class Session:
         try:
             self._catch_up()
             programs = self.machine.programs_of(self.summary.plan)
-            control = replace(control, plan=self.summary.plan, programs=programs)
+            control.plan, control.programs = self.summary.plan, programs
             programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_study()
             keep_node(self.folder, node)
             programs.keep(self.folder)
-            self._measure_latency(progress)
-            collectors = self._collectors()
+            if study.latency:
+                measure_once_a_boot(node, study.latency, self.folder, progress)
+            collectors = Collectors(
+                study, node, self._witness(), self.summary.plan.programs, self.machine.tools
+            )
             engine = self._engine(collectors, shard.attempt)
             Runner(
                 self.summary.schedule,
@@ -220,55 +183,39 @@ class Session:
             assignment = replace(self.assignment, folder=self.folder)
             self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
 
-    def _measure_latency(self, progress: Progress) -> None:
-        if self.summary.study.latency:
-            # Imported here for the reason in _collectors.
-            from runners.study.extras import measure_once_a_boot
-
-            which, node = self.summary.study.latency, self.machine.node
-            measure_once_a_boot(node, which, self.folder, progress)
-
-    def _contended_lines(self) -> ContendedLines:
-        # Imported here for the reason in _collectors.
-        from runners.study.extras import FOLDER, ContendedLines
-
-        return ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
-
     def _restore(self, governors: Governors) -> None:
         done = governors.restore()
         if done and done.problems:
             self.left_changed = done.message
 
-    def _origin(self, attempt: int) -> Origin:
+    def _origin(self, attempt: int) -> dict[str, Any]:
+        """Return the fields that all records of an attempt share."""
         study, node = self.summary.study, self.machine.node
-        return Origin(
-            study=study.name,
-            study_digest=study.digest,
-            seed=study.seed,
-            node_id=node.node_id,
-            node_digest=node.digest,
-            boot_id=node.boot_id,
-            attempt=attempt,
-            kinds_declared=any(kind.declared for kind in node.topology.kinds),
-            node=node.facts.get("node"),
-            repetition_rule=repetition_rule(self.summary.plan),
-            pool=self.assignment.pool or None,
-            program_uid=invoking_uid(),
-            study_file=None if study.spread else study_argument(study),
-        )
-
-    def _collectors(self) -> Collectors:
-        # Imported here, because planning needs none of the modules that measure.
-        from runners.execution.collectors import Collectors
-
-        plan, place = self.summary.plan, self.machine
-        return Collectors(plan.study, place.node, self._witness(), plan.programs, place.tools)
+        fields = {
+            "schema": SCHEMA,
+            "study": study.name,
+            "study_digest": study.digest,
+            "seed": study.seed,
+            "node_id": node.node_id,
+            "node_digest": node.digest,
+            "boot_id": node.boot_id,
+            "attempt": attempt,
+            "kinds_declared": any(kind.declared for kind in node.topology.kinds),
+        }
+        optional = {
+            # `virtual` for a test's model.
+            "node": node.facts.get("node"),
+            "repetition_rule": repetition_rule(self.summary.plan),
+            "pool": self.assignment.pool,
+            "program_uid": invoking_uid(),
+            # A batch system runs other studies.
+            "study_file": None if study.spread else study_argument(study),
+        }
+        return fields | {name: value for name, value in optional.items() if value}
 
     def _engine(self, collectors: Collectors, attempt: int) -> Engine:
         study = self.summary.study
         if study.vm is None:
-            from runners.execution.collectors import LocalEngine
-
             return LocalEngine(collectors)
         from runners.vm.engine import VmEngine
 

@@ -24,10 +24,9 @@ from runners.settings.governor import Governors
 from runners.study.crash_notice import attempt_marker
 from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
-from runners.study.record import Origin
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
-from tests.runners.study.made_node import MadeNode
+from tests.runners.study.made_node import MadeNode, origin_of
 from tests.runners.study.test_energy import Quiet, launch_of, study_of
 
 
@@ -56,7 +55,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
             lambda case: governors.settle(case.governor, (0, 1, 2, 3)),
             lambda _: read_state(set_node, (0, 1, 2, 3)),
         )
-        origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
+        origin = origin_of(study.name, study.digest, shard.attempt)
         print("started", flush=True)
         try:
             Runner(

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from base.reading import Reading
+from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
-from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import no_energy
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
+from runners.records.shard import SCHEMA
+from runners.study.runner import NodeControl
 
 
-@dataclass
-class MadeNode:
+class MadeNode(NodeControl):
     """A node on which every case can run, unless `settle` says why not."""
 
-    launch: Callable[[Case], Launch]
-    settle: Callable[[Case], str | None] = lambda _: None
-    state: Callable[[Case], Reading] = lambda _: Reading({"governor_read": "powersave"})
-    program: Callable[[Case], Reading] = lambda _: Reading()
+    def __init__(
+        self,
+        launch: Callable[[Case], Launch],
+        settle: Callable[[Case], str | None] = lambda _: None,
+        state: Callable[[Case], Reading] = lambda _: Reading({"governor_read": "powersave"}),
+    ) -> None:
+        self._launch, self._settle, self._state = launch, settle, state
+
+    def launch(self, case: Case) -> Launch:
+        return self._launch(case)
+
+    def settle(self, case: Case) -> str | None:
+        return self._settle(case)
+
+    def state(self, case: Case) -> Reading:
+        return self._state(case)
+
+    def program(self, case: Case) -> Reading:
+        del case
+        return Reading()
 
 
 @dataclass
@@ -39,13 +57,25 @@ class MadeEngine:
     def close(self) -> None: ...
 
 
-@dataclass
-class NothingBetween:
+class NothingBetween(Collectors):
     """Nothing is measured or waited for between runs."""
 
-    baselines: Baselines = field(default_factory=lambda: Baselines(None, no_energy("not asked")))
-    gate: Gate | None = None
-    warnings: tuple[str, ...] = ()
+    def __init__(self) -> None:
+        self.baselines = Baselines(None, no_energy("not asked"))
+        self.gate = None
+        self.warnings = ()
 
-    def idle(self, _case: Case) -> list[Reading]:
-        return []
+
+def origin_of(study: str, digest: str, attempt: int) -> dict[str, Any]:
+    """Return the fields that all records of an attempt share."""
+    return {
+        "schema": SCHEMA,
+        "study": study,
+        "study_digest": digest,
+        "seed": 1,
+        "node_id": "node1",
+        "node_digest": "n1",
+        "boot_id": "boot",
+        "attempt": attempt,
+        "kinds_declared": False,
+    }

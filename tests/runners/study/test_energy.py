@@ -31,12 +31,11 @@ from runners.records.reader import read_records
 from runners.records.shard import Shard
 from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
-from runners.study.record import Origin
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.runners.study.made_node import MadeNode
+from tests.runners.study.made_node import MadeNode, origin_of
 from tests.wait import HANG_S, until
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
@@ -138,7 +137,7 @@ def run(
     collectors = Collectors(study, node, witness, plan.programs, {})
     history = read_history(folder, study, "n1")
     shard = Shard(folder / "records", "node1")
-    origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
+    origin = origin_of(study.name, study.digest, shard.attempt)
     runner = Runner(
         schedule_of(plan, history),
         shard,

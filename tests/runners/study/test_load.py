@@ -30,16 +30,15 @@ from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.study.history import History
 from runners.study.machine import WHOLE_STUDY
-from runners.study.record import Origin
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
 from runners.study.summary import PlanSummary
 from tests.runners import cases
-from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween
+from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, origin_of
 
 LAUNCH = Launch((), ("program",), {}, {}, ())
 SEEN = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
-ORIGIN = Origin("demo", "d", 1, "node1", "n1", "boot", 1, False)
+ORIGIN = origin_of("demo", "d", 1)
 
 
 class Calls:

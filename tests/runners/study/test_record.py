@@ -15,8 +15,9 @@ from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.reader import read_records
 from runners.records.shard import line_of
-from runners.study.record import Origin, run_record
+from runners.study.record import run_record
 from tests.runners import cases
+from tests.runners.study.made_node import origin_of
 
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}
 
@@ -34,7 +35,7 @@ def recorded(
         Reading({"governor_read": "powersave"} | after),
     )
     seen = Observation(ending, False, "", "", (), 1, "", "", ())
-    origin = Origin("study", "digest", 1, "node1", "n1", "boot", 1, False)
+    origin = origin_of("study", "digest", 1)
     launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
     return run_record(origin, planned, case, launch, seen, "2026-01-01T00:00:00Z", states, [])
 
