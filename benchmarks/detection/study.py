@@ -102,7 +102,7 @@ def run_study(
     same = {"selection": "pcores", "binding": "pin"}
     mappings = [{"name": name} | same for name in (FIRST, SECOND)]
     path = write_study(folder, "names", command, mappings, repetitions, warmup=1, seed=seed)
-    session = Session.begin(
+    session = Session(
         open_machine(Path("/"), None), load_study(path), folder / "results", fresh=False
     )
     progress = Injector(file, factor)

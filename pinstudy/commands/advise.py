@@ -150,7 +150,7 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     path, notes = write_search(search, results, fresh)
     for line in notes:
         say(f"pinstudy: {line}", err=True)
-    session = Session.begin(machine, load_study(path), results, fresh)
+    session = Session(machine, load_study(path), results, fresh)
     if not as_json:
         _show_search(search)
     look = partial(check_start, search.request)

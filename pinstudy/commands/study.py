@@ -127,7 +127,7 @@ def run_command(
             f"submits it, and `pinstudy status {it}` shows it"
         )
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    session = Session.begin(machine, asked, results, fresh, allow_emulation)
+    session = Session(machine, asked, results, fresh, allow_emulation)
     make_runs(session)
     for line in precision_lines(session.summary.plan, session.summary.history):
         say(line)

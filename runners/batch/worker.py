@@ -209,7 +209,7 @@ class WorkerSession:
                 read_history(target, study, node.digest, node.node_id, pool, node.facts)
                 self._held[f"{pool}-submission"] = submission.number
                 self._fence.claim(f"{pool}-submission", submission.number)
-            self.session = Session.begin(machine, study, results, False, emulation, assignment)
+            self.session = Session(machine, study, results, False, emulation, assignment)
         except UserError as error:
             self.file.write(ended=error.exit_status, reason=str(error))
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from runners.host.software import (
 )
 from runners.host.tree import Tree
 from runners.node.kept_nodes import keep_node
-from runners.records.reader import Part, parts_of
+from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.governor import Governors
 from runners.study.crash_notice import attempt_marker, describe_crashes
@@ -43,38 +43,25 @@ from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
 from runners.study.runner import Engine, NodeControl, Progress, Runner
 from runners.study.schedule import entrants_of
-from runners.study.summary import PlanSummary
 
 
-@dataclass
 class Session:
     """One attempt at a study: what it runs and where it writes.
 
-    `read` has the shards as long as they were when they were read. `aside` is the folder to which
-    `fresh` moved earlier results. `crashes` has a line for each earlier attempt that did not end
-    well. `left_changed` says after the runs which settings could not be put back; empty when all
-    were.
+    `aside` is the folder to which `fresh` moved earlier results. `crashes` has a line for each
+    earlier attempt that did not end well. `left_changed` says after the runs which settings could
+    not be put back; empty when all were.
     """
 
-    machine: Machine
-    summary: PlanSummary
-    folder: Path
-    assignment: Assignment = WHOLE_STUDY
-    aside: Path | None = None
-    read: list[Part] = field(default_factory=list)
-    crashes: list[str] = field(default_factory=list)
-    left_changed: str = ""
-
-    @classmethod
-    def begin(
-        cls,
+    def __init__(
+        self,
         machine: Machine,
         study: Study,
         results: Path,
         fresh: bool,
         allow_emulation: bool = False,
         assignment: Assignment = WHOLE_STUDY,
-    ) -> Session:
+    ) -> None:
         """Read the plan and earlier results; nothing is run yet.
 
         `fresh` moves earlier results aside. `allow_emulation` accepts guests whose times are not
@@ -94,20 +81,25 @@ class Session:
                 f"{machine.without_kvm}. Their times say nothing of this node; to try it all the "
                 "same add --allow-emulation"
             )
-        folder = assignment.folder or results_folder(results, study, machine.node)
-        read = [] if fresh else parts_of(folder / "records")
-        summary = machine.summary(study, results, assignment, fresh)
-        if not summary.plan.cases:
-            reasons = dict.fromkeys(item.reason for item in summary.plan.skipped)
+        self.machine, self.assignment = machine, assignment
+        self.folder = assignment.folder or results_folder(results, study, machine.node)
+        records = self.folder / "records"
+        # The shards as long as they were when they were read.
+        self._read = [] if fresh else parts_of(records)
+        self.summary = machine.summary(study, results, assignment, fresh)
+        plan = self.summary.plan
+        if not plan.cases:
+            reasons = dict.fromkeys(item.reason for item in plan.skipped)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
         if study.race:
-            entrants_of(summary.plan)
-        if not fresh:
-            crashes = describe_crashes(folder / "records", machine.node, summary)
-            return cls(machine, summary, folder, assignment, None, read, crashes)
-        # A study that runs would lose the folder of its next record.
-        with node_lock(machine.node.root, assignment.wait_for_node_s):
-            return cls(machine, summary, folder, assignment, set_aside(folder))
+            entrants_of(plan)
+        self.crashes = [] if fresh else describe_crashes(records, machine.node, self.summary)
+        self.aside: Path | None = None
+        self.left_changed = ""
+        if fresh:
+            # A study that runs would lose the folder of its next record.
+            with node_lock(machine.node.root, assignment.wait_for_node_s):
+                self.aside = set_aside(self.folder)
 
     def run(self, progress: Progress) -> None:
         """Make every pending run; each is recorded before the next one starts.
@@ -179,7 +171,7 @@ class Session:
 
     def _catch_up(self) -> None:
         """Read the records that another attempt wrote before this one's shard fenced it."""
-        if parts_of(self.folder / "records") != self.read:
+        if parts_of(self.folder / "records") != self._read:
             assignment = replace(self.assignment, folder=self.folder)
             self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
 
@@ -243,9 +235,9 @@ def set_aside(folder: Path) -> Path | None:
     if not folder.exists():
         return None
     stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%S")
-    for number in range(1000):
-        aside = folder.with_name(f"{folder.name}.{stamp}" + (f"-{number}" if number else ""))
-        if not aside.exists():
-            folder.rename(aside)
-            return aside
-    raise StudyError(f"{folder}: cannot be set aside; rename it by hand")
+    aside = folder.with_name(f"{folder.name}.{stamp}")
+    number = 0
+    while aside.exists():
+        number += 1
+        aside = folder.with_name(f"{folder.name}.{stamp}-{number}")
+    return folder.rename(aside)

@@ -99,9 +99,7 @@ def test_what_another_has_recorded_since_the_plan_was_made_is_not_made_again(
     trial = Trial(tmp_path, 2)
     study = load_study(str(tmp_path / "trial.yaml"))
     machine = open_machine(Path("/"), None)
-    late, early = (
-        Session.begin(machine, study, tmp_path / "results", fresh=False) for _ in range(2)
-    )
+    late, early = (Session(machine, study, tmp_path / "results", fresh=False) for _ in range(2))
     assert late.summary.left == trial.runs
     early.run(Quiet())
     trial.assert_complete()
