@@ -44,9 +44,9 @@ def _escaped(character: re.Match[str]) -> str:
     return character[0] if character[0].isprintable() else json.dumps(character[0])[1:-1]
 
 
-def print_columns(rows: Iterable[Sequence[str]]) -> None:
+def print_columns(rows: Iterable[Sequence[object]]) -> None:
     """Print rows with aligned columns; the last column is wrapped to the terminal's width."""
-    table = [list(row) for row in rows]
+    table = [[str(cell) for cell in row] for row in rows]
     if not table:
         return
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]

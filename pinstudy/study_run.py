@@ -73,9 +73,7 @@ def show_outcome(folder: Path, report: bool) -> None:
     def write() -> Outcome:
         from analysis.outcome import write_outcome, write_tables_only
 
-        if report:
-            return write_outcome(folder, terminal_width())
-        return write_tables_only(folder)
+        return write_outcome(folder, terminal_width()) if report else write_tables_only(folder)
 
     _show(folder, write)
 

@@ -225,22 +225,15 @@ def _show_status(status: SubmissionStatus) -> None:
         f"submission {submission.number} of study {submission.name} at {submission.site} "
         f"({submission.system}, {submission.how}), {submission.submitted_at}"
     )
-    rows = [("worker", "node", "done", "failed", "left", "time left", "state")]
+    rows: list[tuple[object, ...]] = [
+        ("worker", "node", "done", "failed", "left", "time left", "state")
+    ]
     for worker in status.workers:
+        number, left, jobs = worker.worker.number, worker.left, describe_jobs(worker)
         node = worker.attempt.node_id if worker.attempt else worker.worker.target
-        left = "?" if worker.left is None else str(worker.left)
-        time_left = "" if worker.left == 0 else duration(worker.left_s)
-        rows.append(
-            (
-                str(worker.worker.number),
-                node,
-                str(worker.done),
-                str(worker.failed),
-                left,
-                time_left,
-                describe_jobs(worker),
-            )
-        )
+        time_left = "" if left == 0 else duration(worker.left_s)
+        shown = "?" if left is None else left
+        rows.append((number, node, worker.done, worker.failed, shown, time_left, jobs))
     print_columns(rows)
     for line in status.refused():
         say(f"refused on {line}")

@@ -89,7 +89,9 @@ def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         print_json([capability.fields() for capability in found])
     else:
         _show_capabilities(found)
-        say(_summary(hindered))
+        everything = "Everything that measuring needs is here."
+        worse = wrap(", ".join(hindered), "Measuring is worse for: ")
+        say(worse if hindered else everything)
     if hindered:
         raise SystemExit(1)
 
@@ -104,12 +106,6 @@ def _show_capabilities(found: list[Capability]) -> None:
         for label, text in (("grant: ", capability.grant), ("to last: ", capability.lasting)):
             if text:
                 say(" " * len(start) + label + text)
-
-
-def _summary(hindered: list[str]) -> str:
-    if not hindered:
-        return "Everything that measuring needs is here."
-    return wrap(", ".join(hindered), "Measuring is worse for: ")
 
 
 @click.command("snapshot")

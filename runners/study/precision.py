@@ -10,16 +10,9 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, sqrt
 from typing import Any
 
-from base.units import percent
 from configs.repetitions import PRECISION_OF, Precision
 from runners.plan.plan import Plan
 from runners.race.student_t import Moments, quantile
-
-
-def said(wanted: Precision) -> str:
-    """Return in words the precision that ends a case."""
-    means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
-    return f"until the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
 
 
 def repetition_rule(plan: Plan) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun, estimate_s
 from runners.race.race import most_said
 from runners.study.history import History
-from runners.study.precision import CasePrecision, repetition_rule, said
+from runners.study.precision import CasePrecision, repetition_rule
 from runners.study.schedule import Schedule, schedule_of
 
 
@@ -165,7 +165,11 @@ class PlanSummary:
     @property
     def _repetitions(self) -> str:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
-        return f"{wanted.least} to {most}, {said(wanted)}," if wanted else most
+        if wanted is None:
+            return most
+        means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
+        known = f"the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
+        return f"{wanted.least} to {most}, until {known},"
 
     def _amount_line(self) -> str:
         done, most_s = self.done, duration(self.left_s)
