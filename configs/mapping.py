@@ -40,11 +40,6 @@ SELECTIONS = {
 # Selections in which threads 2i and 2i + 1 are neighbours; apps/common/placements.hpp has the
 # programs' own words for them.
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
-BINDINGS = {
-    "none": "threads are left to the OS scheduler",
-    "set": "every thread may use every CPU of the selection",
-    "pin": "each thread has one CPU of the selection for itself",
-}
 MECHANISMS = {
     "omp-places": "OMP_PLACES with explicit single-CPU places and OMP_PROC_BIND",
     "likwid-pin": "likwid-pin with physical CPU numbers",
@@ -52,7 +47,9 @@ MECHANISMS = {
     "numactl": "numactl --physcpubind: one CPU mask for the whole program",
     "program": "the program pins its threads itself, as its option asks",
 }
-EXPRESSED_BY = {
+# The mechanisms that can express each binding, the usual one first: `none` leaves threads to the OS
+# scheduler; with `set` every thread may use every CPU of the selection, with `pin` one CPU of it.
+BINDINGS = {
     "none": (),
     "set": ("taskset", "numactl", "omp-places"),
     "pin": ("omp-places", "likwid-pin", "taskset", "numactl", "program"),
@@ -82,7 +79,7 @@ class Mapping:
         mechanism = values.get("mechanism")
         if selection is None or binding is None:
             return
-        able = EXPRESSED_BY[binding]
+        able = BINDINGS[binding]
         if binding == "none" and selection != "all":
             yield (
                 ("selection",),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from configs.app import SIZE_PLACE, THREADS_PLACE, App
-from configs.mapping import EXPRESSED_BY, PINS_ONE_THREAD
+from configs.mapping import BINDINGS, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.study import RUNTIME_DEFAULT
 from runners.host.software import for_tools
@@ -58,7 +58,7 @@ def _usual_mechanism(binding: str, runtime: str, threads: int) -> str | None:
             "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if it "
             "does, or give the mapping a mechanism: omp-places or likwid-pin"
         )
-    return next(iter(EXPRESSED_BY[binding]), None)
+    return next(iter(BINDINGS[binding]), None)
 
 
 def check_mechanism(
