@@ -6,6 +6,7 @@ A study's race has rules of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, Protocol, TypeVar
@@ -110,15 +111,8 @@ class Resolver:
             return ()
         if "latency" in self.data:
             self._mistake(("latency",), "latency is measured on the node, and engine is vm")
-        mappings = self._mappings(self.data.get("vcpu_mappings", ()), ("vcpu_mapping",), ())
-        for index, mapping in enumerate(mappings):
-            if mapping.mechanism is not None:
-                self._mistake(
-                    ("vcpu_mapping", index),
-                    f"mapping {shown(mapping.name)} names the mechanism {mapping.mechanism}; "
-                    "pinstudy itself places virtual CPUs",
-                )
-        return mappings
+        items = self.data.get("vcpu_mappings", ())
+        return self._mappings(items, ("vcpu_mapping",), _mechanism_problem)
 
     def _check_engine(self) -> None:
         """Refuse a missing key that the engine requires, and a key of another engine."""
@@ -141,7 +135,8 @@ class Resolver:
         if choices and not shared and "mappings" in self.keys:
             self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")
         threads = tuple(count for choice in shared for count in choice.threads)
-        return self._mappings(self.data.get("mappings", ("scheduler",)), ("mappings",), threads)
+        items = self.data.get("mappings", ("scheduler",))
+        return self._mappings(items, ("mappings",), partial(never_pins_problem, threads=threads))
 
     def _mistake(self, path: Path, message: str) -> None:
         self.mistakes.append((path, message))
@@ -184,7 +179,7 @@ class Resolver:
 
     def _choice(self, entry: dict[str, Any], app: App, path: Path) -> AppChoice:
         variants = self._named(entry, "variants", app.variants, app, path)
-        threads = [count for count in entry.get("threads", ()) if count is not None]
+        threads = tuple(count for count in entry.get("threads", ()) if count is not None)
         for variant in variants:
             if variant.runtime == "none" and max(threads, default=1) > 1:
                 self._mistake(
@@ -196,17 +191,17 @@ class Resolver:
             problem = schedule_problem(app, schedule) if schedule else None
             if problem:
                 self._mistake((*path, "schedules", index), problem)
+        mappings = None
+        if "mappings" in entry:
+            never_pins = partial(never_pins_problem, threads=threads)
+            mappings = self._mappings(entry["mappings"], (*path, "mappings"), never_pins)
         return AppChoice(
             app=app,
             variants=variants,
             sizes=self._named(entry, "sizes", app.sizes, app, path),
-            threads=tuple(threads),
+            threads=threads,
             schedules=tuple(filter(None, entry.get("schedules", ()))),
-            mappings=(
-                self._mappings(entry["mappings"], (*path, "mappings"), tuple(threads))
-                if "mappings" in entry
-                else None
-            ),
+            mappings=mappings,
             oversubscribe=entry.get("oversubscribe", False),
         )
 
@@ -224,9 +219,9 @@ class Resolver:
         return tuple(found)
 
     def _mappings(
-        self, items: Iterable[object], place: Path, threads: tuple[int, ...]
+        self, items: Iterable[object], place: Path, problem: Callable[[Mapping], str | None]
     ) -> tuple[Mapping, ...]:
-        """Return the mappings that the list at a place names for these thread counts."""
+        """Return the mappings that the list at a place names; `problem` refuses some."""
         found: dict[str, Mapping] = {}
         for index, item in enumerate(items):
             path: Path = (*place, index)
@@ -235,8 +230,7 @@ class Resolver:
                 continue
             if mapping.name in found:
                 self._mistake(path, f"mapping {shown(mapping.name)} is repeated")
-            reason = never_pins_problem(mapping, threads) if threads else None
-            if reason:
+            if reason := problem(mapping):
                 self._mistake(path, reason)
             found[mapping.name] = mapping
         return tuple(found.values())
@@ -254,6 +248,16 @@ class Resolver:
         except UserError as error:
             self._mistake(path, str(error))
         return None
+
+
+def _mechanism_problem(mapping: Mapping) -> str | None:
+    """Return why a mapping cannot be one of a guest's CPUs, or None."""
+    if mapping.mechanism is None:
+        return None
+    return (
+        f"mapping {shown(mapping.name)} names the mechanism {mapping.mechanism}; pinstudy itself "
+        "places virtual CPUs"
+    )
 
 
 def _table_parts(choice: AppChoice) -> tuple[Sequence[object], ...]:

@@ -113,7 +113,8 @@ class MappingsFile:
 
 def never_pins_problem(mapping: Mapping, threads: tuple[int, ...]) -> str | None:
     """Return why a mapping can pin at none of the thread counts, or None."""
-    if mapping.binding != "pin" or mapping.mechanism not in PINS_ONE_THREAD or 1 in threads:
+    by_mask = mapping.binding == "pin" and mapping.mechanism in PINS_ONE_THREAD
+    if not by_mask or not threads or 1 in threads:
         return None
     return (
         f"{mapping.mechanism} sets one mask for all threads and so pins one thread only; "

@@ -174,6 +174,12 @@ def test_a_mistake_has_its_place_its_value_and_what_is_allowed(
     assert mistakes(changed(old, new)) == [said]
 
 
+def test_a_mechanism_is_refused_in_its_own_place_after_a_mapping_that_is_not_known() -> None:
+    wrong = "[pcores-sett, {name: m, selection: pcores, binding: set, mechanism: taskset}]"
+    lines = mistakes(changed("[scheduler, pcores-set]", wrong))
+    assert [line.split(": ")[0] for line in lines] == ["x.yaml:13:16", "x.yaml:13:29"]
+
+
 def test_an_engine_that_is_not_known_is_told_with_those_that_are() -> None:
     (problem,) = (line for line in mistakes(changed("engine: vm", "engine: kvm")) if ":11:" in line)
     assert problem == (
