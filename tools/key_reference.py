@@ -53,26 +53,21 @@ _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)",
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 
-_UNITS = "|".join(SECONDS_OF_UNIT)
+def _text_of(form: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^{form}$"}
+
+
 # An argument that looks like a number or a truth value is a text as well.
 _ARGUMENT = {"type": ["string", "number", "boolean"]}
 _VALUES: dict[type[Kind], dict[str, Any]] = {
     # YAML 1.2 reads the other words of YAML 1.1 as texts.
     Flag: {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]},
-    Range: {
-        "anyOf": [
-            {"type": "number"},
-            {"type": "string", "pattern": f"^{NUMBER}( +to +{NUMBER})?$"},
-        ]
-    },
-    Duration: {"type": "string", "pattern": rf"^\d+(\.\d+)?\s*({_UNITS})$"},
-    Percentage: {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"},
+    Range: {"anyOf": [{"type": "number"}, _text_of(rf"{NUMBER}( +to +{NUMBER})?")]},
+    Duration: _text_of(rf"\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})"),
+    Percentage: _text_of(r"\d+(\.\d+)?\s*%"),
+    Memory: _text_of(Memory.form.pattern),
+    TemperatureDifference: _text_of(TemperatureDifference.form.pattern),
     Arguments: {"anyOf": [_ARGUMENT, {"type": "array", "items": _ARGUMENT, "maxItems": MAX_ITEMS}]},
-    Memory: {"type": "string", "pattern": f"^{Memory.form.pattern}$"},
-    TemperatureDifference: {
-        "type": "string",
-        "pattern": f"^{TemperatureDifference.form.pattern}$",
-    },
 }
 
 
@@ -94,7 +89,7 @@ def _schema(kind: Kind) -> dict[str, Any]:
     if isinstance(kind, As):
         return _schema(kind.inner)
     if isinstance(kind, RepetitionsKind):
-        return {"anyOf": [*map(_schema, (kind.short, kind.table, kind.racing))]}
+        return {"anyOf": [_schema(form) for form in (kind.short, kind.table, kind.racing)]}
     if isinstance(kind, Either):
         return {"anyOf": [_schema(kind.short), _schema(kind.table)]}
     if isinstance(kind, OneOrMore):
