@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,7 +164,7 @@ def tune_command(
 
     changes = changes_of(Tree(sysroot), governor, turbo)
     if not dry_run:
-        changes = tune(sysroot, changes, os.environ)
+        changes = tune(sysroot, changes)
     if as_json:
         print_json([change.__dict__ for change in changes])
     else:
@@ -216,10 +215,10 @@ def restore_command(sysroot: Path, forget: bool) -> None:
     from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
     from runners.settings.recovery import others_leftovers, restore
 
-    folder = state_folder(sysroot, os.environ)
+    folder = state_folder(sysroot)
     failed = False
     with node_lock(sysroot):
-        both = [open_journal(sysroot, purpose, os.environ) for purpose in (STUDY, TUNE)]
+        both = [open_journal(sysroot, purpose) for purpose in (STUDY, TUNE)]
         journals = [journal for journal in both if journal.exists()]
         for journal in journals:
             done = restore(sysroot, journal)
@@ -237,7 +236,7 @@ def restore_command(sysroot: Path, forget: bool) -> None:
             else:
                 failed = True
                 say(done.message, err=True)
-    if lines := others_leftovers(sysroot, folder):
+    if lines := others_leftovers(sysroot):
         failed = True
         say("\n".join(lines), err=True)
     elif not journals:

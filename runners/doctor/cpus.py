@@ -6,8 +6,6 @@ settings that a tuning, or a study that is gone, has left changed.
 
 from __future__ import annotations
 
-import os
-
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
@@ -126,7 +124,7 @@ def probe_throttling(node: AskedNode) -> Capability:
 
 def probe_settings(node: AskedNode) -> Capability:
     """Tell who changed settings that are not put back yet."""
-    left, tuned = (open_journal(node.root, purpose, os.environ) for purpose in (STUDY, TUNE))
+    left, tuned = (open_journal(node.root, purpose) for purpose in (STUDY, TUNE))
     if left.exists():
         return Capability("settings", "limited", f"changed by a study: {_told(left)}", _UNDO)
     if tuned.exists():

@@ -52,7 +52,7 @@ class Governors:
         self._cores = tuple(cores)
         self._rule = rule or GovernorRule()
         self._environment = environment
-        self.journal = open_journal(root, STUDY, environment)
+        self.journal = open_journal(root, STUDY)
         self._before: tuple[Setting, ...] | Unavailable | None = None
         self._saved = False
 

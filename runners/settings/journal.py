@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +90,7 @@ def new_entry(
     )
 
 
-def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
+def state_folder(root: Path) -> Path:
     """Return the folder of this user's journals of a node.
 
     A recorded tree has its own /var/lib/pinstudy. On this machine the folder is below
@@ -102,18 +102,18 @@ def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
     from runners.node.node import safe_name
 
     host = safe_name(os.uname().nodename)
-    if given := environment.get(STATE_VARIABLE):
+    if given := os.environ.get(STATE_VARIABLE):
         return Path(given).absolute() / host
     if may_be_root():
         return SYSTEM_FOLDER
-    state = environment.get("XDG_STATE_HOME", "")
+    state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
     return base / "pinstudy" / host
 
 
-def open_journal(root: Path, purpose: str, environment: Mapping[str, str]) -> Journal:
+def open_journal(root: Path, purpose: str) -> Journal:
     """Return the journal of a node for this user: root's own for a process that may be root."""
-    return Journal(state_folder(root, environment), purpose, root == Path("/") and may_be_root())
+    return Journal(state_folder(root), purpose, root == Path("/") and may_be_root())
 
 
 class Journal:

@@ -7,9 +7,8 @@ may come from another kernel, whose governors had other meanings.
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +25,7 @@ from runners.settings.journal import (
     Journal,
     open_journal,
     predates_boot,
+    state_folder,
 )
 from runners.settings.setting import put_in_force
 
@@ -96,24 +96,24 @@ def without_interruption() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def restore_after_crash(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
+def restore_after_crash(root: Path) -> list[str]:
     """Replay the journal of a study that is gone; return messages for the user, a line each.
 
     The journal of a study that is still at work is left alone, and so is that of a tuning, unless
     the node was rebooted since. Root's journal cannot be replayed by a user: the line says so.
     """
-    mine = [open_journal(root, purpose, environment) for purpose in (STUDY, TUNE)]
+    mine = [open_journal(root, purpose) for purpose in (STUDY, TUNE)]
     journals = [journal for journal in mine if journal.exists()]
-    others = others_leftovers(root, mine[0].path.parent)
+    others = others_leftovers(root)
     if not (journals or others) or is_locked(root):
         return []
     return [line for journal in journals if (line := _replay(root, journal))] + others
 
 
-def others_leftovers(root: Path, own_folder: Path) -> list[str]:
+def others_leftovers(root: Path) -> list[str]:
     """Return a line when a study of root has left settings that this user cannot put back."""
     system = Journal(SYSTEM_FOLDER, STUDY)
-    if root != Path("/") or own_folder == SYSTEM_FOLDER or not system.exists():
+    if root != Path("/") or state_folder(root) == SYSTEM_FOLDER or not system.exists():
         return []
     try:
         entry = system.read()

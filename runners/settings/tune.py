@@ -7,7 +7,7 @@ is left alone unless asked for: without it, core kinds differ less than in norma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Chan
     return changes
 
 
-def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) -> list[Change]:
+def tune(root: Path, changes: Iterable[Change]) -> list[Change]:
     """Put the changes in force, and return them with their problems.
 
     Tuning again keeps the journal's values from before the first tuning of this boot. Raises
@@ -86,12 +86,12 @@ def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) 
         possible = [change for change in changes if not change.problem]
         if not possible:
             return changes
-        if open_journal(root, STUDY, environment).exists():
+        if open_journal(root, STUDY).exists():
             raise StudyError(
                 "a study that was killed has left settings changed; put them back first with "
                 "`pinstudy restore`"
             )
-        journal = open_journal(root, TUNE, environment)
+        journal = open_journal(root, TUNE)
         journal.write(_saved(tree, journal.read(), [change.path for change in possible]))
         problems = put_in_force(tree, [Setting(c.path, c.wanted) for c in possible])
     return [replace(c, problem=c.problem or problems.get(c.path, "")) for c in changes]

@@ -63,7 +63,7 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
     root = build_tree(tmp_path, "i9-14900k-noht")
     distinct_settings(root)
     before = scaling(root)
-    journal = Journal(state_folder(root, {}), STUDY)
+    journal = Journal(state_folder(root), STUDY)
     moments = random.Random(9)
     runs = 2 * kills
     command = [sys.executable, "-m", "tests.faults.runner", str(tmp_path), str(root), str(runs)]
@@ -85,7 +85,7 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
         runner.send_signal(signal.SIGKILL)
         runner.communicate()
         changed += scaling(root) != before
-        lines = restore_after_crash(root, {})
+        lines = restore_after_crash(root)
         assert scaling(root) == before, lines
         assert not journal.exists()
         made = run_ids(records)

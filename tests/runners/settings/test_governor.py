@@ -105,7 +105,7 @@ def test_nothing_is_changed_when_a_setting_cannot_be_read(root: Path) -> None:
 
 
 def test_settings_of_an_earlier_study_are_not_taken_for_the_nodes_own(root: Path) -> None:
-    Journal(state_folder(root, {}), STUDY).write(new_entry(Tree(root), []))
+    Journal(state_folder(root), STUDY).write(new_entry(Tree(root), []))
     reason = switch_of(root).settle("performance", ALL)
     assert reason is not None and "pinstudy restore" in reason
     assert in_force(root) == {"powersave": list(ALL)}
@@ -255,7 +255,8 @@ def settled_by_nobody(root: Path, governor: str, cpus: tuple[int, ...]) -> str:
             os.chroot(root)
             os.setresuid(NOBODY, NOBODY, NOBODY)
             cores = open_node(Path("/")).topology.cores
-            governors = Governors(Path("/"), cores, environment={"PINSTUDY_STATE": "/state"})
+            os.environ["PINSTUDY_STATE"] = "/state"
+            governors = Governors(Path("/"), cores, environment={})
             os.write(writable, str(governors.settle(governor, cpus)).encode())
         finally:
             os._exit(0)

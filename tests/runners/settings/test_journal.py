@@ -153,20 +153,25 @@ def test_any_bytes_are_refused_in_one_line(tmp_path: Path, raw: bytes) -> None:
         journal.read()
 
 
-def test_a_recorded_tree_keeps_its_journals_inside(tmp_path: Path) -> None:
-    assert state_folder(tmp_path, {"PINSTUDY_STATE": "/elsewhere"}) == (
-        tmp_path / "var/lib/pinstudy"
-    )
+def test_a_recorded_tree_keeps_its_journals_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINSTUDY_STATE", "/elsewhere")
+    assert state_folder(tmp_path) == tmp_path / "var/lib/pinstudy"
 
 
 def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    folder = state_folder(Path("/"), {"XDG_STATE_HOME": "/home/a/state"})
+    monkeypatch.delenv("PINSTUDY_STATE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "/home/a/state")
+    folder = state_folder(Path("/"))
     assert folder.parent == Path("/home/a/state/pinstudy")
-    given = state_folder(Path("/"), {"PINSTUDY_STATE": "/scratch"})
+    monkeypatch.setenv("PINSTUDY_STATE", "/scratch")
+    given = state_folder(Path("/"))
     assert (given.parent, given.name) == (Path("/scratch"), folder.name)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert state_folder(Path("/"), {}) == Path("/var/lib/pinstudy")
+    monkeypatch.delenv("PINSTUDY_STATE")
+    assert state_folder(Path("/")) == Path("/var/lib/pinstudy")
 
 
 def roots(folder: Path) -> Journal:

@@ -55,7 +55,7 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
     root = build_tree(tmp_path, "i9-14900k-noht")
     distinct_settings(root)
     before = scaling(root)
-    journal = Journal(state_folder(root, {}), STUDY)
+    journal = Journal(state_folder(root), STUDY)
     moments = random.Random(7)
     changed = journals = 0
     # A kill that comes when there is nothing to put back shows nothing.
@@ -75,7 +75,7 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
         assert switcher.returncode == -signal.SIGKILL
         changed += scaling(root) != before
         journals += journal.exists()
-        lines = restore_after_crash(root, {})
+        lines = restore_after_crash(root)
         assert scaling(root) == before, lines
         assert not journal.exists()
     assert journals >= changed
@@ -83,11 +83,11 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
 
 def test_what_a_living_study_has_changed_is_left_alone(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
-    journal = Journal(state_folder(root, {}), STUDY)
+    journal = Journal(state_folder(root), STUDY)
     journal.path.parent.mkdir(parents=True)
     journal.path.write_text("{}")
     with node_lock(root):
-        assert restore_after_crash(root, {}) == []
-    (line,) = restore_after_crash(root, {})
+        assert restore_after_crash(root) == []
+    (line,) = restore_after_crash(root)
     assert str(journal.path) in line and "not used" in line
     assert journal.exists()

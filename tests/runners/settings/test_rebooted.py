@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def journal(root: Path, purpose: str) -> Journal:
-    return Journal(state_folder(root, {}), purpose)
+    return Journal(state_folder(root), purpose)
 
 
 def left_by_a_study(root: Path) -> Journal:
@@ -41,7 +41,7 @@ def left_by_a_study(root: Path) -> Journal:
 
 def test_in_the_same_boot_a_study_s_settings_are_put_back(root: Path) -> None:
     left = left_by_a_study(root)
-    (line,) = restore_after_crash(root, {})
+    (line,) = restore_after_crash(root)
     assert (root / GOVERNOR).read_text().strip() == "powersave"
     assert "put back" in line
     assert not left.exists()
@@ -50,13 +50,13 @@ def test_in_the_same_boot_a_study_s_settings_are_put_back(root: Path) -> None:
 def test_after_a_reboot_no_setting_is_changed_and_the_journal_is_dropped(root: Path) -> None:
     left = left_by_a_study(root)
     write(root, BOOT, "second")
-    (line,) = restore_after_crash(root, {})
+    (line,) = restore_after_crash(root)
     assert (root / GOVERNOR).read_text().strip() == "schedutil"
     assert "the node was rebooted" in line
     assert "nothing was put back" in line
     assert "\n" not in line
     assert not left.exists()
-    assert restore_after_crash(root, {}) == []
+    assert restore_after_crash(root) == []
 
 
 @pytest.mark.parametrize("told", ["", "first"])
@@ -68,26 +68,26 @@ def test_a_boot_that_is_not_told_is_taken_for_the_same(root: Path, told: str) ->
         (root / BOOT).unlink()
         left_by_a_study(root)
         write(root, BOOT, "second")
-    restore_after_crash(root, {})
+    restore_after_crash(root)
     assert (root / GOVERNOR).read_text().strip() == "powersave"
 
 
 def test_a_tuning_ends_with_its_boot_and_one_line_says_so(root: Path) -> None:
-    tune(root, changes_of(Tree(root), None, None), {})
-    assert restore_after_crash(root, {}) == []
+    tune(root, changes_of(Tree(root), None, None))
+    assert restore_after_crash(root) == []
     assert journal(root, TUNE).exists()
     write(root, BOOT, "second")
     write(root, GOVERNOR, "powersave")
-    (line,) = restore_after_crash(root, {})
+    (line,) = restore_after_crash(root)
     assert "the node was rebooted" in line
     assert (root / GOVERNOR).read_text().strip() == "powersave"
     assert not journal(root, TUNE).exists()
 
 
 def test_tuning_after_a_reboot_saves_what_is_in_force_then(root: Path) -> None:
-    tune(root, changes_of(Tree(root), None, None), {})
+    tune(root, changes_of(Tree(root), None, None))
     write(root, BOOT, "second")
     write(root, GOVERNOR, "powersave")
-    tune(root, changes_of(Tree(root), None, None), {})
+    tune(root, changes_of(Tree(root), None, None))
     restore(root, journal(root, TUNE))
     assert (root / GOVERNOR).read_text().strip() == "powersave"

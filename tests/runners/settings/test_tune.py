@@ -35,7 +35,7 @@ def files(root: Path) -> dict[str, str]:
 
 
 def applied(root: Path, governor: str | None = None, turbo: str | None = None) -> None:
-    changes = tune(root, changes_of(Tree(root), governor, turbo), {})
+    changes = tune(root, changes_of(Tree(root), governor, turbo))
     assert [change.problem for change in changes if change.problem] == []
 
 
@@ -45,7 +45,7 @@ def test_tuning_is_undone_by_its_journal(root: Path) -> None:
     assert (root / NMI).read_text() == "0\n"
     assert (root / GOVERNOR).read_text() == "performance\n"
     assert (root / CPU / "intel_pstate/no_turbo").read_text() == "1\n"
-    done = restore(root, Journal(state_folder(root, {}), TUNE))
+    done = restore(root, Journal(state_folder(root), TUNE))
     assert done is not None and done.problems == {}
     assert files(root) == before
 
@@ -61,7 +61,7 @@ def test_tuning_twice_keeps_what_was_before_the_first(root: Path) -> None:
     before = files(root)
     applied(root, governor="keep")
     applied(root, governor="performance", turbo="off")
-    restore(root, Journal(state_folder(root, {}), TUNE))
+    restore(root, Journal(state_folder(root), TUNE))
     assert files(root) == before
 
 
@@ -84,19 +84,19 @@ def test_a_study_at_work_is_not_disturbed(root: Path) -> None:
     changes = changes_of(Tree(root), None, None)
     before = files(root)
     with node_lock(root), pytest.raises(StudyError, match="another pinstudy is at work"):
-        tune(root, changes, {})
+        tune(root, changes)
     assert files(root) == before
 
 
 def test_what_a_killed_study_has_left_is_not_saved_as_the_nodes_own(root: Path) -> None:
-    Journal(state_folder(root, {}), STUDY).write(new_entry(Tree(root), []))
+    Journal(state_folder(root), STUDY).write(new_entry(Tree(root), []))
     with pytest.raises(StudyError, match="pinstudy restore"):
-        tune(root, changes_of(Tree(root), None, None), {})
+        tune(root, changes_of(Tree(root), None, None))
 
 
 def test_a_setting_that_stays_as_it_is_has_its_reason(root: Path) -> None:
     (root / NUMA).unlink()
     (root / NUMA).mkdir()
     changes = changes_of(Tree(root), "keep", None)
-    (numa,) = [change for change in tune(root, changes, {}) if change.path == f"/{NUMA}"]
+    (numa,) = [change for change in tune(root, changes) if change.path == f"/{NUMA}"]
     assert "not a regular file" in numa.problem
