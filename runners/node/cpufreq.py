@@ -129,7 +129,7 @@ class Cpufreq:
 
     def _without_policy(self, governor: str, cpus: Collection[int]) -> str | None:
         left = set(cpus).difference(*(policy.cpus for policy in self.policies))
-        if not left:
+        if not (left or self.reason):
             return None
         reason = self.reason or f"no policy covers CPUs {format_cpulist(left)}"
         return f"the governor {governor} cannot be had: {reason}"
