@@ -27,7 +27,7 @@ _NOTHING, _FORK = 0, 1
 _BUFFER_BYTES = 1 << 20
 _ANSWER_LIMIT_S = 0.2
 # More threads than this are not tracked one by one.
-_MAX_UNMET = 4096
+_MAX_BORN = 1 << 16
 
 
 class Births:
@@ -36,9 +36,9 @@ class Births:
     def __init__(self, pids: Collection[int]) -> None:
         """Follow these processes and all their future descendants."""
         self._followed = set(pids)
-        self._unmet: set[int] = set()
+        self._born: set[int] = set()
         self._socket = _connect()
-        # False when the kernel sends no events, has dropped some, or too many are unmet.
+        # False when the kernel sends no events, has dropped some, or too many threads.
         self._complete = self._socket is not None
 
     def __enter__(self) -> Births:
@@ -62,14 +62,9 @@ class Births:
             born = self._take(message) or born
         return born
 
-    def met(self, tids: Iterable[int]) -> None:
-        """Note that a look has met these threads."""
-        self._unmet.difference_update(tids)
-
-    @property
-    def unmet(self) -> int | None:
-        """How many new threads no look has met; None where births are not reported."""
-        return len(self._unmet) if self._complete else None
+    def unmet(self, tids: Iterable[int]) -> int | None:
+        """Return how many new threads are not among these; None where births are not reported."""
+        return len(self._born.difference(tids)) if self._complete else None
 
     def _take(self, message: bytes) -> bool:
         if len(message) < _HEAD.size + _EVENT.size:
@@ -79,8 +74,8 @@ class Births:
         if what != _FORK or self._followed.isdisjoint((parent, process)):
             return False
         self._followed.add(process)
-        self._unmet.add(thread)
-        self._complete = len(self._unmet) <= _MAX_UNMET
+        self._born.add(thread)
+        self._complete = len(self._born) <= _MAX_BORN
         return True
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -129,22 +128,15 @@ def _observe(
         process.go()
         if on_start:
             on_start(process.pid)
-        began = time.monotonic()
-        ending = _watch(process, sampler, births, limit_s, meters, streams)
+        timed_out = _watch(process, sampler, births, limit_s, meters, streams)
         cost = clock.stop()
         meters.stop()
         sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
-        births.met(trace.tid for trace in sampler.threads)
-        unmet = births.unmet
+        unmet = births.unmet(trace.tid for trace in sampler.threads)
     perf_output = perf.finish() if perf else ""
-    if ending == "lost":
-        whole_s = time.monotonic() - began
-        how = Ending(signal.SIGKILL, whole_s, None, None, None)
-    else:
-        how = process.reap()
     return Observation(
-        ending=how,
-        timed_out=ending != "ended",
+        ending=process.reap(),
+        timed_out=timed_out,
         stdout=streams[0].kept(),
         stderr=streams[1].kept(),
         threads=sampler.threads,
@@ -166,25 +158,21 @@ def _watch(
     limit_s: float,
     meters: Meters,
     streams: tuple[Printed, ...],
-) -> str:
-    """Look at the program's threads until it ends.
-
-    Returns `ended`; `timed-out` when it was killed at its time limit; `lost` when its witness did
-    not answer either.
-    """
+) -> bool:
+    """Look at the program's threads until it ends; return whether it was killed at its limit."""
     now = time.monotonic()
     deadline = now + limit_s
     pace = Pace()
     while not process.wait_ended(min(pace.pause_s, max(0.0, deadline - now))):
         now = time.monotonic()
         if now >= deadline:
-            return "timed-out" if process.kill_surely() else "lost"
-        if pace.step(sampler, born=births.hear()):
-            births.met(trace.tid for trace in sampler.threads)
+            process.kill_surely()
+            return True
+        pace.step(sampler, born=births.hear())
         if meters.sample_if_due(now):
             for stream in streams:
                 stream.trim()
-    return "ended"
+    return False
 
 
 @contextlib.contextmanager

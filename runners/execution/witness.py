@@ -104,7 +104,8 @@ class WitnessProcess:
             os.close(report_write)
         self._started, self._log = command[0], log
         self._buffer = b""
-        self._reaped = False
+        self._reaped = self._lost = False
+        self._started_s = 0.0
         self.pid = self.witness_pid = 0
         self._exec_errno: int | None = None
         self._window_ns = (0, 0)
@@ -119,6 +120,7 @@ class WitnessProcess:
     def go(self) -> None:
         """Let the program start."""
         self._send(b"g")
+        self._started_s = time.monotonic()
 
     def wait_ended(self, timeout_s: float) -> bool:
         """Wait up to `timeout_s` for the program's end; it stays a zombie until `reap`."""
@@ -134,7 +136,10 @@ class WitnessProcess:
         return True
 
     def reap(self) -> Ending:
-        """Collect the program's exit status and resource usage."""
+        """Collect the program's exit status and resource usage, as far as they are known."""
+        if self._lost:
+            elapsed_s = time.monotonic() - self._started_s
+            return Ending(signal.SIGKILL, elapsed_s, None, None, None)
         self._send(b"r")
         status, user_us, system_us, max_rss_kb, all_us = map(
             int, self._expect("reaped", LAUNCH_LIMIT_S)
@@ -151,20 +156,17 @@ class WitnessProcess:
             cpu_s=all_us / 1e6,
         )
 
-    def kill_surely(self) -> bool:
-        """Kill the program until it has ended; return whether its witness reported the end.
-
-        If not, the witness is killed too, with all its descendants, and there is nothing to `reap`.
-        """
+    def kill_surely(self) -> None:
+        """Kill the program until its witness reports the end, else both with all descendants."""
         for _ in range(KILL_TRIES):
             # The program may have left its process group.
             _signal(self.pid, signal.SIGKILL, os.killpg)
             _signal(self.pid, signal.SIGKILL)
             _signal(self.witness_pid, signal.SIGCONT)  # somebody may have stopped it
             if self.wait_ended(KILL_GRACE_S):
-                return True
+                return
         _kill_tree(self.witness_pid)
-        return False
+        self._lost = True
 
     def close(self) -> None:
         """End what still runs; when the command pipe closes, the witness kills the program."""
