@@ -77,8 +77,6 @@ _WANTED = (
         )
         for zone in ("intel-rapl*", "intel-rapl*/intel-rapl*")
     ),
-    (f"{_HWMON}/hwmon[0-9]*", "name temp*_label temp*_input"),
-    (f"{_HWMON}/hwmon[0-9]*/device", "uevent"),
     ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
     *((directory, "") for directory in facts.VIRTUAL_NODES),
     ("/proc", "cmdline cpuinfo meminfo version"),
@@ -155,10 +153,8 @@ def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
     tree = Tree(root)
     check_root(tree)
     found = Snapshot(with_names)
-    for pattern, names in _WANTED:
+    for pattern, names in (*_WANTED, *_sensors(tree)):
         for directory in _matching(tree, pattern):
-            if _is_foreign_sensor(tree, directory):
-                continue
             if not pattern.endswith("/*"):
                 found.directories.add(directory)
             for name in _names(tree, directory, names.split()):
@@ -191,11 +187,13 @@ def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
     ]
 
 
-def _is_foreign_sensor(tree: Tree, directory: str) -> bool:
-    if not directory.startswith(f"{_HWMON}/"):
-        return False
-    device = "/".join(directory.split("/")[:5])
-    return tree.text(f"{device}/name") not in _CPU_SENSORS
+def _sensors(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Yield the directories of the processor's sensors, each with the files to take there."""
+    for number in tree.numbered(_HWMON, "hwmon"):
+        directory = f"{_HWMON}/hwmon{number}"
+        if tree.text(f"{directory}/name") in _CPU_SENSORS:
+            yield directory, "name temp*_label temp*_input"
+            yield f"{directory}/device", "uevent"
 
 
 def _take(tree: Tree, path: str, found: Snapshot) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from base.cpulist import format_cpulist
+from base.cpulist import cpulists_by_value, format_cpulist, parse_cpulist
 from runners.host.tree import Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds, one_kind
@@ -103,15 +103,13 @@ def by_part(view: NodeView) -> Finding:
     parts, source = _parts(view)
     if not parts:
         return Finding()
-    groups: dict[tuple[int, int], list[int]] = {}
-    for cpu, part in parts.items():
-        groups.setdefault(part, []).append(cpu)
+    groups = cpulists_by_value(parts)
     if len(groups) == 1:
         return one_kind(view, f"every CPU is {_named(*next(iter(groups)))} ({source})")
     return ranked_kinds(
         view,
         {
-            f"CPUs {format_cpulist(cpus)}: {_named(*part)} ({source})": tuple(cpus)
+            f"CPUs {cpus}: {_named(*part)} ({source})": parse_cpulist(cpus)
             for part, cpus in groups.items()
         },
     )
