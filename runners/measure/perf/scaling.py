@@ -51,6 +51,9 @@ _CORE_PMU = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv\d+_\w+|apple_\w+_pmu"
 # task's events takes a little time too, so the sum over PMUs is rarely the whole time.
 MULTIPLEXED_BELOW = 0.99
 
+# Rows by their PMU and their event's usual name.
+_Rows = dict[tuple[str | None, str], Row]
+
 HIDDEN_FROM_USERS = (
     "only the kernel can count it and perf may count user mode only; as root: "
     "sysctl kernel.perf_event_paranoid=1"
@@ -133,24 +136,19 @@ def undo_scaling(
     (`runners.measure.perf.events.kinds_of_pmus`); `unsupported_reason` is why this node refuses
     hardware events, if it does.
     """
-    rows = _whole_rows(output)
-    enabled_ns = _enabled_ns(rows, kinds_of)
+    core, others = _whole_rows(output, kinds_of)
+    enabled_ns = _enabled_ns(core, others)
     raw = RawCounts(kinds_of, enabled_ns)
-    core: list[tuple[str | None, Row]] = []
-    for (pmu, event), row in rows.items():
-        if _is_core(pmu, event, kinds_of):
-            core.append((_only_pmu(pmu, kinds_of), row))
-        else:
-            _add_other(raw, pmu, event, row)
+    for (pmu, event), row in others.items():
+        _add_other(raw, pmu, event, row)
     raw.pmus = tuple(dict.fromkeys([*kinds_of, *(pmu for pmu, _ in core)]))
     if len(kinds_of) > 1:  # a bare row's None is no PMU of a hybrid node
         raw.pmus = tuple(pmu for pmu in raw.pmus if pmu is not None)
-    for pmu, row in core:
+    for (pmu, _), row in core.items():
         if row.state != "not supported" and pmu in raw.pmus:
             raw.on_pmu_ns[pmu] = max(raw.on_pmu_ns.get(pmu, 0), row.run_ns)
     lost_time = _multiplexed_events(raw, core)
-    for pmu, row in core:
-        event = canonical_event(row.event)
+    for (pmu, event), row in core.items():
         problem = _core_problem(raw, pmu, row, unsupported_reason)
         if problem:
             raw.problems[pmu, event] = problem
@@ -168,30 +166,36 @@ def canonical_event(event: str) -> str:
     return _ALIASES.get(event, event)
 
 
-def _whole_rows(output: PerfOutput) -> dict[tuple[str | None, str], Row]:
-    """Return the rows that cover the whole run, the first of each PMU and event."""
-    rows: dict[tuple[str | None, str], Row] = {}
+def _whole_rows(output: PerfOutput, kinds_of: Mapping[str, Sequence[str]]) -> tuple[_Rows, _Rows]:
+    """Return the rows that cover the whole run, the first of each PMU and event: cores', others'.
+
+    If the node has one core PMU, perf prints rows without its name.
+    """
+    only_pmu = next(iter(kinds_of)) if len(kinds_of) == 1 else None
+    core: _Rows = {}
+    others: _Rows = {}
     for row in output.rows:
-        if row.aggregate is None and row.time_s is None:
-            rows.setdefault((row.pmu, canonical_event(row.event)), row)
-    return rows
+        event = canonical_event(row.event)
+        if row.aggregate is not None or row.time_s is not None:
+            continue
+        if _is_core(row.pmu, event, kinds_of):
+            core.setdefault((row.pmu or only_pmu, event), row)
+        else:
+            others.setdefault((row.pmu, event), row)
+    return core, others
 
 
-def _enabled_ns(
-    rows: Mapping[tuple[str | None, str], Row], kinds_of: Mapping[str, Sequence[str]]
-) -> int | None:
-    task_clock = rows.get((None, "task-clock"))
+def _enabled_ns(core: _Rows, others: _Rows) -> int | None:
+    task_clock = others.get((None, "task-clock"))
     if task_clock and task_clock.run_ns:
         return task_clock.run_ns
-    software = [row.run_ns for (pmu, event), row in rows.items() if _is_software(pmu, event)]
-    always = [
-        r.run_ns for (pmu, event), r in rows.items() if r.always and _is_core(pmu, event, kinds_of)
+    software = [
+        row.run_ns
+        for (pmu, event), row in others.items()
+        if pmu in (None, SOFTWARE) and event in SOFTWARE_EVENTS
     ]
+    always = [row.run_ns for row in core.values() if row.always]
     return max(software, default=0) or max(always, default=0) or None
-
-
-def _is_software(pmu: str | None, event: str) -> bool:
-    return pmu in (None, SOFTWARE) and event in SOFTWARE_EVENTS
 
 
 def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]]) -> bool:
@@ -199,11 +203,6 @@ def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]])
         is_tracepoint = ":" in event
         return not (event in SOFTWARE_EVENTS or event in TOOL_EVENTS or is_tracepoint)
     return pmu in kinds_of or _CORE_PMU.fullmatch(pmu) is not None
-
-
-def _only_pmu(pmu: str | None, kinds_of: Mapping[str, Sequence[str]]) -> str | None:
-    """Return a row's PMU; if the node has one core PMU, perf prints rows without its name."""
-    return next(iter(kinds_of)) if pmu is None and len(kinds_of) == 1 else pmu
 
 
 def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
@@ -226,15 +225,13 @@ def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
     raw.counts.append(RawCount(event, label, value, row.run_ns, row.run_ns, False, row.user_only))
 
 
-def _multiplexed_events(
-    raw: RawCounts, core: Iterable[tuple[str | None, Row]]
-) -> dict[str, bool | None]:
+def _multiplexed_events(raw: RawCounts, core: _Rows) -> dict[str, bool | None]:
     """Return for each event whether it was multiplexed; None when that is not known."""
     times: dict[str, dict[str | None, int]] = {}
-    for pmu, row in core:
-        event = times.setdefault(canonical_event(row.event), {})
+    for (pmu, event), row in core.items():
+        running = times.setdefault(event, {})
         if row.state != "not supported":
-            event[pmu] = row.run_ns
+            running[pmu] = row.run_ns
     told: dict[str, bool | None] = {}
     for name, running in times.items():
         if set(running) >= set(raw.pmus):
