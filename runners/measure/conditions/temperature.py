@@ -112,16 +112,12 @@ class Gate:
         if not self._thermometer.sensors:
             return Reading({}, dict.fromkeys(("gate_wait_s", "gate_reached"), NO_SENSOR))
         began_s = self._clock()
-        told = False
-        while True:
-            hot, problem = self._hot()
-            waited_s = self._clock() - began_s
-            if problem or not hot or waited_s >= self._rule.limit_s:
-                break
-            if not told:
-                tell(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
-                told = True
+        hot, problem = self._hot()
+        if hot and not problem:
+            tell(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
+        while (waited_s := self._clock() - began_s) < self._rule.limit_s and hot and not problem:
             self._sleep(min(LOOK_EVERY_S, self._rule.limit_s - waited_s))
+            hot, problem = self._hot()
         reading = Reading(
             {"gate_wait_s": waited_s, "temperature_reference_c": dict(self.reference_c)}
         )
