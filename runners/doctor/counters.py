@@ -139,13 +139,13 @@ def probe_c2c(node: AskedNode) -> Capability:
     """Record the program `true` as studies that collect c2c record their cases."""
     if node.perf is None:
         return _no_perf(node, "perf-c2c")
-    trial = try_c2c(node.perf, node.root)
-    if not trial.problem:
-        what = "user space" if trial.modes else "user space and the kernel's own accesses"
+    found = try_c2c(node.perf, node.root)
+    if not isinstance(found, str):
+        what = "user space" if found else "user space and the kernel's own accesses"
         return Capability("perf-c2c", "ok", f"samples accesses of {what}")
-    if trial.problem.startswith(NEEDS):
-        return Capability("perf-c2c", "missing", trial.problem, LET_USERS_COUNT, LASTING)
-    return Capability("perf-c2c", "missing", trial.problem, _pmu_grant(node))
+    if found.startswith(NEEDS):
+        return Capability("perf-c2c", "missing", found, LET_USERS_COUNT, LASTING)
+    return Capability("perf-c2c", "missing", found, _pmu_grant(node))
 
 
 def probe_energy(node: AskedNode) -> Capability:

@@ -29,7 +29,6 @@ from runners.host.software import ask_version, for_tools
 from runners.latency.measure import FILE_NAME, LatencySettings, measure, write_latency
 from runners.latency.pairs import plan_pairs
 from runners.measure.perf.c2c import (
-    C2cTrial,
     kinds_sampled,
     line_bytes,
     read_recording,
@@ -89,12 +88,12 @@ class ContendedLines:
         if not self.left:
             return
         perf = shutil.which("perf")
-        trial = self._try(perf)
+        modes = self._try(perf)
         version = (ask_version(perf) if perf else None) or "not known"
-        if perf is None or trial.problem:
-            found = {"schema": SCHEMA, "unavailable": {"lines": trial.problem}}
+        if perf is None or isinstance(modes, str):
+            found = {"schema": SCHEMA, "unavailable": {"lines": modes}}
             self._write(self.folder / UNAVAILABLE, found | ({"perf": version} if perf else {}))
-            progress.warned(f"no contended cache lines: {trial.problem}")
+            progress.warned(f"no contended cache lines: {modes}")
             return
         for number, case in enumerate(left := self.left, start=1):
             may_start(None)
@@ -103,7 +102,7 @@ class ContendedLines:
                 continue
             progress.waiting(f"perf c2c, {number} of {plural(len(left), 'case')}: {case.label}")
             started_at = utc_now("milliseconds")
-            seen = self._sample(perf, trial.modes, witness, case, node.launch(case), may_start)
+            seen = self._sample(perf, modes, witness, case, node.launch(case), may_start)
             head = {
                 "schema": SCHEMA,
                 "case_id": case.case_id,
@@ -115,11 +114,11 @@ class ContendedLines:
             self._write(self._path(case), head | seen)
         (self.folder / UNAVAILABLE).unlink(missing_ok=True)
 
-    def _try(self, perf: str | None) -> C2cTrial:
+    def _try(self, perf: str | None) -> tuple[str, ...] | str:
         if self.plan.study.vm is not None:
-            return C2cTrial(problem=IN_GUESTS)
+            return IN_GUESTS
         if perf is None:
-            return C2cTrial(problem=f"perf is not installed; {for_tools().sentence}")
+            return f"perf is not installed; {for_tools().sentence}"
         return try_c2c(perf, self.node.root)
 
     def _sample(

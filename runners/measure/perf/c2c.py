@@ -7,7 +7,6 @@ import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,14 +48,6 @@ _ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
 _DATA_SIZE = struct.Struct("=48xQ")
 
 
-@dataclass(frozen=True)
-class C2cTrial:
-    """Whether `perf c2c record` works: with which `modes`, or `problem` is why it does not."""
-
-    modes: tuple[str, ...] = ()
-    problem: str = ""
-
-
 @contextmanager
 def recording_folder() -> Iterator[Path]:
     """Make a folder for perf to record in, and remove it at the end of the block.
@@ -73,13 +64,14 @@ def recording_folder() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def try_c2c(perf: str, root: Path) -> C2cTrial:
-    """Record the program `true` in each mode until one works; some 10 ms where perf refuses.
+def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
+    """Return the options of the first mode in which `perf c2c record` works, or why it does not.
 
-    `root` is the tree that describes the CPU and the permissions of this process.
+    Records the program `true`; some 10 ms where perf refuses. `root` is the tree that describes
+    the CPU and the permissions of this process.
     """
     if problem := _without_hitm(root):
-        return C2cTrial(problem=problem)
+        return problem
     problems = []
     with recording_folder() as folder:
         for modes in _MODES:
@@ -88,12 +80,12 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
                 done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
             problem = _said(done)
             if not problem:
-                return C2cTrial(modes)
+                return modes
             problems.append(problem)
     # Permission does not help where perf has found no event that samples.
     if read_permission(root).user_only and _NOTHING_THERE not in problems[0]:
-        return C2cTrial(problem=f"{NEEDS} ({problems[0]})")
-    return C2cTrial(problem=f"perf c2c record: {problems[0]} ({unsupported_reason(root)})")
+        return f"{NEEDS} ({problems[0]})"
+    return f"perf c2c record: {problems[0]} ({unsupported_reason(root)})"
 
 
 def record_command(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:
