@@ -26,11 +26,6 @@ class Vcpus:
     memory_mib: int
     emulated: bool = False
 
-    @property
-    def mask(self) -> tuple[int, ...]:
-        """The CPUs ascending."""
-        return tuple(sorted(set(self.cpus)))
-
 
 @dataclass(frozen=True)
 class Case:
@@ -64,7 +59,7 @@ class Case:
     @property
     def host_mask(self) -> tuple[int, ...]:
         """The CPUs of this node that the case uses, ascending."""
-        return self.vcpus.mask if self.vcpus else self.mask
+        return tuple(sorted(set(self.host_cpus)))
 
     @property
     def boot(self) -> str:

@@ -41,7 +41,7 @@ def place(
     for index, thread in enumerate(threads[vcpu] for vcpu in sorted(threads)):
         pinned = vcpus.mapping.binding == "pin"
         os.sched_setaffinity(thread, {vcpus.cpus[index]} if pinned else set(vcpus.cpus))
-    free = free_cpus(allowed, vcpus.mask, cores)
+    free = free_cpus(allowed, vcpus.cpus, cores)
     # Listed for every run: QEMU starts and ends I/O threads as it needs them.
     names = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - per run
     for thread in set(map(int, names)).difference(threads.values()):
