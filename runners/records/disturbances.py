@@ -42,7 +42,9 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     # Many records are read, and most runs are quiet: values that are 0 or empty are skipped fast.
     found: list[str] = []
     if isinstance(throttle, dict) and any(throttle.values()):
-        found += [what for what in _COUNTERS if _grew(throttle, what)]
+        for what, names in _COUNTERS.items():
+            if any(number_or_nan(throttle.get(name)) > 0 for name in names):
+                found.append(what)
     if (stopped := get("quota_throttled_s")) and number_or_nan(stopped) > 0:
         found.append(BY_QUOTA)
     if note and isinstance(note, str):
@@ -53,10 +55,6 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
         if (seconds := get(name)) and _is_much(seconds, record):
             found.append(what)
     return tuple(found)
-
-
-def _grew(throttle: Mapping[str, object], what: str) -> bool:
-    return any(number_or_nan(throttle.get(name)) > 0 for name in _COUNTERS[what])
 
 
 def _is_much(value: object, record: Mapping[str, Any]) -> bool:

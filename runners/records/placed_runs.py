@@ -92,7 +92,13 @@ class SeenTeam:
 
 def seen_team(record: Mapping[str, Any]) -> SeenTeam:
     """Return the team in a run's record, whose fields may have any JSON values."""
-    by_process = Counter(_processes(record))
+    placement = record.get("placement")
+    listed = placement.get("threads") if isinstance(placement, dict) else None
+    by_process = Counter(
+        process
+        for thread in (listed if isinstance(listed, list) else ())
+        if isinstance(thread, dict) and type(process := thread.get("process")) is int
+    )
     threads = max(by_process.values(), default=0)
     told = record.get("threads")
     elapsed_s, user_s, system_s = (
@@ -105,14 +111,3 @@ def seen_team(record: Mapping[str, Any]) -> SeenTeam:
         len(by_process),
         len(by_process) > 1 and used_more,
     )
-
-
-def _processes(record: Mapping[str, Any]) -> list[int]:
-    """Return the number of each seen thread's process."""
-    placement = record.get("placement")
-    threads = placement.get("threads") if isinstance(placement, dict) else None
-    return [
-        process
-        for thread in (threads if isinstance(threads, list) else ())
-        if isinstance(thread, dict) and type(process := thread.get("process")) is int
-    ]
