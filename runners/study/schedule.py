@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
@@ -44,24 +43,24 @@ class Listener:
 NOBODY = Listener()
 
 
-class Schedule(ABC):
-    """The runs of a plan that are not in its history."""
+class Schedule:
+    """The runs of a plan that are not in its history: all of them, or fewer in a derived class."""
 
     def __init__(self, plan: Plan, history: History) -> None:
         self.plan, self.history = plan, history
 
-    @abstractmethod
-    def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
+    def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:  # noqa: ARG002
         """Yield the pending runs, in order.
 
         Later runs may depend on the records of earlier ones. A caller that makes each run, and adds
         its record to the history before it takes the next, gets only the runs that are needed. A
         caller that makes none gets as many as there can be.
         """
+        return (planned for planned in self.plan.runs if planned.key not in self.history.done)
 
-    @abstractmethod
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending runs that are needed whatever the results are."""
+        return pending
 
     @property
     def done(self) -> int:
@@ -77,18 +76,6 @@ class Schedule(ABC):
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
         """Return the case with the time limit of this run."""
         return case
-
-
-class FixedSchedule(Schedule):
-    """A fixed number of repetitions of each case."""
-
-    def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:  # noqa: ARG002
-        """Yield the pending runs, in order."""
-        return (planned for planned in self.plan.runs if planned.key not in self.history.done)
-
-    def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
-        """Return all of them."""
-        return pending
 
 
 class PrecisionSchedule(Schedule):
@@ -258,7 +245,7 @@ def schedule_of(plan: Plan, history: History) -> Schedule:
         return RaceSchedule(plan, history, plan.study.race)
     if plan.study.precision:
         return PrecisionSchedule(plan, history, plan.study.precision)
-    return FixedSchedule(plan, history)
+    return Schedule(plan, history)
 
 
 def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
