@@ -274,7 +274,7 @@ class Listed(ByName):
 
 
 class As(Kind):
-    """A value of a kind, converted by a function."""
+    """A value of a kind, converted by a function, which raises InvalidError for some."""
 
     def __init__(self, inner: Kind, made: Callable[[Any], Any]) -> None:
         super().__init__(inner.expected)

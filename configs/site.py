@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
+from base.cpulist import parse_cpulist
 from base.structure import (
     As,
     Beside,
@@ -22,10 +23,10 @@ from base.structure import (
     Table,
     Without,
 )
+from base.text import shown
 from configs.values import (
     Arguments,
     Count,
-    CpuList,
     Duration,
     Name,
     Text,
@@ -50,6 +51,7 @@ MAX_AT_ONCE = 10000
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 _MODULE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._@+/:=-]{0,199}")
+_OPTION = re.compile(r"\s*-.*")
 _FOLDER = re.compile(r"/[^:]*")
 
 
@@ -66,27 +68,26 @@ class ScriptWord(Text):
         super().__init__(expected, _WORD, rule)
 
 
-class _Directive(Text):
-    """One of the batch system's own options; a text has no line breaks."""
-
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        text = super().decode(value).strip()
-        if not text.startswith("-"):
-            raise self.mismatch(text, "it begins with -")
-        split_words(text)
-        return text
+def _directive(text: str) -> str:
+    """Refuse an option with an open quote."""
+    split_words(text)
+    return text.strip()
 
 
-class _Command(Arguments):
-    """A command line with a place for the governor to set."""
+def _with_governor(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a command without a place for the governor to set."""
+    if not command:
+        raise InvalidError(f"the command is empty; expected one with {PLACEHOLDER}")
+    if not any(PLACEHOLDER in argument for argument in command):
+        raise InvalidError(f"{PLACEHOLDER} is nowhere in the command; it stands for the name")
+    return command
 
-    def decode(self, value: Any) -> tuple[str, ...]:  # noqa: ANN401
-        arguments = super().decode(value)
-        if not arguments:
-            raise InvalidError(f"the command is empty; expected {self.expected}")
-        if not any(PLACEHOLDER in argument for argument in arguments):
-            raise InvalidError(f"{PLACEHOLDER} is nowhere in the command; it stands for the name")
-        return arguments
+
+def _cpus(text: str) -> tuple[int, ...]:
+    try:
+        return parse_cpulist(text)
+    except ValueError as error:
+        raise InvalidError(f"{shown(text)} is not a list of CPUs: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,18 @@ class GovernorRule:
     by: str = "pinstudy"
     set: Annotated[
         tuple[str, ...],
-        _Command("a command such as [sudo, set-governor, '{governor}', '{cpus}']"),
+        As(
+            Arguments("a command such as [sudo, set-governor, '{governor}', '{cpus}']"),
+            _with_governor,
+        ),
         "the command that sets a governor",
     ] = ()
     restore: Annotated[
         tuple[str, ...],
-        _Command("a command like that of 'set', when another one sets the old governor back"),
+        As(
+            Arguments("a command like that of 'set', when another one sets the old governor back"),
+            _with_governor,
+        ),
         "the command that sets the old governor back, when it is another one",
     ] = ()
 
@@ -187,12 +194,21 @@ class Queue:
     ] = None
     directives: Annotated[
         tuple[str, ...],
-        OneOrMore(_Directive("an option of the batch system, such as --reservation=maintenance")),
+        OneOrMore(
+            As(
+                Text(
+                    "an option of the batch system, such as --reservation=maintenance",
+                    _OPTION,
+                    "it begins with -",
+                ),
+                _directive,
+            )
+        ),
         "further options of the system's own, one an item; they stand last, so that they override",
     ] = ()
     reserved_cpus: Annotated[
         tuple[int, ...],
-        CpuList("a list of CPUs such as 0,32"),
+        As(Text("a list of CPUs such as 0,32"), _cpus),
         "CPUs that the system keeps for itself on every node: no case is planned for them",
     ] = ()
     most_at_once: Annotated[

@@ -14,7 +14,6 @@ from base.structure import (
     Called,
     Either,
     InvalidError,
-    Kind,
     Mistake,
     OneOrMore,
     Table,
@@ -69,6 +68,9 @@ MAX_IDLE_S = 600.0
 # From room temperature to the limit of a processor: a wider gate would never make a run wait.
 MAX_WITHIN_K = 80.0
 
+# Digits are bounded so that no number takes long to convert or overflows to infinity.
+_MEMORY = re.compile(r"\s*\d{1,8}\s*(MiB|GiB)\s*", re.ASCII)
+_DIFFERENCE = re.compile(r"\s*\d{1,3}(\.\d{1,3})?\s*(K|°C)\s*", re.ASCII)
 # The name of an event as perf takes it, perf-list(1): a name, `tracepoint:name` or `pmu/terms/`,
 # then modifiers. No braces: perf splits groups on hybrid nodes. A comma elsewhere would make two
 # events of one.
@@ -92,47 +94,27 @@ def event_problem(name: str) -> str | None:
     )
 
 
-class _Event(Text):
-    """The name of one event, as perf list shows it."""
-
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        text = super().decode(value)
-        if problem := event_problem(text):
-            raise InvalidError(problem)
-        return text
+def _event(text: str) -> str:
+    if problem := event_problem(text):
+        raise InvalidError(problem)
+    return text
 
 
-class Memory(Kind):
-    """An amount of memory with its unit, as MiB."""
-
-    # Here and below: digits are bounded so that no number takes long to convert or overflows.
-    form = re.compile(r"(\d{1,8})\s*(MiB|GiB)", re.ASCII)
-
-    def decode(self, value: Any) -> int:  # noqa: ANN401
-        """Return the MiB."""
-        match = self.form.fullmatch(value.strip()) if isinstance(value, str) else None
-        if match is None:
-            raise self.mismatch(value)
-        mebibytes = int(match[1]) * (1024 if match[2] == "GiB" else 1)
-        if not MIN_MIB <= mebibytes <= MAX_MIB:
-            raise InvalidError(f"{shown(value)} is not from {MIN_MIB} MiB to 64 TiB")
-        return mebibytes
+def _mebibytes(text: str) -> int:
+    """Return the MiB of an amount of memory."""
+    amount = text.strip()
+    mebibytes = int(amount[:-3]) * (1024 if amount.endswith("GiB") else 1)
+    if not MIN_MIB <= mebibytes <= MAX_MIB:
+        raise InvalidError(f"{shown(text)} is not from {MIN_MIB} MiB to 64 TiB")
+    return mebibytes
 
 
-class TemperatureDifference(Kind):
-    """A difference of temperatures with its unit, as kelvins; `°C` is the same here."""
-
-    form = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*(K|°C)", re.ASCII)
-
-    def decode(self, value: Any) -> float:  # noqa: ANN401
-        """Return the kelvins."""
-        match = self.form.fullmatch(value.strip()) if isinstance(value, str) else None
-        if match is None:
-            raise self.mismatch(value)
-        kelvins = float(match[1])
-        if not 0 < kelvins <= MAX_WITHIN_K:
-            raise InvalidError(f"{shown(value)} is not more than 0 K and at most 80 K")
-        return kelvins
+def _kelvins(text: str) -> float:
+    """Return the kelvins of a difference of temperatures; `°C` is the same here."""
+    kelvins = float(text.strip().rstrip("K°C"))
+    if not 0 < kelvins <= MAX_WITHIN_K:
+        raise InvalidError(f"{shown(text)} is not more than 0 K and at most 80 K")
+    return kelvins
 
 
 @dataclass(frozen=True)
@@ -145,7 +127,7 @@ class TemperatureGate:
     within_k: Annotated[
         float,
         Called("within"),
-        TemperatureDifference("a difference of temperatures, such as 5 K"),
+        As(Text("a difference of temperatures, such as 5 K", _DIFFERENCE), _kelvins),
         "how much warmer than at the start a package may be",
     ]
     limit_s: Annotated[
@@ -180,7 +162,9 @@ class Vm:
 
     cpus: Annotated[int, Count("how many virtual CPUs the guest has", 1, MAX_VCPUS)]
     memory_mib: Annotated[
-        int, Called("memory"), Memory("an amount of memory, such as 512 MiB or 16 GiB")
+        int,
+        Called("memory"),
+        As(Text("an amount of memory, such as 512 MiB or 16 GiB", _MEMORY), _mebibytes),
     ]
 
 
@@ -353,7 +337,7 @@ class Study:
     ] = DEFAULT_COLLECTORS
     events: Annotated[
         tuple[str, ...],
-        OneOrMore(_Event("an event of perf list, one an item")),
+        OneOrMore(As(Text("an event of perf list, one an item"), _event)),
         "perf events beside the usual ones",
     ] = ()
     temperature_gate: Annotated[

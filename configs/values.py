@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from base.cpulist import parse_cpulist
 from base.errors import UserError
 from base.structure import MAX_ITEMS, NAME, NAME_RULE, InvalidError, Kind
 from base.text import shown, unknown_word
@@ -203,19 +202,6 @@ class Pattern(Text):
                 "'elapsed: ([0-9.]+)'"
             )
         return text
-
-
-class CpuList(Kind):
-    """CPU numbers, as a list such as `0,32`."""
-
-    def decode(self, value: Any) -> tuple[int, ...]:  # noqa: ANN401
-        """Return the numbers, sorted."""
-        if not isinstance(value, str) or not value.strip():
-            raise self.mismatch(value)
-        try:
-            return parse_cpulist(value)
-        except ValueError as error:
-            raise self.mismatch(value, error) from None
 
 
 def option_value(option: str, value: object, kind: Kind) -> Any:  # noqa: ANN401

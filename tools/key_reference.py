@@ -32,7 +32,7 @@ from base.structure import (
 )
 from base.units import SECONDS_OF_UNIT
 from configs.repetitions import RepetitionsKind
-from configs.study import Memory, Study, TemperatureDifference
+from configs.study import Study
 from configs.values import (
     MAX_TEXT_CHARACTERS,
     NUMBER,
@@ -65,8 +65,6 @@ _VALUES: dict[type[Kind], dict[str, Any]] = {
     Range: {"anyOf": [{"type": "number"}, _text_of(rf"{NUMBER}( +to +{NUMBER})?")]},
     Duration: _text_of(rf"\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})"),
     Percentage: _text_of(r"\d+(\.\d+)?\s*%"),
-    Memory: _text_of(Memory.form.pattern),
-    TemperatureDifference: _text_of(TemperatureDifference.form.pattern),
     Arguments: {"anyOf": [_ARGUMENT, {"type": "array", "items": _ARGUMENT, "maxItems": MAX_ITEMS}]},
 }
 
@@ -135,9 +133,12 @@ def _schema_of_value(kind: Kind) -> dict[str, Any]:
     if isinstance(kind, Count):
         return {"type": "integer", "minimum": kind.least, "maximum": kind.most}
     if isinstance(kind, Text):
+        bounds = {"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
         # A number without quotes is a text as well.
-        text = {"type": ["string", "number"], "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
-        return text | ({"pattern": f"^(?:{kind.form.pattern})$"} if kind.form else {})
+        if kind.form is None:
+            return {"type": ["string", "number"]} | bounds
+        number = {"type": ["string", "number"]} if kind.form.fullmatch("1") else {"type": "string"}
+        return number | bounds | {"pattern": f"^(?:{kind.form.pattern})$"}
     return _VALUES[type(kind)]
 
 
