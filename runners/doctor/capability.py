@@ -6,7 +6,7 @@ Expensive facts of a node are read once, and only when they are needed.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -52,15 +52,8 @@ class Capability:
         return self.state != "ok" and not self.optional and self.reason != NOT_TRIED
 
     def fields(self) -> dict[str, Any]:
-        """Return the capability as `pinstudy doctor --json` prints it."""
-        return {
-            "name": self.name,
-            "state": self.state,
-            "why": self.reason,
-            "grant": self.grant,
-            "lasting": self.lasting,
-            "optional": self.optional,
-        }
+        """Return the capability as `pinstudy doctor --json` prints it: the reason is its `why`."""
+        return {"why" if name == "reason" else name: of for name, of in asdict(self).items()}
 
 
 def worst_first(found: tuple[Capability, ...]) -> list[Capability]:
