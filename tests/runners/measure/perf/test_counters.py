@@ -217,6 +217,18 @@ def test_a_homogeneous_node_prints_rows_without_a_pmu() -> None:
     assert reading.fields["task_clock_s"] == 0.01
 
 
+def test_an_event_that_was_asked_for_with_its_pmu_as_well_is_counted_once() -> None:
+    reading = read(
+        """
+10.00;msec;task-clock;10000000;100.00
+30000000;;cycles;10000000;100.00
+30000000;;cpu/cycles/;10000000;100.00
+""",
+        HOMOGENEOUS,
+    )
+    assert reading.fields["cycles"] == 30_000_000
+
+
 def test_a_perf_that_does_not_know_the_kinds_is_not_believed() -> None:
     reading = read(
         "10.00;msec;task-clock;10000000;100.00\n30000000;;cycles;10000000;100.00", HYBRID
