@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from base.reading import Reading
+from runners.host.tree import Unavailable, reading_of
 from runners.measure.perf.output import PerfOutput
 from runners.measure.perf.scaling import SOFTWARE, RawCount, RawCounts, a_core_of, undo_scaling
 
@@ -71,27 +72,25 @@ def read_counters(
         said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
         return no_counters(f"perf printed no counts{said}")
     raw = undo_scaling(output, kinds_of, unsupported_reason)
-    reading = Reading()
+    reading = _counts(raw) | reading_of(
+        {"task_clock_s": _task_clock_s(raw)}
+        | {name: _of_software(raw, event) for name, event in _SOFTWARE_FIELDS.items()}
+        | {name: _total(raw, event) for name, event in _TOTALS.items()}
+    )
     if output.unparsed:
         reading.unavailable["perf_output"] = (
             f"perf printed {len(output.unparsed)} lines that are not understood, "
             f"the first is {output.unparsed[0][:200]!r}"
         )
-    _add_counts(reading, raw)
-    _add_software(reading, raw)
-    for name, event in _TOTALS.items():
-        _add_total(reading, raw, name, event)
-    _add_residency(reading, raw)
-    _add_frequency(reading, raw, kernel_share)
-    _add_miss_rate(reading, raw)
-    return reading
+    return reading | _residency(raw) | _frequency(raw, kernel_share) | _miss_rate(raw)
 
 
-def _add_counts(reading: Reading, raw: RawCounts) -> None:
+def _counts(raw: RawCounts) -> Reading:
+    reading = Reading()
     reading.fields["counters"] = [
         {
             "pmu": count.pmu,
-            "kinds": list(raw.kinds_of.get(count.pmu or "", ())),
+            "kinds": list(raw.kinds_on(count.pmu)),
             "event": count.event,
             "value": count.value,
             "enabled_ns": count.enabled_ns,
@@ -107,70 +106,62 @@ def _add_counts(reading: Reading, raw: RawCounts) -> None:
     for (pmu, event), reason in raw.problems.items():
         if pmu != SOFTWARE:
             reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason
+    return reading
 
 
-def _add_software(reading: Reading, raw: RawCounts) -> None:
-    if raw.enabled_ns is None:
-        reading.unavailable["task_clock_s"] = raw.absent_reason("task-clock")
-    else:
-        reading.fields["task_clock_s"] = raw.enabled_ns / 1e9
-    for name, event in _SOFTWARE_FIELDS.items():
-        found = raw.counts_of(event)
-        if found:
-            reading.fields[name] = found[0].value
-        else:
-            reading.unavailable[name] = raw.absent_reason(event)
+def _task_clock_s(raw: RawCounts) -> float | Unavailable:
+    return raw.absent("task-clock") if raw.enabled_ns is None else raw.enabled_ns / 1e9
 
 
-def _add_total(reading: Reading, raw: RawCounts, name: str, event: str) -> None:
-    """Add an event's sum over PMUs, if all parts of the program were counted."""
+def _of_software(raw: RawCounts, event: str) -> int | Unavailable:
+    found = raw.counts_of(event)
+    return found[0].value if found else raw.absent(event)
+
+
+def _total(raw: RawCounts, event: str) -> int | Unavailable:
+    """Return an event's sum over PMUs, if all parts of the program were counted."""
     found = raw.counts_of(event)
     if any(count.multiplexed for count in found):
         share = sum(count.running_ns for count in found) / found[0].enabled_ns
-        reason = f"{event}: counted for {share:.0%} of the time only; ask for fewer events"
-    else:
-        reason = _partial_reason(raw, event)
-    if reason:
-        reading.unavailable[name] = reason
-    else:
-        reading.fields[name] = sum(count.value for count in found)
+        part = f"{event}: counted for {share:.0%} of the time only"
+        return Unavailable(f"{part}; ask for fewer events")
+    return _uncounted(raw, event) or sum(count.value for count in found)
 
 
-def _partial_reason(raw: RawCounts, event: str) -> str:
-    """Return why a PMU that the program ran on did not count the event; empty if all did."""
+def _uncounted(raw: RawCounts, event: str) -> Unavailable | None:
+    """Return why a PMU that the program ran on did not count the event; None if all did."""
     counted_on = {count.pmu for count in raw.counts_of(event)}
     if not counted_on:
-        return raw.absent_reason(event)
+        return raw.absent(event)
     for pmu in raw.pmus:
         if pmu not in counted_on and not raw.never_ran_on(pmu):
-            return raw.problems.get((pmu, event), f"{event}: perf printed no row for {pmu}")
-    return ""
+            no_row = f"{event}: perf printed no row for {pmu}"
+            return Unavailable(raw.problems.get((pmu, event), no_row))
+    return None
 
 
-def _add_residency(reading: Reading, raw: RawCounts) -> None:
+def _residency(raw: RawCounts) -> Reading:
     reason = _no_residency_reason(raw)
     if reason or not raw.enabled_ns:
-        reading.unavailable["residency"] = reason
-        return
-    by_pmu = {pmu: min(1.0, ns / raw.enabled_ns) for pmu, ns in raw.on_pmu_ns.items()}
-    reading.fields["residency_pmu"] = {pmu: by_pmu[pmu] for pmu in by_pmu if pmu is not None}
-    by_kind: dict[str, float] = {}
-    for kind in raw.kinds:
-        pmus = [pmu for pmu in by_pmu if kind in raw.kinds_of.get(pmu or "", ())]
-        if all(by_pmu[pmu] == 0 for pmu in pmus):
-            by_kind[kind] = 0.0
-        elif shared := _shared(raw, pmus):
-            reading.unavailable[f"residency.{kind}"] = shared
-        else:
-            by_kind[kind] = min(1.0, sum(by_pmu[pmu] for pmu in pmus))
-    reading.fields["residency"] = by_kind
+        return Reading({}, {"residency": reason})
+    shares = {pmu: min(1.0, ns / raw.enabled_ns) for pmu, ns in raw.on_pmu_ns.items()}
+    by_pmu = {pmu: share for pmu, share in shares.items() if pmu is not None}
+    by_kind = {kind: _residency_on(raw, kind, by_pmu) for kind in raw.kinds}
+    return Reading({"residency_pmu": by_pmu}) | _by_kind("residency", by_kind)
+
+
+def _residency_on(raw: RawCounts, kind: str, by_pmu: Mapping[str, float]) -> float | Unavailable:
+    pmus = [pmu for pmu in by_pmu if kind in raw.kinds_on(pmu)]
+    if all(by_pmu[pmu] == 0 for pmu in pmus):
+        return 0.0
+    return _shared(raw, pmus) or min(1.0, sum(by_pmu[pmu] for pmu in pmus))
 
 
 def _no_residency_reason(raw: RawCounts) -> str:
     if raw.enabled_ns is None:
         return "the program's CPU time is not known: perf printed no task-clock"
     if not raw.on_pmu_ns:
-        return f"needs a hardware counter; {raw.absent_reason('cycles')}"
+        return f"needs a hardware counter; {raw.absent('cycles').reason}"
     if not raw.complete:
         missing = [pmu for pmu in raw.pmus if pmu and pmu not in raw.on_pmu_ns]
         if missing:
@@ -179,74 +170,66 @@ def _no_residency_reason(raw: RawCounts) -> str:
     return ""
 
 
-def _add_frequency(reading: Reading, raw: RawCounts, kernel_share: float | None) -> None:
+def _frequency(raw: RawCounts, kernel_share: float | None) -> Reading:
     cycles = raw.counts_of("cycles")
     reason = _no_frequency_reason(raw, cycles, kernel_share)
     if reason:
-        reading.unavailable.update(freq_ghz=reason, freq_mean_ghz=reason)
-        return
-    if partial := _partial_reason(raw, "cycles"):
-        reading.unavailable["freq_mean_ghz"] = partial
-    else:
-        reading.fields["freq_mean_ghz"] = _per_ns(cycles)
-    by_kind: dict[str, float] = {}
-    for kind in raw.kinds:
-        counts = raw.counts_of("cycles", kind)
-        if not counts:
-            reading.unavailable[f"freq_ghz.{kind}"] = _none_on_reason(raw, "cycles", kind)
-        elif shared := _shared(raw, [count.pmu for count in counts]):
-            reading.unavailable[f"freq_ghz.{kind}"] = shared
-        else:
-            by_kind[kind] = _per_ns(counts)
-    reading.fields["freq_ghz"] = by_kind
-
-
-def _add_miss_rate(reading: Reading, raw: RawCounts) -> None:
-    """Add the share of loads that missed the L1 data cache, if both events were asked for."""
-    asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
-    if not set(L1D_EVENTS) <= asked:
-        return
-    for event in L1D_EVENTS:
-        if not raw.counts_of(event):
-            reading.unavailable[L1D_MISS_RATE] = raw.absent_reason(event)
-            return
-    by_kind: dict[str, float] = {}
-    for kind in raw.kinds:
-        misses, loads = (raw.counts_of(event, kind) for event in L1D_EVENTS)
-        field = f"{L1D_MISS_RATE}.{kind}"
-        if not misses or not loads:
-            lacking = L1D_EVENTS[0] if not misses else L1D_EVENTS[1]
-            reading.unavailable[field] = _none_on_reason(raw, lacking, kind)
-        elif shared := _shared(raw, [count.pmu for count in misses]):
-            reading.unavailable[field] = shared
-        elif (rate := _per_ns(loads)) > 0:
-            by_kind[kind] = _per_ns(misses) / rate
-        else:
-            reading.unavailable[field] = f"{L1D_EVENTS[1]}: none was counted"
-    reading.fields[L1D_MISS_RATE] = by_kind
+        return Reading({}, {"freq_ghz": reason, "freq_mean_ghz": reason})
+    mean = reading_of({"freq_mean_ghz": _uncounted(raw, "cycles") or _per_ns(cycles)})
+    return mean | _by_kind("freq_ghz", {kind: _rate(raw, "cycles", kind) for kind in raw.kinds})
 
 
 def _no_frequency_reason(
     raw: RawCounts, cycles: Sequence[RawCount], kernel_share: float | None
 ) -> str:
     if not cycles:
-        return raw.absent_reason("cycles")
-    if any(count.user_only for count in cycles):
+        return raw.absent("cycles").reason
+    user_only = any(count.user_only for count in cycles)
+    if user_only and (kernel_share is None or kernel_share > MAX_KERNEL_SHARE):
         share = "an unknown part" if kernel_share is None else f"{kernel_share:.1%}"
-        if kernel_share is None or kernel_share > MAX_KERNEL_SHARE:
-            return (
-                f"cycles: counted in user mode only, and {share} of the time was the kernel's; "
-                "as root: sysctl kernel.perf_event_paranoid=1"
-            )
+        return (
+            f"cycles: counted in user mode only, and {share} of the time was the kernel's; "
+            "as root: sysctl kernel.perf_event_paranoid=1"
+        )
     return ""
 
 
-def _none_on_reason(raw: RawCounts, event: str, kind: str) -> str:
+def _miss_rate(raw: RawCounts) -> Reading:
+    """Return the share of loads that missed the L1 data cache, if both events were asked for."""
+    asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
+    if not set(L1D_EVENTS) <= asked:
+        return Reading()
+    for event in L1D_EVENTS:
+        if not raw.counts_of(event):
+            return reading_of({L1D_MISS_RATE: raw.absent(event)})
+    return _by_kind(L1D_MISS_RATE, {kind: _miss_rate_on(raw, kind) for kind in raw.kinds})
+
+
+def _miss_rate_on(raw: RawCounts, kind: str) -> float | Unavailable:
+    misses, loads = (_rate(raw, event, kind) for event in L1D_EVENTS)
+    if isinstance(misses, Unavailable):
+        return misses
+    if isinstance(loads, Unavailable):
+        return loads
+    return misses / loads if loads else Unavailable(f"{L1D_EVENTS[1]}: none was counted")
+
+
+def _by_kind(name: str, values: Mapping[str, float | Unavailable]) -> Reading:
+    found = reading_of(values)
+    absent = {f"{name}.{kind}": reason for kind, reason in found.unavailable.items()}
+    return Reading({name: found.fields}, absent)
+
+
+def _rate(raw: RawCounts, event: str, kind: str) -> float | Unavailable:
+    """Return an event's counts per nanosecond on a core kind's CPUs."""
+    counts = raw.counts_of(event, kind)
+    if counts:
+        return _shared(raw, [count.pmu for count in counts]) or _per_ns(counts)
     pmus = [pmu for pmu, kinds in raw.kinds_of.items() if kind in kinds]
     if all(raw.never_ran_on(pmu) for pmu in pmus):
-        return f"the program never ran on {a_core_of([kind], None)}"
+        return Unavailable(f"the program never ran on {a_core_of([kind], None)}")
     reasons = (raw.problems.get((pmu, event)) for pmu in pmus)
-    return next(filter(None, reasons), f"{event}: perf printed no row for it")
+    return Unavailable(next(filter(None, reasons), f"{event}: perf printed no row for it"))
 
 
 def _per_ns(counts: Sequence[RawCount]) -> float:
@@ -257,10 +240,11 @@ def _per_ns(counts: Sequence[RawCount]) -> float:
     return sum(count.value for count in counts) / sum(count.running_ns for count in counts)
 
 
-def _shared(raw: RawCounts, pmus: Iterable[str | None]) -> str:
-    """Return why a PMU does not tell kinds apart; empty when each one counts a single kind."""
+def _shared(raw: RawCounts, pmus: Iterable[str | None]) -> Unavailable | None:
+    """Return why a PMU does not tell kinds apart; None when each one counts a single kind."""
     for pmu in pmus:
-        kinds = raw.kinds_of.get(pmu or "", ())
+        kinds = raw.kinds_on(pmu)
         if len(kinds) > 1:
-            return f"{pmu} counts {' and '.join(kinds)} cores together, so neither is known alone"
-    return ""
+            both = " and ".join(kinds)
+            return Unavailable(f"{pmu} counts {both} cores together, so neither is known alone")
+    return None

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runners.host.tree import Unavailable
 from runners.measure.perf.output import PerfOutput, Row
 
 SOFTWARE = "software"
@@ -119,12 +120,16 @@ class RawCounts:
         found = [count for count in self.counts if count.event == event]
         if kind is None:
             return found
-        return [count for count in found if kind in self.kinds_of.get(count.pmu or "", ())]
+        return [count for count in found if kind in self.kinds_on(count.pmu)]
 
-    def absent_reason(self, event: str) -> str:
+    def kinds_on(self, pmu: str | None) -> Sequence[str]:
+        """Return the core kinds that a PMU counts."""
+        return self.kinds_of.get(pmu or "", ())
+
+    def absent(self, event: str) -> Unavailable:
         """Return why an event has no count."""
         reasons = (reason for (_, name), reason in self.problems.items() if name == event)
-        return next(reasons, f"{event}: perf printed no row for it")
+        return Unavailable(next(reasons, f"{event}: perf printed no row for it"))
 
 
 def undo_scaling(
@@ -261,8 +266,8 @@ def _core_problem(raw: RawCounts, pmu: str | None, row: Row, unsupported_reason:
         return f"{row.name}: this perf counts it on one core kind only; a newer perf splits it"
     if row.state == "not counted" or not row.run_ns:
         if raw.never_ran_on(pmu):
-            kinds = raw.kinds_of.get(pmu or "", ())
-            return f"{row.name}: not counted: the program never ran on {a_core_of(kinds, pmu)}"
+            where = a_core_of(raw.kinds_on(pmu), pmu)
+            return f"{row.name}: not counted: the program never ran on {where}"
         return f"{row.name}: not counted: other events held the counters; ask for fewer events"
     return ""
 
