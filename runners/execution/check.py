@@ -21,6 +21,7 @@ from runners.execution.witness import Ending, LaunchError, WitnessProcess
 LIMIT_S = 60.0
 KEPT_STDERR_BYTES = 2000
 SAID_CHARACTERS = 300
+# How often its stderr is trimmed, seconds.
 TRIM_S = 1.0
 
 
