@@ -19,6 +19,8 @@ from runners.study.summary import PlanSummary
 
 # Called with each record; raises where the record shows that no further run makes sense.
 Look = Callable[[Mapping[str, Any]], None]
+# Called with the expected seconds of all runs that are left.
+Expect = Callable[[float | None], None]
 
 
 # The number of a bar's only task.
@@ -52,10 +54,12 @@ def open_bar(total: int | None) -> Any:  # noqa: ANN401 - rich is imported on a 
 class TerminalProgress:
     """Shows case, repetition and the time left; reports at once a run that was not ok."""
 
-    def __init__(self, summary: PlanSummary, look: Look | None = None) -> None:
-        """`look` is called with each record after it was shown."""
+    def __init__(
+        self, summary: PlanSummary, look: Look | None = None, expect: Expect | None = None
+    ) -> None:
+        """`look` is called with each record after it was shown, `expect` before each run."""
         study = summary.study
-        self._look = look
+        self._look, self._expect = look, expect
         self._of = f"/{study.repetitions}"
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
@@ -79,6 +83,8 @@ class TerminalProgress:
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         """Show the run that starts, and the expected time of all that is left."""
+        if self._expect:
+            self._expect(left_s)
         which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
         at_most = "" if left_s is None else self._at_most
         self._show(f"{self._label(case)}, {which}, {at_most}{duration(left_s)} left")

@@ -294,7 +294,7 @@ def worker_command(submission: Path, number: int) -> None:
 
     session = WorkerSession(submission, number)
     announce(session.session)
-    with TerminalProgress(session.session.summary) as progress:
+    with TerminalProgress(session.session.summary, expect=session.expect) as progress:
         status, said = session.run(progress)
     say(f"pinstudy: {said}", err=True)
     sys.exit(status)

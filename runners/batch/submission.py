@@ -220,14 +220,15 @@ def _submission(folder: Path, data: dict[str, Any]) -> Submission:
     return found
 
 
-@dataclass
+@dataclass(frozen=True)
 class Attempt:
     """One attempt: one process of a worker on one node.
 
-    `runs` is the worker's total number of runs, `left` how many of them were left at `updated_at`,
-    and `left_s` their expected seconds, None when not known. `case_ids` are the cases that it can
-    run on the node. `ended` is the exit status, None until the attempt has reported it. Times are
-    UTC in ISO format.
+    `runs` is the worker's total number of runs, at most; `left` is how many of them were left when
+    the attempt began, or when it had made all that it could. `left_s` are the expected seconds of
+    those left at `updated_at`, None when not known. `case_ids` are the cases that it can run on the
+    node. `ended` is the exit status, None until the attempt has reported it. Times are UTC in ISO
+    format.
     """
 
     worker: int

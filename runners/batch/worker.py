@@ -19,10 +19,9 @@ import os
 import re
 import signal
 import time
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from base.errors import StoppedError, StudyError, UserError
 from base.files import not_written
@@ -41,9 +40,6 @@ from runners.batch.submission import (
     read_submission,
 )
 from runners.node.node import safe_name
-from runners.plan.case import Case
-from runners.plan.runs import PlannedRun
-from runners.race.state import Eliminated
 from runners.study.history import read_history
 from runners.study.machine import Assignment, open_machine, results_folder
 from runners.study.runner import Progress
@@ -121,38 +117,6 @@ def usable_s(limit_s: float) -> float:
     return limit_s - min(RESERVE_S, limit_s / 10)
 
 
-class _AttemptProgress:
-    """Keeps the attempt's file up to date, and passes every event on to another Progress."""
-
-    def __init__(self, shown: Progress, file: AttemptFile) -> None:
-        self._shown = shown
-        self._file = file
-
-    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        self._file.write_if_due(left_s=left_s)
-        self._shown.starting(case, planned, left_s)
-
-    def finished(self, record: Mapping[str, Any]) -> None:
-        self._file.attempt.left -= 1
-        self._shown.finished(record)
-
-    def skipped(self, case: Case, reason: str) -> None:
-        self._shown.skipped(case, reason)
-
-    def ended(self, case: Case, saved: int) -> None:
-        self._file.attempt.left -= saved
-        self._shown.ended(case, saved)
-
-    def eliminated(self, case: Case, out: Eliminated) -> None:
-        self._shown.eliminated(case, out)
-
-    def waiting(self, reason: str) -> None:
-        self._shown.waiting(reason)
-
-    def warned(self, warning: str) -> None:
-        self._shown.warned(warning)
-
-
 class WorkerSession:
     """A worker's session, from the submission's folder to its exit status.
 
@@ -224,7 +188,7 @@ class WorkerSession:
     def run(self, progress: Progress) -> tuple[int, str]:
         """Make the worker's runs; return the exit status and its reason."""
         try:
-            self.session.run(_AttemptProgress(progress, self.file))
+            self.session.run(progress)
             self.session.raise_if_failed()
         except StoppedError as error:
             return self._ended(STOPPED, f"{error}; the same study submitted again continues")
@@ -232,12 +196,18 @@ class WorkerSession:
             return self._ended(STOPPED, "stopped by a signal; what was measured is kept")
         except UserError as error:
             return self._ended(error.exit_status, str(error))
-        summary = self.session.summary
+        # Anew: cases may have reached their precision, or lost a race, or could not run.
+        summary = replace(self.session.summary)
+        self.file.attempt = replace(self.file.attempt, runs=summary.runs, left=summary.left)
         skipped = {case_id for case_id, _, _ in summary.history.skipped}
         refused = len(skipped) + len(summary.plan.skipped)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
         return self._ended(DONE, "all runs of this worker are made")
+
+    def expect(self, left_s: float | None) -> None:
+        """Keep the expected seconds of all runs that are left, for `pinstudy status`."""
+        self.file.write_if_due(left_s=left_s)
 
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
         if self.session.left_changed not in reason:

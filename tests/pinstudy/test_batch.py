@@ -307,6 +307,19 @@ def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
     assert "of what is missing: per-node: the whole study on feature hybrid" in out
 
 
+def test_a_study_that_is_precise_before_its_maximum_is_complete(place: Place) -> None:
+    study = place.folder / "naps.yaml"
+    until_precise = "repetitions: {min: 3, max: 9, until: {ci_half_width: 90%, of: time}}"
+    study.write_text(study.read_text().replace("repetitions: 4", until_precise))
+    place.submit("--features", "hybrid")
+    place.run(*place.worker(0))
+    (told,) = place.status()
+    (worker,) = told["workers"]
+    assert (worker["done"], worker["runs"], worker["left"]) == (8, 8, 0)
+    assert told["left_s"] == 0
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+
+
 def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(tmp_path: Path) -> None:
     place = make_place(tmp_path, mapping="across-packages-pin")
     (tmp_path / "naps.yaml").write_text(
