@@ -45,14 +45,18 @@ def by_core_pmus(view: NodeView) -> Finding:
         if len(lists) == 1:
             return Finding(says=f"one core PMU covers all CPUs ({next(iter(lists.values()))[0]})")
         return ranked_kinds(view, {evidence[name]: cpus for name, (_, cpus) in lists.items()})
-    kinds = [
-        CoreKind(kind, lists[name][1], evidence[name])
-        for name, kind in ((CORE, "P"), (ATOM, "E"), (LOW_POWER, "LP-E"))
-        if name in lists
-    ]
-    if ATOM in lists and LOW_POWER not in lists:
-        # LP-E-cores without a PMU of their own are listed with the E-cores.
-        kinds[-1:] = atom_kinds(view, lists[ATOM][1], evidence[ATOM])
+    kinds: list[CoreKind] = []
+    if CORE in lists:
+        kinds.append(CoreKind("P", lists[CORE][1], evidence[CORE]))
+    if ATOM in lists:
+        kinds += atom_kinds(view, lists[ATOM][1], evidence[ATOM])
+    if LOW_POWER in lists:
+        low_power = [CoreKind("LP-E", lists[LOW_POWER][1], evidence[LOW_POWER])]
+        # cpu_atom may list LP-E-cores, too.
+        low_power += [kind for kind in kinds if kind.name == "LP-E"]
+        cpus = tuple(sorted(cpu for kind in low_power for cpu in kind.cpus))
+        said = "; ".join(kind.evidence for kind in low_power)
+        kinds = [kind for kind in kinds if kind.name != "LP-E"] + [CoreKind("LP-E", cpus, said)]
     return Finding(tuple(kinds))
 
 
