@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from base.reading import Reading
-from runners.host.tree import Unavailable
+from runners.host.tree import Unavailable, reading_of
 from runners.node.power_limits import LONG_TERM, limits_by_domain
 
 DOMAINS = ("package", "core", "uncore", "dram", "psys")
@@ -56,28 +56,21 @@ def run_figures(energy: Reading, elapsed_s: float, idle_power_w: float | Unavail
     both from the gross energy and the program's own time; `idle_power_w`; `energy_net_j`, which
     may be negative if the node was busier during the baseline.
     """
-    found = Reading()
-    if isinstance(idle_power_w, Unavailable):
-        names = ("idle_power_w", "energy_net_j")
-        found.unavailable.update(dict.fromkeys(names, idle_power_w.reason))
-    else:
-        found.fields["idle_power_w"] = idle_power_w
+    found: dict[str, object] = {"idle_power_w": idle_power_w}
     joules, window_s = energy.fields.get(PACKAGE), energy.fields.get("energy_window_s")
     if joules is None or not window_s:
         reason = energy.unavailable.get(PACKAGE, "the energy's window has no length")
-        for name in ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j"):
-            found.unavailable[name] = reason
-        return found
-    found.fields["power_pkg_w"] = joules / window_s
-    if elapsed_s > 0:
-        found.fields["edp_js"] = joules * elapsed_s
-        found.fields["ed2p_js2"] = joules * elapsed_s**2
+        names = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j")
+        return reading_of(found | dict.fromkeys(names, Unavailable(reason)))
+    found["power_pkg_w"] = joules / window_s
+    no_time = None if elapsed_s > 0 else Unavailable("the program did not start")
+    found["edp_js"] = no_time or joules * elapsed_s
+    found["ed2p_js2"] = no_time or joules * elapsed_s**2
+    if isinstance(idle_power_w, Unavailable):
+        found["energy_net_j"] = idle_power_w
     else:
-        for name in ("edp_js", "ed2p_js2"):
-            found.unavailable[name] = "the program did not start"
-    if not isinstance(idle_power_w, Unavailable):
-        found.fields["energy_net_j"] = joules - idle_power_w * window_s
-    return found
+        found["energy_net_j"] = joules - idle_power_w * window_s
+    return reading_of(found)
 
 
 def powers(energy: Reading) -> Reading:
@@ -102,10 +95,11 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Re
     memory-mapped one (intel-rapl-mmio).
     """
     limit_w = _long_term_w(limits)
+    name = "power_limit_note"
     if not isinstance(power_w, (int, float)):
-        return _unknown("the package's average power was not measured")
+        return Reading({}, {name: "the package's average power was not measured"})
     if limit_w is None:
-        return _unknown("the package's long-term power limit (PL1) is not known")
+        return Reading({}, {name: "the package's long-term power limit (PL1) is not known"})
     average = f"average package power {power_w:.1f} W"
     if power_w > limit_w:
         note = f"burst above PL1: {average}, PL1 {limit_w:.1f} W; a longer run is slower"
@@ -113,7 +107,7 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Re
         note = f"at PL1: {average}, PL1 {limit_w:.1f} W; the limit may have held the frequency down"
     else:
         note = ""
-    return Reading({"power_limit_note": note})
+    return Reading({name: note})
 
 
 def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
@@ -125,7 +119,3 @@ def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
     known = limits_by_domain(of_packages)
     complete = bool(known) and known.keys() == {limit["domain"] for limit in of_packages}
     return sum(of["pl1_w"] for of in known.values()) if complete else None
-
-
-def _unknown(reason: str) -> Reading:
-    return Reading({}, {"power_limit_note": reason})
