@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, known
+from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Topology
@@ -59,17 +59,17 @@ class ThrottleMeter(BeforeAfterMeter[_Values]):
         """
         if not any(self._files.values()):
             return Reading({}, {"throttle": NO_COUNTERS})
-        deltas: dict[str, int] = {}
-        unavailable: dict[str, str] = {}
-        for counter, paths in self._files.items():
-            delta = self._sum(paths) if paths else Unavailable(_missing_reason(counter))
-            if isinstance(delta, Unavailable):
-                unavailable[f"throttle.{counter}"] = delta.reason
-            else:
-                deltas[counter] = delta
-        return Reading({"throttle": deltas} if deltas else {}, unavailable)
+        found = reading_of(
+            {counter: self._delta(counter, paths) for counter, paths in self._files.items()}
+        )
+        unavailable = {f"throttle.{name}": why for name, why in found.unavailable.items()}
+        return Reading({"throttle": found.fields} if found.fields else {}, unavailable)
 
-    def _sum(self, paths: list[str]) -> int | Unavailable:
+    def _delta(self, counter: str, paths: list[str]) -> int | Unavailable:
+        if not paths:
+            reason = f"this kernel has no {COUNTERS[counter]}"
+            option = " without the boot option int_pln_enable" if "limit" in counter else ""
+            return Unavailable(f"{reason}{option}")
         total = 0
         for path in paths:
             before, after = self._before[path], self._after[path]
@@ -102,11 +102,6 @@ def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:
         there = known(tree.names(folders[0])) or ()
         found[counter] = [f"{folder}/{file}" for folder in folders if file in there]
     return found
-
-
-def _missing_reason(counter: str) -> str:
-    reason = f"this kernel has no {COUNTERS[counter]}"
-    return f"{reason} without the boot option int_pln_enable" if "limit" in counter else reason
 
 
 class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
