@@ -6,10 +6,11 @@ A study's race has rules of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from math import prod
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from base.errors import ConfigError, Problem, UserError
 from base.structure import Mistake, Mistakes, Path
@@ -18,8 +19,6 @@ from configs.app import App, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.study import AppChoice, Study
-
-_Item = TypeVar("_Item")
 
 # A million runs of a second take 12 days; a longer study is a mistake.
 MAX_RUNS = 1_000_000
@@ -40,31 +39,27 @@ _RACE: Path = ("repetitions", "race")
 _OF: Path = (*_RACE, "of")
 
 
-class Shelf(Protocol):
-    """Looks up apps and mappings by name; raises UserError when there is none."""
-
-    def app(self, name: str) -> App:
-        """Return the app of a name or file."""
-
-    def mapping(self, name: str) -> Mapping:
-        """Return the mapping of a name."""
-
-
+@dataclass
 class Resolver:
     """Looks up the apps and mappings that a study names, and collects every mistake.
 
-    `mistakes` are (path in the study's file, message); `elsewhere` are problems of other files.
+    `data` are a study's valid values by field; `keys` are all keys of its file. `find_app` returns
+    the app of a name or file, and raises UserError when there is none; `known` are the mappings
+    that have a name. `mistakes` are (path in the study's file, message); `elsewhere` are problems
+    of other files.
     """
 
-    def __init__(self, data: dict[str, Any], shelf: Shelf, keys: Collection[str]) -> None:
-        """`data` are a study's valid values by field; `keys` are all keys of its file."""
-        self.data = data
-        self.shelf = shelf
-        self.keys = keys
-        # None when the file names an unknown one.
-        self.engine = data.get("engine", None if "engine" in keys else Study.engine)
-        self.mistakes: Mistakes = []
-        self.elsewhere: list[Problem] = []
+    data: dict[str, Any]
+    keys: Collection[str]
+    find_app: Callable[[str], App]
+    known: dict[str, Mapping]
+    mistakes: Mistakes = field(default_factory=list)
+    elsewhere: list[Problem] = field(default_factory=list)
+
+    @property
+    def engine(self) -> str | None:
+        """The study's engine; None when the file names an unknown one."""
+        return self.data.get("engine", None if "engine" in self.keys else Study.engine)
 
     def resolve(self) -> dict[str, Any]:
         """Return the apps and mappings that were found: all of them if there are no mistakes."""
@@ -149,7 +144,7 @@ class Resolver:
             path: Path = ("apps", index)
             if not isinstance(entry, dict):
                 continue
-            app = self._look_up(entry.get("app"), App, self.shelf.app, (*path, "app"))
+            app = self._app(entry.get("app"), (*path, "app"))
             if app is None:
                 continue
             if by_name.setdefault(app.name, app) != app:
@@ -225,8 +220,11 @@ class Resolver:
         found: dict[str, Mapping] = {}
         for index, item in enumerate(items):
             path: Path = (*place, index)
-            mapping = self._look_up(item, Mapping, self.shelf.mapping, path)
-            if mapping is None:
+            if isinstance(item, str) and item not in self.known:
+                self._mistake(path, unknown_word("mapping", item, self.known))
+            # A mapping that is no text is written out.
+            mapping = self.known.get(item) if isinstance(item, str) else item
+            if not isinstance(mapping, Mapping):
                 continue
             if mapping.name in found:
                 self._mistake(path, f"mapping {shown(mapping.name)} is repeated")
@@ -235,14 +233,12 @@ class Resolver:
             found[mapping.name] = mapping
         return tuple(found.values())
 
-    def _look_up(
-        self, item: object, kind: type[_Item], find: Callable[[str], _Item], path: Path
-    ) -> _Item | None:
-        """Return what an item names, or the item itself where it is written out."""
+    def _app(self, item: object, path: Path) -> App | None:
+        """Return the app that an item names, or the item itself where it is written out."""
         if not isinstance(item, str):
-            return item if isinstance(item, kind) else None
+            return item if isinstance(item, App) else None
         try:
-            return find(item)
+            return self.find_app(item)
         except ConfigError as error:
             self.elsewhere.extend(error.problems)
         except UserError as error:

@@ -8,7 +8,7 @@ imported when a file is loaded: the start must not wait for it.
 from __future__ import annotations
 
 import os
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 
 from base.errors import UserError
@@ -29,17 +29,21 @@ def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = N
     `repetitions` replace those of the file. Raises ConfigError with every mistake in the files that
     were read, UserError when there is no such study or its file cannot be read.
     """
-    from configs.load import parse_study
-
     path = _own_or_installed(os.fspath(name_or_path), "study")
-    return parse_study(*_source(path), _Shelf(path.parent), repetitions)
+    return _study(*_source(path), path.parent, repetitions)
 
 
 def read_study(data: bytes, path: str) -> Study:
     """Return the study of the bytes of a file to be written at a path; raises ConfigError."""
+    return _study(data, path, Path(path).parent)
+
+
+def _study(data: bytes, path: str, beside: Path, repetitions: int | None = None) -> Study:
     from configs.load import parse_study
 
-    return parse_study(data, path, _Shelf(Path(path).parent))
+    # A file is read once, however many entries name its app.
+    find_app = cache(partial(load_app, beside=beside))
+    return parse_study(data, path, find_app, list_mappings(), repetitions)
 
 
 def load_app(name_or_path: str, beside: Path | None = None) -> App:
@@ -93,22 +97,6 @@ def study_argument(study: Study) -> str:
 def is_file_name(text: str) -> bool:
     """Return whether a text is meant as the path of a YAML file rather than as a name."""
     return "/" in text or text.endswith(SUFFIXES)
-
-
-class _Shelf:
-    """The apps and mappings that a study in the folder `beside` can name; reads a file once."""
-
-    def __init__(self, beside: Path) -> None:
-        self.app = cache(partial(load_app, beside=beside))
-
-    @cached_property
-    def _mappings(self) -> dict[str, Mapping]:
-        return {mapping.name: mapping for mapping in list_mappings()}
-
-    def mapping(self, name: str) -> Mapping:
-        if name not in self._mappings:
-            raise UserError(unknown_word("mapping", name, self._mappings))
-        return self._mappings[name]
 
 
 def _source(path: Path) -> tuple[bytes, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from base.errors import ConfigError, UserError
 from base.structure import InvalidError, Table
 from configs.app import App
-from configs.checks import Resolver, Shelf
+from configs.checks import Resolver
 from configs.document import Document, parse_yaml
 from configs.mapping import Mapping, MappingsFile
 from configs.repetitions import MAX_REPETITIONS, Repetitions
@@ -34,11 +35,18 @@ _NOT_ASKED_FOR = (
 )
 
 
-def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = None) -> Study:
+def parse_study(
+    data: bytes,
+    path: str,
+    find_app: Callable[[str], App],
+    mappings: Iterable[Mapping],
+    repetitions: int | None = None,
+) -> Study:
     """Return the study of a file's bytes; `path` is how messages name the file.
 
-    The study is named as its file. `repetitions` replaces the file's number of runs of each case,
-    or the highest one. Raises ConfigError with every mistake, UserError for a wrong `repetitions`.
+    The study is named as its file. `find_app` returns the app of a name, or raises UserError; the
+    study may name `mappings`. `repetitions` replaces the file's number of runs of each case, or the
+    highest one. Raises ConfigError with every mistake, UserError for a wrong `repetitions`.
     """
     document = parse_yaml(data, path)
     values = _named_values(_STUDY, document)
@@ -46,7 +54,8 @@ def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = 
     if repetitions is not None and isinstance(asked, Repetitions):
         values["repetitions"] = asked = _instead(asked, repetitions)
     keys = document.value if isinstance(document.value, dict) else ()
-    resolver = Resolver(values, shelf, keys)
+    known = {mapping.name: mapping for mapping in mappings}
+    resolver = Resolver(values, keys, find_app, known)
     values |= resolver.resolve()
     document.add(resolver.mistakes)
     document.problems += resolver.elsewhere

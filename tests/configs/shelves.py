@@ -6,7 +6,6 @@ from base.errors import ConfigError, UserError
 from base.text import unknown_word
 from configs.app import App
 from configs.load import parse_app, parse_mappings, parse_study
-from configs.mapping import Mapping
 from configs.study import Study
 
 LU = b"""\
@@ -43,27 +42,17 @@ wait_policy: passive
 """
 
 
-class MemoryShelf:
-    """Apps and mappings that are in no file."""
-
-    def __init__(self, apps: dict[str, bytes] | None = None) -> None:
-        self.files = {"lu": LU} | (apps or {})
-
-    def app(self, name: str) -> App:
-        if name not in self.files:
-            raise UserError(unknown_word("app", name, self.files))
-        return parse_app(self.files[name], f"apps/{name}.yaml")
-
-    def mapping(self, name: str) -> Mapping:
-        known = {mapping.name: mapping for mapping in parse_mappings(MAPPINGS, "mappings.yaml")}
-        if name not in known:
-            raise UserError(unknown_word("mapping", name, known))
-        return known[name]
-
-
 def study_of(text: str, apps: dict[str, bytes] | None = None) -> Study:
-    """Return the study of a YAML text."""
-    return parse_study(text.encode(), "x.yaml", MemoryShelf(apps))
+    """Return the study of a YAML text; its apps and mappings are in no file."""
+    files = {"lu": LU} | (apps or {})
+
+    def find_app(name: str) -> App:
+        if name not in files:
+            raise UserError(unknown_word("app", name, files))
+        return parse_app(files[name], f"apps/{name}.yaml")
+
+    known = parse_mappings(MAPPINGS, "mappings.yaml")
+    return parse_study(text.encode(), "x.yaml", find_app, known)
 
 
 def mistakes(text: str, apps: dict[str, bytes] | None = None) -> list[str]:
