@@ -40,7 +40,6 @@ from runners.batch.submission import (
     read_submission,
 )
 from runners.node.node import safe_name
-from runners.study.history import read_history
 from runners.study.machine import Assignment, open_machine, results_folder
 from runners.study.runner import Progress
 from runners.study.session import Session
@@ -168,12 +167,11 @@ class WorkerSession:
         )
         emulation = submission.allow_emulation
         try:
+            # Raises for a node unlike the others, before it could fence their workers.
+            self.session = Session(machine, study, results, False, emulation, assignment)
             if pool:
-                # Raises for a node unlike the others, before it could fence their workers.
-                read_history(target, study, node.digest, node.node_id, pool, node.facts)
                 self._held[f"{pool}-submission"] = submission.number
                 self._fence.claim(f"{pool}-submission", submission.number)
-            self.session = Session(machine, study, results, False, emulation, assignment)
         except UserError as error:
             self.file.write(ended=error.exit_status, reason=str(error))
             raise
