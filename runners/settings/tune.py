@@ -128,22 +128,19 @@ def _with_permission(tree: Tree, change: Change) -> Change:
 
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
-    """Return the journal's entry: what an earlier tuning saved, then what is in force now."""
-    if before and predates_boot(tree, before):
-        before = None
-    scaling = any(path.startswith(CPUS) for path in paths)
-    now = list(_readable(read_settings(tree, (path for path in paths if path in _OFF))))
-    # A change of governor changes its EPP and limits, too, so all of them are saved.
-    now = [*(_readable(read_scaling(tree)) if scaling else ()), *now]
-    known = {setting.path for setting in before.settings} if before else set()
-    settings = [*(before.settings if before else ()), *(s for s in now if s.path not in known)]
+    """Return the journal's entry: what an earlier tuning saved, and what is in force now."""
+    found = [read_settings(tree, (path for path in paths if path in _OFF))]
+    if any(path.startswith(CPUS) for path in paths):
+        # A change of governor changes its EPP and limits, too, so all of them are saved.
+        found.append(read_scaling(tree))
+    kept = before.settings if before and not predates_boot(tree, before) else ()
+    known = {setting.path for setting in kept}
+    settings = list(kept)
+    for each in found:
+        if isinstance(each, Unavailable):
+            raise UserError(f"nothing is changed, because it cannot be saved: {each.reason}")
+        settings += [setting for setting in each if setting.path not in known]
     return new_entry(tree, _in_order(settings))
-
-
-def _readable(settings: tuple[Setting, ...] | Unavailable) -> tuple[Setting, ...]:
-    if isinstance(settings, Unavailable):
-        raise UserError(f"nothing is changed, because it cannot be saved: {settings.reason}")
-    return settings
 
 
 def _in_order(settings: Iterable[Setting]) -> list[Setting]:
