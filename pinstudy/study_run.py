@@ -19,7 +19,7 @@ from pinstudy.output import (
 from pinstudy.streams import lost_reason
 
 if TYPE_CHECKING:
-    from analysis.outcome import Outcome
+    from analysis.output import Outcome
     from pinstudy.progress import Look
     from runners.study.session import Session
 
@@ -71,7 +71,7 @@ def show_outcome(folder: Path, report: bool) -> None:
     """Show and write the outcome, if its libraries are installed: a compute node needs none."""
 
     def write() -> Outcome:
-        from analysis.outcome import write_outcome, write_tables_only
+        from analysis.output import write_outcome, write_tables_only
 
         return write_outcome(folder, terminal_width()) if report else write_tables_only(folder)
 
@@ -84,7 +84,7 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
     Raises StudyError when JSON is asked for and a library that it needs is missing.
     """
     try:
-        from analysis.advice.outcome import advice_data, write_advice, write_advice_only
+        from analysis.output import advice_data, write_advice, write_advice_only
     except ImportError as error:
         command = f"pinstudy report {as_typed(folder)}"
         missing = without_library("advice", error, ALL_LIBRARIES, command)
@@ -108,7 +108,7 @@ def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> No
     # Settings are put back already; nothing below needs root's rights.
     give_up_root()
     try:
-        from analysis.outcome import write_tables_only
+        from analysis.output import write_tables_only
     except ImportError as error:
         command = f"pinstudy tables {as_typed(folder)}"
         say(without_library("tables", error, "numpy, pandas and tabulate", command), err=True)

@@ -1,7 +1,9 @@
 """Ready lines: a case's thread count and placement, in the words of each tool. Pure.
 
 Sources: taskset(1), likwid-pin(1), srun(1) of Slurm 22.05, mpirun(1) of Open MPI, mpiexec of MPICH
-(Hydra), systemd.exec(5), systemd-run(1), cpupower-frequency-set(1), OpenMP 5.2 section 21.
+(Hydra), systemd-run(1), cpupower-frequency-set(1), OpenMP 5.2 section 21. A unit's line is quoted by
+systemd's own rules: systemd.syntax(7), "Quoting"; systemd.unit(5), "Specifiers"; systemd.exec(5),
+Environment=; systemd.service(5), "Command lines".
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from analysis.advice.start import Start
-from analysis.advice.systemd import transient_word, unit_environment
 from base.cpulist import format_cpulist
 from base.text import as_typed, word_as_typed
 from runners.plan.command_line import places_of
@@ -26,6 +27,7 @@ _OF_SLURM = {
 }
 # Several threads of a program without OpenMP are pinned by likwid-pin, or by the program itself.
 _NOT_ALONE = "sets one mask for all threads; only likwid-pin pins each one of this program"
+_PLAIN = re.compile(r"[A-Za-z0-9_=,.:/+@{}%-]*")
 
 
 @dataclass(frozen=True)
@@ -240,3 +242,21 @@ def _env(start: Start, variables: Mapping[str, str], command: str) -> str:
         # env(1) would take its name for one more variable.
         command = f"""sh -c 'exec "$0" "$@"' {command}"""
     return " ".join(["env", *words, command])
+
+
+def unit_environment(variables: Mapping[str, str]) -> str:
+    """Return a unit's line that sets these variables: `Environment=A=1 "B=two words"`."""
+    return "Environment=" + " ".join(_item(f"{n}={value}") for n, value in variables.items())
+
+
+def _item(text: str) -> str:
+    """Return one item of a list in a unit: specifiers doubled, quoted where it has to be."""
+    text = text.replace("%", "%%")
+    if _PLAIN.fullmatch(text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def transient_word(word: str) -> str:
+    """Return a word of a command as systemd-run is given it, which expands variables in it."""
+    return word.replace("$", "$$")

@@ -11,17 +11,15 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.advice.lines import Line, ready_lines
-from analysis.advice.model import Advice, Candidate, Out, Point
-from analysis.advice.names import names_of
+from analysis.advice.model import Advice, Candidate, Out, Point, names_of
 from analysis.advice.raced import Raced, read_raced
-from analysis.advice.trial import trial_of
-from analysis.advice.warnings import mostly_disturbed, warnings_of
-from analysis.findings import OBJECTIVES
-from analysis.frame import Runs
-from analysis.sources import Results
+from analysis.advice.trial import mostly_disturbed, trial_of, warnings_of
+from analysis.format.table import joined
+from analysis.objectives import OBJECTIVES
+from analysis.results.runs import Runs
+from analysis.results.sources import Results
+from analysis.statistics.decision import pareto_front
 from analysis.statistics.drift import Drift
-from analysis.table import joined
-from analysis.verdict.pareto import pareto_front
 from analysis.verdict.phrases import Quantity, quantity
 from base.text import as_typed, one_line
 from configs.repetitions import Race

@@ -1,29 +1,39 @@
-"""The result of a race as data: the case to take, its gain, and what was ruled out."""
+"""The result of a race as data: the case to take, its gain, what was ruled out, and their names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.advice.lines import Line
 from analysis.advice.start import Start
-from analysis.findings import Objective
+from analysis.objectives import Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
+from base.cpulist import format_cpulist, parse_cpulist
+from base.text import one_line, plural
 from configs.repetitions import Race
+from configs.study import CURRENT_GOVERNOR
 from runners.race.state import Eliminated, RaceState
 from runners.records.placed_runs import PlacedRuns
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
+_SAID_BEFORE = ("app", "variant", "size")
+_SAID_AFTER = {
+    "schedule": "schedule {}",
+    "wait_policy": "wait policy {}",
+    "governor": "governor {}",
+}
+Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A case that took part; `name` has what tells it from the others of the race.
 
-    `facts` is its row of analysis.summary.summarise. `start` is how it starts the program, None
+    `facts` is its row of analysis.results.cases.summarise. `start` is how it starts the program, None
     when no record tells it.
     """
 
@@ -123,3 +133,32 @@ class Advice:
         if self.standing.decision == "gain":
             return self.best
         return self.reference if self.standing.decision == "no gain" else None
+
+
+def names_of(cases: Sequence[Facts]) -> dict[str, str]:
+    """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
+    differ = {
+        key for key in (*_SAID_BEFORE, *_SAID_AFTER) if len({str(case[key]) for case in cases}) > 1
+    }
+    return {str(case["case_id"]): _name(case, differ) for case in cases}
+
+
+def _name(case: Facts, differ: set[str]) -> str:
+    before = [str(case[key]) for key in _SAID_BEFORE if key in differ]
+    # A case under the governor in force asks for none.
+    after = [
+        text.format(case[key])
+        for key, text in _SAID_AFTER.items()
+        if key in differ and case[key] != CURRENT_GOVERNOR
+    ]
+    parts = [" ".join(before), plural(int(case["threads"]), "thread"), str(case["mapping"]), *after]
+    return one_line(", ".join(filter(None, parts)))
+
+
+def cpus_of(case: Facts) -> str:
+    """Return the CPUs of a case: `CPUs 0-7`; empty where they are not known."""
+    try:
+        cpus = format_cpulist(parse_cpulist(str(case["cpus"])))
+    except ValueError:
+        return ""
+    return f"CPU{'' if cpus.isdecimal() else 's'} {cpus}" if cpus else ""

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from analysis.advice.limits import with_limits_of
 from analysis.advice.start import Start, start_of
+from analysis.results.files import read_limited
 from base.reading import number_or_nan
-from configs.repetitions import Race
+from base.structure import InvalidError
+from configs.document import parse_yaml
+from configs.repetitions import Race, RepetitionsKind
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.reader import read_records
 from runners.records.values import BASELINE, INTERRUPTED, SKIPPED
+from runners.study.machine import STUDY_FILE
 
 MAX_NAME = 80
 # A study has no more cases.
@@ -150,3 +153,20 @@ def _key(record: Mapping[str, Any]) -> Key | None:
     if not isinstance(case_id, str) or not case_id or not _is_count(repetition):
         return None
     return case_id, -repetition if record.get("warmup") is True else repetition
+
+
+def with_limits_of(folder: Path, rule: Race) -> Race:
+    """Return a rule with the `within` and `runs` of the study file beside the records.
+
+    Where there is no such file, or it describes another race, the rule stays as it is.
+    """
+    data = read_limited(folder / STUDY_FILE)
+    study = None if data is None else parse_yaml(data, STUDY_FILE).value
+    repetitions = study.get("repetitions") if isinstance(study, dict) else None
+    try:
+        now = RepetitionsKind().decode(repetitions).race
+    except InvalidError:
+        return rule
+    if now is None or (now.of, now.higher) != (rule.of, rule.higher):
+        return rule
+    return replace(rule, within_s=now.within_s, runs=now.runs)

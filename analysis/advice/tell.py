@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from analysis.advice.model import Advice, Candidate, Out, Trial
-from analysis.advice.names import cpus_of
-from analysis.digits import percent
+from analysis.advice.model import Advice, Candidate, Out, Trial, cpus_of
+from analysis.format.numbers import percent
 from analysis.statistics.difference import Difference
-from analysis.statistics.interval import LEVEL
+from analysis.statistics.sample import LEVEL
+from analysis.verdict.caveats import start_up
 from analysis.verdict.phrases import change, do, listed, rounded, sentence
-from analysis.verdict.start_up import start_up
 from base.text import plural
 from base.units import duration
 from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_LOOKS
@@ -19,6 +18,14 @@ from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_LOOKS
 MAX_NAMED = 4
 # Each end of this interval is a one-sided bound of confidence LEVEL, as the test is one-sided.
 _ONE_SIDED = 2 * LEVEL - 1
+_GROUPS = {
+    "not best": "Not told from the best when that was chosen",
+    "worse": "Reliably worse than the best",
+    "far worse": "Far worse than the best after one run",
+    "failed": "Failed",
+    "not placed": "Lost more than a tenth of their runs to placement",
+    "cannot run": "Could not run any more",
+}
 
 
 def headline(advice: Advice) -> tuple[str, ...]:
@@ -283,16 +290,6 @@ def _group(why: str, outs: Sequence[Out]) -> str:
         f"It starts {started} whatever OMP_NUM_THREADS says; write {{threads}} where it takes the "
         "number. Cases that were told another one"
     )
-
-
-_GROUPS = {
-    "not best": "Not told from the best when that was chosen",
-    "worse": "Reliably worse than the best",
-    "far worse": "Far worse than the best after one run",
-    "failed": "Failed",
-    "not placed": "Lost more than a tenth of their runs to placement",
-    "cannot run": "Could not run any more",
-}
 
 
 def _short(out: Out) -> str:

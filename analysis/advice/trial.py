@@ -1,19 +1,26 @@
-"""The trial of a race's best case against its reference: what their fresh runs say."""
+"""The trial of a race's best case against its reference, and where its assumptions do not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from analysis.advice.model import Trial
 from analysis.advice.raced import Raced
-from analysis.findings import OBJECTIVES, Objective
-from analysis.frame import good_runs
+from analysis.format.numbers import percent
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.runs import good_runs
 from analysis.statistics.difference import Difference
+from analysis.statistics.drift import Drift
+from analysis.verdict.drift_words import found_drift
 from analysis.verdict.values import LEAST, MOST
+from base.text import plural
+from runners.race.elimination import MAX_NOISE
 from runners.race.state import RaceState
+from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 
 def trial_of(raced: Raced, standing: RaceState, frame: pd.DataFrame) -> Trial | None:
@@ -55,3 +62,57 @@ def _difference(best: Sequence[float], reference: Sequence[float]) -> Difference
     if min(len(best), len(reference)) < 2:
         return None
     return Difference.welch(np.log(best), np.log(reference))
+
+
+def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
+    """Yield each reason to doubt the advice, as a sentence."""
+    if standing.noise is not None and standing.noise > MAX_NOISE:
+        differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
+        cut = sum(1 for out in standing.eliminated if out.why == "far worse")
+        if cut:
+            verb = "was" if cut == 1 else "were"
+            differs += (
+                f": {plural(cut, 'case')} that {verb} ruled out after one run may be better than "
+                f"that, which is safe up to {percent(MAX_NOISE)}"
+            )
+        yield f"{differs}. A quieter node, or a longer run, would tell more."
+    runs = trial_runs(standing, frame)
+    yield from _disturbed(runs)
+    attempts = runs["attempt"].dropna().nunique()
+    if attempts > 1:
+        yield (
+            f"The trial's runs were made in {attempts} attempts: what changed on the node between "
+            "them is part of the difference."
+        )
+    for sentence in found_drift(drift):
+        before = (
+            " Of the runs of doing nothing up to a fifth are from before the trial, so that some "
+            "of this is in the difference."
+        )
+        yield f"{sentence}{'' if runs.empty else before}"
+
+
+def mostly_disturbed(standing: RaceState, frame: pd.DataFrame) -> str:
+    """Say that most runs behind the answer were disturbed; empty when they were not.
+
+    The answer rests on the runs of the trial, or on all runs where there was no trial.
+    """
+    runs = trial_runs(standing, frame)
+    what = "of the trial's runs" if len(runs) else "runs"
+    runs = runs if len(runs) else good_runs(frame)
+    count = int(runs["disturbed"].notna().sum())
+    if not 2 * count > len(runs):
+        return ""
+    return f"most {what} ({count} of {len(runs)}) were disturbed"
+
+
+def _disturbed(runs: pd.DataFrame) -> Iterator[str]:
+    counts = Counter(
+        what
+        for text in runs["disturbed"].dropna().astype(str)
+        for what in text.split(SEPARATOR)
+        if what in DISTURBANCES
+    )
+    for what, count in counts.items():
+        verb = "was" if count == 1 else "were"
+        yield f"Of the trial's {plural(len(runs), 'run')}, {count} {verb} {what}."

@@ -1,51 +1,79 @@
-"""The affinity experiments: their programs, what each measures by itself, and words for places."""
+"""The affinity experiments that results hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from analysis.findings import CaseFinding, Findings
-from analysis.verdict.phrases import leaves_all
+from analysis.affinity.c2c import ContendedLines, read_c2c
+from analysis.affinity.contention import Contention, contention
+from analysis.affinity.measured import APPS
+from analysis.affinity.pingpong import Exchanges, exchanges
+from analysis.affinity.smt import Sharing, sharing
+from analysis.affinity.team import Team, teams
+from analysis.latency import Latency, read_latency
+from analysis.results.fields import TABLE_KEYS
+from analysis.results.sources import Results
+from analysis.verdict.model import Findings
+from base.errors import UserError
 from base.text import one_line
-
-CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
-# What each program times by itself, by the name of the metric in its records.
-TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
-APPS = (*TIMES, THREADMAP)
-# Measured by `pinstudy latency` beside the cases.
-LATENCY = "latency"
-
-# Where two threads of a pair are, by the mapping's selection: "each pair …".
-_PAIRS = {
-    "same-cpu": "on one CPU",
-    "siblings": "on the SMT siblings of a core",
-    "same-cluster": "on two cores that share a cache",
-    "pcores": "on two P-cores",
-    "ecores": "on two E-cores",
-    "lpecores": "on two LP-E-cores",
-    "across-kinds": "across core kinds",
-    "across-packages": "across packages",
-}
+from runners.latency.measure import FILE_NAME
 
 
-def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
-    """Return the cases of a program, in the order of the tables."""
-    return [case for table in findings.tables for case in table.cases if table.keys["app"] == app]
+@dataclass(frozen=True)
+class Affinity:
+    """The experiments, each in its groups of cases that share all but their placement.
+
+    `apps` are the programs of which there are cases, measured or not; `teams` are in groups by
+    table and governor; `lines` is what perf c2c showed of the cases, `latency` are the core-to-core
+    latencies, both from files beside the records: None where there are none, or where
+    `why_no_latency` says what is wrong with the file.
+    """
+
+    apps: tuple[str, ...]
+    contention: tuple[Contention, ...]
+    sharing: tuple[Sharing, ...]
+    exchanges: tuple[Exchanges, ...]
+    teams: tuple[tuple[Team, ...], ...]
+    lines: ContendedLines | None = None
+    latency: Latency | None = None
+    why_no_latency: str = ""
 
 
-def where_pairs_are(case: CaseFinding) -> str:
-    """Return where a case puts the two threads of a pair: `on one CPU`."""
-    facts = case.facts
-    if leaves_all(facts):
-        return "left to the scheduler"
-    selection, binding = str(facts["selection"]), facts["binding"]
-    if binding == "pin" and selection in _PAIRS:
-        return _PAIRS[selection]
-    return one_line(f"under {case.mapping}")
+def affinity(results: Results, findings: Findings) -> Affinity | None:
+    """Return the affinity experiments of results; None where there is none of them."""
+    here = {str(table.keys["app"]) for table in findings.tables}
+    apps = tuple(app for app in APPS if app in here)
+    latency, why_not = _latency(results.folder)
+    if not apps and latency is None and not why_not:
+        return None
+    return Affinity(
+        apps,
+        tuple(contention(results, findings)),
+        tuple(sharing(results, findings)),
+        tuple(exchanges(results, findings)),
+        tuple(_by_table(teams(results, findings))),
+        read_c2c(results.folder) if results.folder is not None else None,
+        latency,
+        why_not,
+    )
 
 
-def placed_by(facts: Mapping[str, Any]) -> str:
-    """Return what puts a case's threads into their places: a mechanism's word."""
-    mechanism = facts.get("mechanism")
-    return "nothing" if mechanism is None else one_line(str(mechanism))
+def _latency(folder: Path | None) -> tuple[Latency | None, str]:
+    """Return the latencies in a results folder, or what is wrong with their file."""
+    if folder is None or not (folder / FILE_NAME).exists():
+        return None, ""
+    try:
+        return read_latency(folder / FILE_NAME), ""
+    except UserError as error:
+        return None, one_line(str(error))
+
+
+def _by_table(found: Sequence[Team]) -> Iterator[tuple[Team, ...]]:
+    """Yield the teams of each table and governor."""
+    groups: dict[tuple[str, ...], list[Team]] = {}
+    for team in found:
+        key = tuple(str(team.case.facts[name]) for name in (*TABLE_KEYS, "governor"))
+        groups.setdefault(key, []).append(team)
+    yield from map(tuple, groups.values())

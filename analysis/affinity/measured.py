@@ -1,27 +1,44 @@
-"""Cases whose programs time themselves: their runs' values, and how two cases differ in them."""
+"""Cases of the affinity experiments, whose programs time themselves: values and differences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from analysis.affinity.experiments import TIMES, cases_of
-from analysis.fields import METRIC
-from analysis.findings import CaseFinding, Comparison, Findings
-from analysis.frame import good_runs
-from analysis.sources import Results
+from analysis.format.table import joined
+from analysis.results.fields import METRIC
+from analysis.results.runs import good_runs
+from analysis.results.sources import Results
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
-from analysis.table import joined
+from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import Key, compare_all
+from analysis.verdict.model import CaseFinding, Comparison, Findings
 from analysis.verdict.phrases import leaves_all
-from analysis.verdict.unplaced import unusable
 from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
 from base.text import one_line
 
 NO_REASON = "not recorded, and no reason given"
 # What two cases share that are compared with each other; the governor and the node around them.
 _SETTING = ("study", "node_id", "variant", "size", "schedule", "wait_policy", "governor", "engine")
+CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
+# What each program times by itself, by the name of the metric in its records.
+TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
+APPS = (*TIMES, THREADMAP)
+# Measured by `pinstudy latency` beside the cases.
+LATENCY = "latency"
+# Where two threads of a pair are, by the mapping's selection: "each pair …".
+_PAIRS = {
+    "same-cpu": "on one CPU",
+    "siblings": "on the SMT siblings of a core",
+    "same-cluster": "on two cores that share a cache",
+    "pcores": "on two P-cores",
+    "ecores": "on two E-cores",
+    "lpecores": "on two LP-E-cores",
+    "across-kinds": "across core kinds",
+    "across-packages": "across packages",
+}
 
 
 @dataclass(frozen=True)
@@ -177,3 +194,25 @@ def why_not(results: Results, cases: Sequence[CaseFinding], field: str) -> str:
         if name == field or name.startswith(f"{field}.")
     ]
     return joined(dict.fromkeys(reasons))
+
+
+def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
+    """Return the cases of a program, in the order of the tables."""
+    return [case for table in findings.tables for case in table.cases if table.keys["app"] == app]
+
+
+def where_pairs_are(case: CaseFinding) -> str:
+    """Return where a case puts the two threads of a pair: `on one CPU`."""
+    facts = case.facts
+    if leaves_all(facts):
+        return "left to the scheduler"
+    selection, binding = str(facts["selection"]), facts["binding"]
+    if binding == "pin" and selection in _PAIRS:
+        return _PAIRS[selection]
+    return one_line(f"under {case.mapping}")
+
+
+def placed_by(facts: Mapping[str, Any]) -> str:
+    """Return what puts a case's threads into their places: a mechanism's word."""
+    mechanism = facts.get("mechanism")
+    return "nothing" if mechanism is None else one_line(str(mechanism))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.beside_files import read_node
-from analysis.findings import CaseFinding
-from analysis.sources import Results
+from analysis.results.files import read_node
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding
 from base.cpulist import parse_cpulist
 from base.text import one_line
 

@@ -8,8 +8,8 @@ from functools import cache
 
 import yaml
 
-from analysis.findings import CaseFinding
 from analysis.published import FOLDER
+from analysis.verdict.model import CaseFinding
 
 FILE = "affinity.yaml"
 # The selection of the two CPUs that were chosen well; others were left to chance (`all`).

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from analysis.affinity.experiments import THREADMAP, cases_of
-from analysis.affinity.measured import column_means
+from analysis.affinity.measured import THREADMAP, cases_of, column_means
 from analysis.affinity.node_cpus import NodeCpus, cpus_of, node_cpus
-from analysis.fields import METRIC
-from analysis.findings import CaseFinding, Findings
-from analysis.sources import Results
-from base.cpulist import MAX_CPU
+from analysis.format.numbers import mean_count, percent
+from analysis.results.fields import METRIC
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding, Findings
+from analysis.verdict.phrases import listed, name, sentence
+from base.cpulist import MAX_CPU, format_cpulist
+from base.text import one_line, plural
 from runners.records.reader import read_records
 from runners.records.values import OK
 
@@ -199,3 +201,45 @@ def _team(
         for of_thread in zip(*alike, strict=True)
     )
     return Team(case, together, len(alike), moves, node)
+
+
+def tell_team(team: Team) -> str:
+    """Return what a case's threads were allowed, and where they were seen."""
+    return f"{sentence(name(team.case))}: {'; '.join(_parts(team))}."
+
+
+def conclusion(team: Team) -> str:
+    """Return the word for a team: the first that is true of it."""
+    if team.oversubscribed:
+        return "oversubscribed"
+    if team.free:
+        return "free"
+    return "split across kinds" if team.split else "bound"
+
+
+def _parts(team: Team) -> Iterator[str]:
+    yield f"{conclusion(team)}, {_allowed(team)}"
+    if team.split:
+        counts = [f"{plural(n, 'thread')} on {one_line(k)}-cores" for k, n in team.split.items()]
+        yield listed(counts)
+    shares = [f"{percent(share)} on {one_line(kind)}-cores" for kind, share in team.shares.items()]
+    looks = f" ({listed(shares)} of all looks)" if len(shares) > 1 else ""
+    yield f"seen on {plural(len(team.seen), 'CPU')}{looks}"
+    if team.moves is not None:
+        times = "time" if mean_count(team.moves) == "1" else "times"
+        yield f"its threads moved to another CPU {mean_count(team.moves)} {times} a run"
+
+
+def _allowed(team: Team) -> str:
+    """Return what the threads were allowed."""
+    count, cpus = len(team.threads), format_cpulist(team.allowed)
+    listed_cpus = f"CPU {cpus}" if len(team.allowed) == 1 else f"CPUs {cpus}"
+    if team.single == count:
+        who = f"{count} threads" if count > 1 else "the thread"
+        return f"{who} bound to one CPU{' each' if count > 1 else ''}: {listed_cpus}"
+    if team.single:
+        return f"{team.single} of {count} threads bound to one CPU, of the {listed_cpus}"
+    if len(team.masks) == 1:
+        who = f"each of {count} threads" if count > 1 else "the thread"
+        return f"{who} may run on the {listed_cpus}"
+    return f"{count} threads have {len(team.masks)} sets of CPUs, of the {listed_cpus}"

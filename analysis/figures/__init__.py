@@ -2,7 +2,7 @@
 
 import logging
 
-from analysis.elsewhere import elsewhere
+from analysis.processes import elsewhere
 
 # Without a writable home matplotlib tells where else it keeps its cache; nobody who asked for a
 # report wants to know.

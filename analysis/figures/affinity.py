@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.affinity.experiments import CONTENTION, LATENCY, SMT, THREADMAP
-from analysis.affinity.found import Affinity
+from analysis.affinity.experiments import Affinity
+from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP
 from analysis.affinity.smt import Sharing
 from analysis.affinity.told import title_of
 from analysis.figures.contention import draw_contention

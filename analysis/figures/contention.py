@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.affinity.contention import Contended, Contention
-from analysis.affinity.experiments import CONTENTION, TIMES
-from analysis.fields import METRIC
+from analysis.affinity.measured import CONTENTION, TIMES
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import (
     Entry,
@@ -35,6 +34,7 @@ from analysis.figures.style import (
     label_text,
 )
 from analysis.figures.words import extremes, named, number, sentences
+from analysis.results.fields import METRIC
 
 TITLE = "Contention by placement"
 STAR = "published, another machine"

@@ -10,7 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from analysis.figures.style import in_style
-from analysis.written import write_file
+from analysis.format.files import write_file
 
 # Metadata that changes from run to run is left out, so that files can be compared.
 _METADATA: dict[str, dict[str, str | None]] = {

@@ -9,15 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import MAX_DOTS, MAX_DRAWN_DOTS, put_legend, put_title
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, in_style, new_figure
 from analysis.figures.words import number, sentences
-from analysis.findings import Findings
-from analysis.frame import good_runs
-from analysis.sources import Results
+from analysis.format.numbers import percent
+from analysis.results.runs import good_runs
+from analysis.results.sources import Results
 from analysis.statistics.drift import Trend
+from analysis.verdict.model import Findings
 from base.text import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"

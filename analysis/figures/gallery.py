@@ -7,7 +7,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 
-from analysis.affinity.found import affinity
+from analysis.affinity.experiments import affinity
+from analysis.answer import find
 from analysis.figures.affinity import affinity_figures
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
@@ -18,10 +19,9 @@ from analysis.figures.plane import draw_plane
 from analysis.figures.rows import RunsByCase, runs_by_case
 from analysis.figures.style import in_style
 from analysis.figures.time_and_energy import draw_time_and_energy
-from analysis.find import find
-from analysis.findings import Findings
-from analysis.sources import Results, open_results
-from analysis.workers import how_many, pool
+from analysis.processes import how_many, pool
+from analysis.results.sources import Results, open_results
+from analysis.verdict.model import Findings
 from base.errors import UserError
 
 FOLDER = "figures"

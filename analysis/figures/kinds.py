@@ -8,9 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import Entry, Panel, put_words, row_figure, why_empty
 from analysis.figures.style import (
     ANY_KIND,
@@ -22,9 +20,10 @@ from analysis.figures.style import (
     in_style,
     label_text,
 )
-from analysis.figures.words import extremes, named, sentences
-from analysis.findings import CaseFinding, TableFindings
-from analysis.sources import Results
+from analysis.figures.words import extremes, named, sentences, why_not_measured
+from analysis.format.numbers import percent
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding, TableFindings
 
 TITLE = "Frequency and residency per core kind"
 # Smaller shares are too thin to be seen, and are written beside the bar.

@@ -42,7 +42,7 @@ from analysis.figures.style import (
 from analysis.figures.words import sentences
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
-from analysis.latency.words import groups, ns
+from analysis.latency.sentences import groups, ns
 from base.text import plural
 
 Array = NDArray[np.float64]
@@ -69,6 +69,7 @@ _MIN_OUTLINE = 0.08
 _TITLE_LETTER = 0.07
 _LIGHT = 0.18
 _CROSS = "\N{MULTIPLICATION SIGN}"
+_RIM = [patheffects.withStroke(linewidth=2.1, foreground=BLACK)]
 
 
 @dataclass(frozen=True)
@@ -217,9 +218,6 @@ def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> N
                     path_effects=_RIM,
                 )  # fmt: skip
                 axes.add_patch(box)
-
-
-_RIM = [patheffects.withStroke(linewidth=2.1, foreground=BLACK)]
 
 
 def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:

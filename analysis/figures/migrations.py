@@ -9,9 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analysis.digits import mean_count
 from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import (
     Panel,
     RunsByCase,
@@ -24,9 +22,10 @@ from analysis.figures.rows import (
     why_empty,
 )
 from analysis.figures.style import BLACK, in_style
-from analysis.figures.words import extremes, sentences
-from analysis.findings import CaseFinding, TableFindings
-from analysis.sources import Results
+from analysis.figures.words import extremes, sentences, why_not_measured
+from analysis.format.numbers import mean_count
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding, TableFindings
 
 TITLE = "Migrations per case"
 _MEASURES = {

@@ -16,8 +16,8 @@ from matplotlib.patches import Rectangle
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.style import in_style, label_text, new_figure
 from analysis.figures.words import sentences
-from analysis.node_files import NodeSheet, node_sheets
-from analysis.sources import Results
+from analysis.results.node_files import NodeSheet, node_sheets
+from analysis.results.sources import Results
 
 TITLE = "The node"
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -12,7 +12,6 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import (
     LEGEND_IN,
     legend_lines,
@@ -31,9 +30,9 @@ from analysis.figures.style import (
     marker_of,
     new_figure,
 )
-from analysis.figures.words import named, number, sentences
-from analysis.findings import CaseFinding, TableFindings
-from analysis.sources import Results
+from analysis.figures.words import named, number, sentences, why_not_measured
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding, TableFindings
 
 TITLE = "Time and energy together"
 HEIGHT = 4.6
@@ -51,6 +50,13 @@ _NEVER_ON_FRONT = (
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
            (16, 12), (16, -18), (-16, 12), (-16, -18), (0, 20), (0, -27))  # fmt: skip
 _LETTER_PT, _LINE_PT = 5.2, 9.0
+# Where a curve's name stands from there: points, alignment, and the share of the edge it takes.
+_NAME_AT: dict[str, tuple[tuple[int, int], str, float]] = {
+    "top": ((0, 2), "center", 0.07),
+    "left": ((3, 1), "left", 0.05),
+    "right": ((3, -3), "left", 0.05),
+}
+_Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -147,14 +153,6 @@ class _Exit:
         return self.edge == other.edge and abs(self.along - other.along) < _NAME_AT[self.edge][2]
 
 
-# Where a curve's name stands from there: points, alignment, and the share of the edge it takes.
-_NAME_AT: dict[str, tuple[tuple[int, int], str, float]] = {
-    "top": ((0, 2), "center", 0.07),
-    "left": ((3, 1), "left", 0.05),
-    "right": ((3, -3), "left", 0.05),
-}
-
-
 def _exit(axes: Axes, product: float) -> _Exit | None:
     """Return where the curve of an energy-delay product has its name; None when out of sight."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
@@ -215,9 +213,6 @@ def _numbers(axes: Axes, points: Sequence[_Point], numbered: Sequence[_Point]) -
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5} if far else None,
         )  # fmt: skip
         taken.append(boxes[best])
-
-
-_Box = tuple[float, float, float, float]
 
 
 def _box(x: float, y: float, text: str, dx: int) -> _Box:

@@ -30,12 +30,12 @@ from analysis.figures.style import (
     marker_of,
     new_figure,
 )
-from analysis.findings import CaseFinding
-from analysis.frame import good_runs
+from analysis.results.runs import good_runs
 from analysis.statistics.sample import Sample
+from analysis.verdict.model import CaseFinding
 
 Array = NDArray[np.float64]
-# The good runs of each case, by case_id, with the columns of `analysis.frame`.
+# The good runs of each case, by case_id, with the columns of `analysis.results.runs`.
 RunsByCase = Mapping[str, pd.DataFrame]
 # What stands in a legend.
 Entry = Line2D | Patch

@@ -13,7 +13,6 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from analysis.affinity.team import MAX_CELLS, Team
-from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import Entry, put_legend, put_title
 from analysis.figures.style import (
@@ -27,6 +26,7 @@ from analysis.figures.style import (
     new_figure,
 )
 from analysis.figures.words import sentences
+from analysis.format.numbers import percent
 from base.text import one_line, plural
 
 TITLE = "Who ran where"

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import (
     Panel,
     RunsByCase,
@@ -24,9 +23,10 @@ from analysis.figures.rows import (
     why_empty,
 )
 from analysis.figures.style import BLACK, in_style
-from analysis.figures.words import extremes, sentences
-from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings
-from analysis.sources import Results
+from analysis.figures.words import extremes, sentences, why_not_measured
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding, TableFindings
 from base.text import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.fields import TABLE_KEYS
-from analysis.imports.identity import Identifier, Identity, mapping_fields
-from analysis.imports.numbers import Numbers
-from analysis.imports.perf_block import Block
+from analysis.imports.identity import Identifier, Identity, Numbers, mapping_fields
 from analysis.imports.perf_fields import energy_fields, run_fields, summary_fields
 from analysis.imports.perf_log import read_log
+from analysis.imports.perf_text import Block
 from analysis.imports.summary_file import add_summaries
-from analysis.summaries import FILE
+from analysis.results.fields import TABLE_KEYS
+from analysis.results.summaries import FILE
 from base.errors import UserError
 from base.reading import Reading
 from base.text import one_line, shown

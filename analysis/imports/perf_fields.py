@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from analysis.imports.perf_block import Block
+from analysis.imports.perf_text import Block
 from base.reading import Reading
 from runners.host.tree import Unavailable
 from runners.measure.energy.figures import FIELDS as ENERGY
@@ -33,6 +33,14 @@ _MIN_COUNT = 100
 _MAX_DIGITS = 15
 # A frequency that follows from shares of two decimals is known to four digits.
 _FREQUENCY_DIGITS = 4
+# Field of a record: the columns of its mean and deviation, and the event that has its error.
+_COLUMNS = {
+    "task_clock_s": ("task_clock_mean_s", "task_clock_sd_s", "task-clock"),
+    "context_switches": ("context_switches_mean", "context_switches_sd", "context-switches"),
+    "migrations": ("migrations_mean", "migrations_sd", "cpu-migrations"),
+    "cache_misses": ("cache_misses_mean", "cache_misses_sd", "cache-misses"),
+    "freq_mean_ghz": ("freq_mean_ghz", "", ""),
+}
 
 
 def run_fields(block: Block) -> Reading:
@@ -163,16 +171,6 @@ def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
             columns |= _deviation(deviation, _error_of(block.rows, event), repeats)
     columns["reasons"] = "; ".join(_reasons(measured))
     return columns
-
-
-# Field of a record: the columns of its mean and deviation, and the event that has its error.
-_COLUMNS = {
-    "task_clock_s": ("task_clock_mean_s", "task_clock_sd_s", "task-clock"),
-    "context_switches": ("context_switches_mean", "context_switches_sd", "context-switches"),
-    "migrations": ("migrations_mean", "migrations_sd", "cpu-migrations"),
-    "cache_misses": ("cache_misses_mean", "cache_misses_sd", "cache-misses"),
-    "freq_mean_ghz": ("freq_mean_ghz", "", ""),
-}
 
 
 def _error_of(rows: Sequence[Row], event: str) -> float | None:

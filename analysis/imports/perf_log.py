@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.csv_file import read_text
-from analysis.imports.perf_block import Block, LogError
-from analysis.imports.perf_text import is_text, read_text_log
+from analysis.imports.perf_text import Block, LogError, is_text, read_text_log
+from analysis.results.files import read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown
 from runners.measure.perf.output import Row, parse_perf_output

@@ -7,10 +7,9 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.csv_file import MAX_BYTES, read_lines, read_text
-from analysis.imports.identity import FIELDS, Identity
-from analysis.imports.numbers import Numbers
-from analysis.summaries import FILE, UNKNOWN, WHAT, parse_summaries
+from analysis.imports.identity import FIELDS, Identity, Numbers
+from analysis.results.files import MAX_BYTES, read_lines, read_text
+from analysis.results.summaries import FILE, UNKNOWN, WHAT, parse_summaries
 from base.errors import UserError
 from base.files import write_whole
 

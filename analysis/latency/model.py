@@ -1,4 +1,4 @@
-"""Core-to-core latencies of a node, and what the samples of each pair say."""
+"""Core-to-core latencies of a node: the samples of each pair, and their rate."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
-from analysis.latency.rate import rates
+from analysis.statistics.sample import LEVEL
 from runners.node.topology import Topology
 
 Array = NDArray[np.float64]
@@ -20,6 +21,7 @@ Numbers = NDArray[np.intp]
 # one run share a line and a direction. Fewer runs say too little of that, and samples stand in.
 MIN_RUNS = 4
 _QUANTILES = {"q05_ns": 0.05, "q25_ns": 0.25, "median_ns": 0.5, "q75_ns": 0.75, "q95_ns": 0.95}
+NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -179,3 +181,27 @@ def _described(keys: pd.DataFrame, counts: Numbers, samples: Array) -> pd.DataFr
     away = (values - found["median_ns"].to_numpy()[number]).abs()
     found["mad_ns"] = away.groupby(number).median()
     return found
+
+
+def rates(groups: NDArray[np.intp], times_ns: NDArray[np.float64]) -> pd.DataFrame:
+    """Return a row a group (0, 1, 2 …): `rate_per_s`, `rate_low_per_s`, `rate_high_per_s`.
+
+    The rate is the harmonic mean, which is the inverse of the mean time. Its interval is Student's
+    for the mean time, inverted, and so longer towards higher rates. Its ends are NaN for a single
+    time, and the upper one is infinite where the times spread so far that a mean of 0 cannot be
+    excluded.
+
+    """
+    grouped = pd.Series(times_ns).groupby(groups)
+    mean, sd, n = grouped.mean(), grouped.std(ddof=1), grouped.size()
+    t = special.stdtrit(np.maximum(n.to_numpy() - 1, 1), (1 + LEVEL) / 2)
+    reach: pd.Series[float] = sd * t / n**0.5
+    least = (mean - reach).where(mean > reach, 0.0).where(reach.notna())
+    with np.errstate(divide="ignore"):
+        return pd.DataFrame(
+            {
+                "rate_per_s": NS_PER_S / mean,
+                "rate_low_per_s": NS_PER_S / (mean + reach),
+                "rate_high_per_s": NS_PER_S / least,
+            }
+        )

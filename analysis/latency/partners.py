@@ -1,4 +1,4 @@
-"""The best partner of each CPU: the one on another core with which it shares a line fastest."""
+"""The best partner of each CPU, and latencies by how near the kernel says two CPUs are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from analysis.latency.model import Latency
 from analysis.statistics.difference import Difference
-from analysis.statistics.interval import LEVEL, Interval
+from analysis.statistics.sample import LEVEL, Interval
+from runners.latency.pairs import RELATIONS, kinds_of_pairs, relations
 
 # So many equals are as good as any number of them, and not looked at further.
 MAX_TIED = 8
@@ -98,3 +99,33 @@ def _of(latency: Latency, units: _Units, cpu: int, core: Sequence[int]) -> Partn
         others[1] if len(others) > 1 else None,
         tuple(tied),
     )
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """Measured pairs of one relation (`SMT siblings` … `different packages`) between two kinds.
+
+    `kinds` are as `P`, or `P and E`. The times are the pairs' medians, in ns.
+    """
+
+    relation: str
+    kinds: str
+    pairs: int
+    median_ns: float
+    least_ns: float
+    most_ns: float
+
+
+def find_nearness(latency: Latency) -> list[Nearness]:
+    """Return the measured pairs by relation and kinds, nearest relations first."""
+    relation, kinds = relations(latency.topology), kinds_of_pairs(latency.topology)
+    found: dict[tuple[str, str], list[float]] = {}
+    pairs = latency.pairs
+    for a, b, ns in zip(pairs["a"], pairs["b"], pairs["median_ns"], strict=True):
+        found.setdefault((relation(a, b), kinds(a, b)), []).append(ns)
+    order = sorted(found, key=lambda key: (RELATIONS.index(key[0]), key[1]))
+    return [
+        Nearness(*key, len(ns), float(np.median(ns)), min(ns), max(ns))
+        for key in order
+        for ns in [found[key]]
+    ]

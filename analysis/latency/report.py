@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.format.table import Table
 from analysis.latency.agreement import Agreement, compare
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
-from analysis.latency.nearness import find_nearness
-from analysis.latency.partners import Partners, find_partners
+from analysis.latency.partners import Partners, find_nearness, find_partners
 from analysis.latency.sentences import (
     cluster_sentences,
     measured_sentences,
@@ -26,7 +26,6 @@ from analysis.latency.tables import (
     teams_table,
 )
 from analysis.latency.teams import Team, find_teams
-from analysis.table import Table
 from base.cpulist import format_cpulist
 from base.text import plural
 

@@ -12,7 +12,8 @@ from analysis.latency.clusters import Clusters, enough
 from analysis.latency.kernel import LEVELS, NUMA, PACKAGE, SIBLINGS, KernelGroup
 from analysis.latency.model import Latency
 from analysis.latency.teams import NEXT, Team
-from analysis.latency.words import cpus, gained, groups, listed, millions, ns, share
+from analysis.verdict import phrases
+from base.cpulist import format_cpulist
 from base.text import first_of, one_line, plural
 
 # CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
@@ -24,6 +25,19 @@ _MAX_DISTURBED = 3
 _MAX_REASONS = 3
 # Partitions with a lower adjusted Rand index are not called alike.
 _LIKE = 0.5
+_METHODS = {
+    "cas": "compare-and-swap (cas)",
+    "store": "stores and loads (store)",
+}
+_GROUPS = {SIBLINGS: "core with siblings", "L2": "L2 cluster", "L3": "L3 group"}
+_SAYS = {
+    SIBLINGS: "are siblings of one core",
+    PACKAGE: "are one package",
+    NUMA: "are one NUMA node",
+}
+_UNMEASURED, _NO_NEARER, _PARTLY, _UNCLEAR = "unmeasured", "no nearer", "partly", "unclear"
+PER_MILLION = 1e6
+_MAX_LISTED = 6
 
 
 def measured_sentences(latency: Latency) -> Iterator[str]:
@@ -50,12 +64,6 @@ def measured_sentences(latency: Latency) -> Iterator[str]:
         reasons = list(dict.fromkeys(one_line(one.reason) for one in latency.left_out))
         pairs_left = plural(len(latency.left_out), "pair")
         yield f"Left out: {pairs_left}, because: {first_of(reasons, _MAX_REASONS)}."
-
-
-_METHODS = {
-    "cas": "compare-and-swap (cas)",
-    "store": "stores and loads (store)",
-}
 
 
 def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
@@ -150,14 +158,6 @@ def _several(count: int, name: str) -> str:
     return plural(count, first) + (f" with {rest}" if rest else "")
 
 
-_GROUPS = {SIBLINGS: "core with siblings", "L2": "L2 cluster", "L3": "L3 group"}
-_SAYS = {
-    SIBLINGS: "are siblings of one core",
-    PACKAGE: "are one package",
-    NUMA: "are one NUMA node",
-}
-
-
 def says(group: KernelGroup) -> str:
     """Return what the kernel says of a group: `share an L2 and an L3`."""
     shared = [name for name in group.names if name not in _SAYS]
@@ -176,9 +176,6 @@ def _denials(denied: Sequence[Denied]) -> Iterator[str]:
         each = " each" if len(many) > 1 else ""
         start = f"The kernel says that {groups([one.group.cpus for one in many])}{each} {said}"
         yield f"{start}; {_measured(verdict, many)}."
-
-
-_UNMEASURED, _NO_NEARER, _PARTLY, _UNCLEAR = "unmeasured", "no nearer", "partly", "unclear"
 
 
 def _verdict(one: Denied) -> str:
@@ -265,3 +262,46 @@ def _gain(team: Team) -> str:
 def talking(team: Team) -> str:
     """Return how a team's threads talk."""
     return "each talking with the next" if team.how == NEXT else "talking in pairs"
+
+
+def ns(value: float) -> str:
+    """Return a time in ns, to the tenth where that is more than its noise."""
+    return f"{value:.1f} ns" if value < 100 else f"{value:.0f} ns"
+
+
+def millions(rate_per_s: float) -> str:
+    """Return a rate in millions a second with three digits, without its unit."""
+    value = rate_per_s / PER_MILLION
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
+
+
+def gained(ratio: float) -> str:
+    """Return what a ratio of rates gains, as `+3.2 %`."""
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def share(value: float) -> str:
+    """Return a share of less than 1 as a percentage, to the tenth where it is small."""
+    return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
+
+
+def cpus(numbers: Sequence[int]) -> str:
+    """Return `CPU 3` or `CPUs 0-3,8`."""
+    return f"CPU {numbers[0]}" if len(numbers) == 1 else f"CPUs {format_cpulist(numbers)}"
+
+
+def listed(parts: Sequence[str], most: int = _MAX_LISTED) -> str:
+    """Return the parts with commas and `and`; of very many the first, and how many more."""
+    if len(parts) > most:
+        return f"{', '.join(parts[:most])} and {len(parts) - most} more"
+    return phrases.listed(parts)
+
+
+def groups(many: Sequence[Sequence[int]], most: int = _MAX_LISTED) -> str:
+    """Return groups of CPUs in one list, by their first CPU: `CPUs 0-3, 4-7 and 8-11`.
+
+    A group whose list has a comma of its own stands in brackets.
+    """
+    texts = [format_cpulist(one) for one in sorted(many, key=min)]
+    apart = len(texts) > 1 and any("," in text for text in texts)
+    return "CPUs " + listed([f"({text})" if apart else text for text in texts], most)

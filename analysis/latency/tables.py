@@ -8,14 +8,13 @@ from dataclasses import asdict
 
 import pandas as pd
 
+from analysis.format.table import Column, Table
 from analysis.latency.agreement import Agreement, Measured
 from analysis.latency.model import Latency
-from analysis.latency.nearness import Nearness
-from analysis.latency.partners import MAX_TIED, Partner, Partners
+from analysis.latency.partners import MAX_TIED, Nearness, Partner, Partners
+from analysis.latency.sentences import gained, listed, millions
 from analysis.latency.teams import Team
-from analysis.latency.words import gained, listed, millions
-from analysis.statistics.interval import Interval
-from analysis.table import Column, Table
+from analysis.statistics.sample import Interval
 from base.cpulist import format_cpulist
 from base.text import one_line
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from analysis.advice.lines import Line
 from analysis.advice.model import Advice
-from analysis.advice.tables import outs_table, points_table
 from analysis.advice.tell import extent, outs_in_short, p_meaning, trade_off
-from analysis.advice.text import LINES_ARE
+from analysis.advice.text import LINES_ARE, outs_table, points_table
+from analysis.format.table import Table
 from analysis.report.html_table import HtmlTable, html_table
-from analysis.table import Table
 
 
 @dataclass(frozen=True)

@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.affinity.experiments import (
-    CONTENTION,
-    LATENCY,
-    PINGPONG,
-    SMT,
-    THREADMAP,
-    cases_of,
-)
-from analysis.affinity.found import Affinity
+from analysis.affinity.c2c import tell_lines
+from analysis.affinity.contention import tell_contention
+from analysis.affinity.experiments import Affinity
+from analysis.affinity.measured import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
 from analysis.affinity.node_cpus import node_cpus
-from analysis.affinity.tell_c2c import tell_lines
-from analysis.affinity.tell_contention import tell_contention
-from analysis.affinity.tell_pingpong import tell_pingpong
-from analysis.affinity.tell_smt import tell_smt
-from analysis.affinity.tell_team import tell_team
+from analysis.affinity.pingpong import tell_pingpong
+from analysis.affinity.smt import tell_smt
+from analysis.affinity.team import tell_team
 from analysis.affinity.told import Told, lacking, title_of
 from analysis.figures.affinity import affinity_figures
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import RunsByCase
-from analysis.findings import Findings
 from analysis.latency import Latency
 from analysis.latency.report import latency_findings
 from analysis.report.html_table import HtmlTable, html_table
-from analysis.sources import Results
+from analysis.results.sources import Results
+from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
 from base.text import as_typed
 

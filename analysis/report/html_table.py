@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.table import Table
+from analysis.format.table import Table
 
 # A cell's number stands at its beginning; a note's marker or a unit may follow.
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?(?=$|[ (])")

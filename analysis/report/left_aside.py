@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.findings import CaseFinding, Findings
-from analysis.node_files import NodeSheet
-from analysis.sources import Results
+from analysis.results.node_files import NodeSheet
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding, Findings
 from base.text import plural
 from runners.records.values import OK, SKIPPED
 

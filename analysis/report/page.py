@@ -14,37 +14,36 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from analysis.affinity.found import affinity
-from analysis.compare import compare_programs
-from analysis.compare_tables import compare_tables, conclusions
+from analysis.affinity.experiments import affinity
+from analysis.answer import Answer, find
+from analysis.compare.side_by_side import compare_programs
+from analysis.compare.tables import compare_tables, conclusions
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import table_figures
 from analysis.figures.rows import runs_by_case
 from analysis.figures.style import in_style
 from analysis.figures.words import number
-from analysis.find import find
-from analysis.findings import Findings, TableFindings, Verdict
-from analysis.node_files import NodeSheet, node_sheets
+from analysis.format.files import write_file
+from analysis.objectives import NOUNS, UNITS
 from analysis.report.advice import advice_section
 from analysis.report.affinity import Experiment, experiments
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
 from analysis.report.reproduction import Reproduction, reproduction
 from analysis.report.words import extent, node_alt, question, tested_together
-from analysis.sources import Results, open_results
-from analysis.tables import tables_of_cases
+from analysis.results.node_files import NodeSheet, node_sheets
+from analysis.results.sources import Results, open_results
+from analysis.tables.means import tables_of_cases
 from analysis.verdict.drift_words import drift_sentences
+from analysis.verdict.model import Findings, TableFindings, Verdict
 from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.verdict.text import why_continue
-from analysis.written import write_file
 from base.errors import UserError
 from base.text import as_typed, printable
 
 FILE = "report.html"
 _HERE = Path(__file__).parent
-OBJECTIVE_NAMES = {"time": "time", "energy": "package energy", "edp": "energy-delay product"}
-_UNITS = {"time": "s", "energy": "J", "edp": "Js"}
 # A table's take some 80 KB and half a second: one page of all that a thousand have serves nobody.
 MAX_PICTURED = 50
 
@@ -98,41 +97,41 @@ def write_report(source: str, into: Path | None = None) -> Path:
     return write_file(folder / FILE, report_html(results, find(results)))
 
 
-def report_html(results: Results, findings: Findings) -> str:
+def report_html(results: Results, answer: Answer) -> str:
     """Return the report as HTML that needs nothing but itself."""
     with in_style():
-        sections = _sections(results, findings)
-        affinity_sections = _affinity(results, findings)
-        drift = _picture(draw_drift(results, findings))
-    places = places_of(findings)
+        sections = _sections(results, answer)
+        affinity_sections = _affinity(results, answer)
+        drift = _picture(draw_drift(results, answer))
+    places = places_of(answer)
     sheets = node_sheets(results)
     style, script = (_own_text(name) for name in ("report.css", "report.js"))
     return _template().render(
         title=_title(results),
         source=as_typed(results.name),
         published=results.is_published,
-        question=question(findings),
-        extent=extent(results, findings),
-        headline=findings.headline,
-        next_command=findings.next_command,
-        why_continue=why_continue(findings),
-        raced=findings.raced,
-        advice=advice_section(findings.advice),
-        margin=findings.margin,
-        tested_together=tested_together(findings),
-        remarks=findings.remarks,
-        objective_names=OBJECTIVE_NAMES,
+        question=question(answer),
+        extent=extent(results, answer),
+        headline=answer.headline,
+        next_command=answer.next_command,
+        why_continue=why_continue(answer),
+        raced=answer.raced,
+        advice=advice_section(answer.advice),
+        margin=answer.margin,
+        tested_together=tested_together(answer),
+        remarks=answer.remarks,
+        objective_names=NOUNS,
         sheets=sheets,
         node_alt=node_alt,
         data_uri=_data_uri,
         sections=sections,
         most_pictured=MAX_PICTURED,
         affinity_sections=affinity_sections,
-        programs=_programs(results, findings),
+        programs=_programs(results, answer),
         drift=drift,
-        drift_sentences=drift_sentences(findings.drift),
-        outliers=_outliers(findings),
-        **_aside(results, findings, places, sheets),
+        drift_sentences=drift_sentences(answer.drift),
+        outliers=_outliers(answer),
+        **_aside(results, answer, places, sheets),
         style=style,
         script=script,
         style_digest=_digest(style),
@@ -233,8 +232,8 @@ def _data_uri(svg: bytes) -> str:
 def _outliers(findings: Findings) -> HtmlTable:
     rows = [
         (
-            str(at), case.label, OBJECTIVE_NAMES[outlier.objective], str(outlier.repetition),
-            f"{number(outlier.value)} {_UNITS[outlier.objective]}", number(outlier.score),
+            str(at), case.label, NOUNS[outlier.objective], str(outlier.repetition),
+            f"{number(outlier.value)} {UNITS[outlier.objective]}", number(outlier.score),
         )
         for at, table in enumerate(findings.tables, 1)
         for case in table.cases

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from analysis.advice.raced import rule_of
-from analysis.beside_files import read_limited
-from analysis.node_files import NodeSheet, kinds_option
 from analysis.report.left_aside import Places
-from analysis.sources import Results
+from analysis.results.files import read_limited
+from analysis.results.node_files import NodeSheet, kinds_option
+from analysis.results.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF
 from runners.records.reader import read_records

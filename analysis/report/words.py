@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analysis.findings import Findings
-from analysis.sources import Results
+from analysis.format.table import joined
+from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA, share_of_look
-from analysis.table import joined
+from analysis.verdict.model import Findings
 from base.text import plural
 
 _MAX_NAMED = 6

@@ -1,7 +1,8 @@
-"""Turn corrected p-values into a word, and forecast how many repetitions would decide."""
+"""Turn p-values into a word (Holm's correction first), and forecast when it would be decided."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,3 +111,34 @@ def _chance(difference: Difference, totals: Counts, margin: float, level: float)
     # Then every ratio is beyond the one bound or within the other.
     decided = np.where(within >= beyond, 1.0, decided)
     return np.asarray(decided.mean(axis=(0, 1)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the adjusted p-values, in the order given.
+
+    Holm, "A Simple Sequentially Rejective Multiple Test Procedure" (1979): the smallest of m times
+    m, the next times m - 1, and so on, none smaller than the one before and none above 1.
+    """
+    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    adjusted = [0.0] * len(p_values)
+    least = 0.0
+    for rank, at in enumerate(order):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[at]))
+        adjusted[at] = least
+    return adjusted
+
+
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return the names of the points that no other dominates, by the first number ascending.
+
+    A point dominates another when it is smaller in one number and not larger in the other. Equal
+    points are all on the front.
+    """
+    front: list[str] = []
+    least = float("inf")
+    for name, (first, second) in sorted(points.items(), key=lambda item: item[1]):
+        is_equal = bool(front) and points[front[-1]] == (first, second)
+        if second < least or is_equal:
+            front.append(name)
+            least = second
+    return front

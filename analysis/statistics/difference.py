@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.interval import LEVEL, Interval
+from analysis.statistics.sample import LEVEL, Interval
 from analysis.statistics.trimmed import Centre, centre_of, cut_of, with_units
 
 Array = NDArray[np.float64]

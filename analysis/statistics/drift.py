@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.decision import ALPHA
-from analysis.statistics.holm import holm
-from analysis.statistics.interval import LEVEL, Interval
+from analysis.statistics.decision import ALPHA, holm
+from analysis.statistics.sample import LEVEL, Interval
 
 Array = NDArray[np.float64]
 

@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.interval import LEVEL, Interval
-
 Array = NDArray[np.float64]
 
 # With fewer runs the bootstrap has too few values to draw from.
@@ -33,6 +31,8 @@ MIN_RESAMPLES = 499
 OUTLIER_SCORE = 3.5
 _MAD_OF_NORMAL = 0.6745
 _MEAN_AD_OF_NORMAL = 0.7979
+# The confidence of every interval that is shown.
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -177,3 +177,19 @@ def modified_scores(rows: Array) -> Array:
     middle = _median(away, axis=1) / _MAD_OF_NORMAL
     scale = np.where(middle > 0, middle, away.mean(axis=1) / _MEAN_AD_OF_NORMAL)[:, None]
     return np.divide(away, scale, out=np.zeros_like(away), where=scale > 0)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Both ends of an interval, in the unit of what it is of."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    @property
+    def half_width(self) -> float:
+        """Half of the distance between the ends."""
+        return (self.high - self.low) / 2

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.findings import OBJECTIVES, CaseFinding, Objective, Verdict
+from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.decision import MIN_TO_DECIDE, Word, decide
 from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
+from analysis.verdict.model import CaseFinding, Verdict
 from analysis.verdict.not_compared import not_compared
 from analysis.verdict.sentences import Ground
 

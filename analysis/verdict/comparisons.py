@@ -1,30 +1,41 @@
-"""Every case against its baseline, in every objective; those of a question tested together."""
+"""Every case against its baseline, in every objective; those of a question tested together.
+
+A baseline is in the case's table and under its governor.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from analysis.findings import OBJECTIVES, Comparison, Objective
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.fields import TABLE_KEYS
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
     Word,
     decide,
+    holm,
     more_repetitions,
     share_of_look,
 )
 from analysis.statistics.difference import Difference
-from analysis.statistics.holm import holm
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns, any_slow, p_of_shares, spread_times
-from analysis.verdict.summaries import difference_of_summaries
-from analysis.verdict.values import Values, difference_of
+from analysis.verdict.model import Comparison
+from analysis.verdict.phrases import leaves_all
+from analysis.verdict.values import Values, difference_of, difference_of_summaries
+from base.errors import UserError
+from base.text import one_line, unknown_word
 
 Case = Mapping[str, Any]
 Key = tuple[str, Objective]
+# A baseline has the same values of these as the cases that are compared with it.
+_GUEST = ("engine", "vm_cpus", "vm_memory_mib", "vm_accelerator")
+SHARED = ("study", "node_id", "table_number", *TABLE_KEYS, "governor", *_GUEST)
 
 
 def differences_from_baselines(
@@ -171,3 +182,74 @@ def _p_of_shares(
         p_corrected = holm([p_values[key] for key in of_question])
         corrected |= zip(of_question, p_corrected, strict=True)
     return corrected
+
+
+def baselines_of(
+    cases: Sequence[Mapping[str, Any]], mapping: str | None = None
+) -> dict[str, Mapping[str, Any]]:
+    """Return the baseline of each case that has one, by case_id.
+
+    A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
+    mapping that is named. Of several (a mapping that was run on two sets of CPUs) the one with most
+    runs is taken. Raises UserError when no case has the named mapping.
+    """
+    known = [str(case["mapping"]) for case in cases]
+    if mapping is not None and mapping not in known:
+        raise UserError(unknown_word("mapping", mapping, dict.fromkeys(known), " in these results"))
+    found: dict[tuple[object, ...], Mapping[str, Any]] = {}
+    for case in cases:
+        key = _shared(case)
+        if _is_baseline(case, mapping) and _runs(case) > _runs(found.get(key, {"n": 0})):
+            found[key] = case
+    return {case["case_id"]: found[_shared(case)] for case in cases if _shared(case) in found}
+
+
+def _shared(case: Mapping[str, Any]) -> tuple[object, ...]:
+    # NaN and None are both "none", and NaN is not even equal to itself.
+    return tuple(None if case[key] != case[key] else case[key] for key in SHARED)
+
+
+def _runs(case: Mapping[str, Any]) -> float:
+    """Return how many runs a case has; one where a publication does not say how many."""
+    return 1.0 if math.isnan(case["n"]) else float(case["n"])
+
+
+def _is_baseline(case: Mapping[str, Any], mapping: str | None) -> bool:
+    if mapping is not None:
+        return bool(case["mapping"] == mapping)
+    return leaves_all(case)
+
+
+def other_reading(
+    cases: Sequence[Case],
+    baselines: Mapping[str, Case],
+    comparisons: Mapping[Key, Comparison],
+    margin: float,
+) -> tuple[str, ...]:
+    """Return which words change when a publication's deviations are read as standard errors.
+
+    perf's "+-" under `-r` is the standard error of the mean, not the standard deviation (Linux,
+    tools/perf/util/stat.c, stddev_stats). A publication that took its deviations from there has
+    understated its spread by the square root of its repetitions, and may not say where it took
+    them. Nothing is returned where there is no word.
+
+    """
+    if not comparisons:
+        return ()
+    differences = differences_from_baselines(cases, baselines, {}, sd_is_error=True)
+    other = compare_all(differences, margin, questions_by(baselines))
+    rows = {case["case_id"]: case for case in cases}
+    changed = [
+        f"{_row(rows[key[0]])}: {comparison.word} -> {other[key].word}"
+        for key, comparison in comparisons.items()
+        if other[key].word != comparison.word
+    ]
+    start = (
+        "deviations are read as standard deviations; read as standard errors, which is what "
+        f"perf's +- is, {len(changed)} of {len(comparisons)} words change"
+    )
+    return (f"{start}: {'; '.join(changed)}" if changed else start,)
+
+
+def _row(case: Case) -> str:
+    return one_line(f"{case['app']} x{case['threads']} #{case['case_number']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.digits import percent
+from analysis.format.numbers import percent
 from analysis.statistics.drift import Drift, Trend
 
 # Changes below half of a hundredth of a per cent have no number.

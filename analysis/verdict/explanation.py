@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.digits import mean_count
-from analysis.findings import CaseFinding
+from analysis.format.numbers import mean_count
+from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import FRACTIONS_TO, TIMES_FROM, fraction, name, rounded
 from runners.node.topology import KIND_ORDER
 

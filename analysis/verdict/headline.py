@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings, Verdict
+from analysis.objectives import NOUNS, OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA
-from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
-from analysis.verdict.start_up import start_up
-from analysis.verdict.unplaced import unusable
+from analysis.verdict.caveats import start_up, unusable
+from analysis.verdict.model import CaseFinding, TableFindings, Verdict
+from analysis.verdict.phrases import change, governor, listed, name, place
 from base.text import one_line, plural
 
 _ANSWERS = {

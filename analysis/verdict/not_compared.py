@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.findings import OBJECTIVES, CaseFinding, Objective
-from analysis.table import joined
+from analysis.format.table import joined
+from analysis.objectives import NOUNS, OBJECTIVES, Objective
+from analysis.verdict.caveats import not_placed, unusable
+from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import (
     MAX_NAMED,
-    NOUNS,
     Change,
     and_others,
     change_of_means,
@@ -16,7 +17,6 @@ from analysis.verdict.phrases import (
     name,
     names,
 )
-from analysis.verdict.unplaced import not_placed, unusable
 from base.text import one_line
 
 

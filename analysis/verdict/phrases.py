@@ -7,18 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.findings import CaseFinding, Comparison, Objective
+from analysis.objectives import NOUNS, Objective
 from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.statistics.difference import Difference
-from analysis.statistics.interval import LEVEL, Interval
+from analysis.statistics.sample import LEVEL, Interval
+from analysis.verdict.model import CaseFinding, Comparison
 from base.text import one_line, plural
 from configs.study import CURRENT_GOVERNOR
 
-NOUNS: Mapping[Objective, str] = {
-    "time": "time",
-    "energy": "package energy",
-    "edp": "energy-delay product",
-}
 # From the first on, changes are given as a ratio; up to the second, as a fraction.
 TIMES_FROM = 2.0
 FRACTIONS_TO = 0.1

@@ -8,18 +8,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective
+from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
 from analysis.statistics.decision import (
     ALPHA,
     MIN_TO_DECIDE,
     Word,
     share_of_look,
 )
+from analysis.verdict.caveats import (
+    not_placed,
+    of_units,
+    parted,
+    rests_on,
+    slow,
+    spreads,
+    start_up,
+    start_ups,
+    unusable,
+)
 from analysis.verdict.explanation import explanation
+from analysis.verdict.model import CaseFinding, Comparison
 from analysis.verdict.not_compared import mean_change
 from analysis.verdict.phrases import (
     MAX_NAMED,
-    NOUNS,
     and_others,
     change,
     do,
@@ -29,10 +40,6 @@ from analysis.verdict.phrases import (
     needed,
     sentence,
 )
-from analysis.verdict.start_up import start_up, start_ups
-from analysis.verdict.tables import UNITS
-from analysis.verdict.unlike import of_units, parted, slow, spreads
-from analysis.verdict.unplaced import not_placed, rests_on, unusable
 from base.text import one_line, plural
 
 # Values whose relative difference is smaller count as equal: no clock tells them apart.

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from analysis.digits import time_decimals
-from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective, TableFindings
-from analysis.layouts import NOTHING
+from analysis.format.numbers import time_decimals
+from analysis.format.table import Column, Table
+from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
 from analysis.statistics.difference import Difference
-from analysis.statistics.interval import Interval
-from analysis.table import Column, Table
-from analysis.verdict.phrases import NOUNS, WIDEST
+from analysis.statistics.sample import Interval
+from analysis.tables.layouts import NOTHING
+from analysis.verdict.model import CaseFinding, Comparison, TableFindings
+from analysis.verdict.phrases import WIDEST
 from base.text import one_line
 
 _HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
-UNITS: Mapping[Objective, str] = {"time": "s", "energy": "J", "edp": "J s"}
 RATIO_DECIMALS = 3
 MAX_RATIO_DECIMALS = 9
 

@@ -1,18 +1,24 @@
-"""The measured values of each case, run by run, and which runs may be compared in pairs."""
+"""The measured values of each case, run by run or as means, and how two cases differ in them.
+
+Runs are compared in pairs where they were made in the blocks of one attempt.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.findings import OBJECTIVES, Objective
-from analysis.frame import good_runs
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.runs import good_runs
 from analysis.statistics.difference import Difference
-from analysis.verdict.attempts import units_of
+from analysis.statistics.sample import Sample
+from runners.records.values import INTERRUPTED, SKIPPED
 
 Array = NDArray[np.float64]
 
@@ -20,6 +26,8 @@ Array = NDArray[np.float64]
 LEAST, MOST = 1e-30, 1e30
 # Pairs are used when they are at least this share of the runs that the smaller case has.
 MIN_PAIRED = 2 / 3
+# An attempt that begins so long after the one before it in the same boot is of another day.
+PAUSE_S = 8 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -124,3 +132,105 @@ def by_objective(values: Values) -> Iterator[tuple[Objective, Array]]:
     for objective in OBJECTIVES:
         if len(at := values.known(objective)):
             yield objective, values.of[objective][at]
+
+
+def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
+    """Return the number of each run's boot or day; 0 for runs of no known attempt.
+
+    Attempts of one boot that follow each other within eight hours are of one unit: a study that was
+    killed and continued at once has not seen another state of the node.
+    """
+    attempts = runs["attempt"].to_numpy(dtype=float, na_value=np.nan)
+    started = runs["started_s"].to_numpy(dtype=float, na_value=np.nan)
+    boots = runs["boot_id"].astype(object).to_numpy()
+    found = np.zeros(len(runs), dtype=np.intp)
+    last: dict[object, tuple[int, float]] = {}
+    count = 0
+    for attempt in np.unique(attempts[np.isfinite(attempts)]):
+        at = attempts == attempt
+        times = started[at][np.isfinite(started[at])]
+        begin, end = (times.min(), times.max()) if len(times) else (np.nan, np.nan)
+        boot = next((boot for boot in boots[at] if isinstance(boot, str)), None)
+        unit, until = last.get(boot, (0, np.nan))
+        if not unit or begin - until > PAUSE_S:
+            count += 1
+            unit = count
+        last[boot] = unit, end if np.isfinite(end) else until
+        found[at] = unit
+    return found
+
+
+def units_in(frame: pd.DataFrame) -> int:
+    """Return in how many boots or days the good runs were made."""
+    return len(np.unique(units_of(good_runs(frame))))
+
+
+def look_of(frame: pd.DataFrame) -> int:
+    """Return which look at its results a study is at: 1 where it was not continued.
+
+    A look is the end of an attempt after which every case had all repetitions from the first to the
+    same last one, if a later attempt made more. A study that was killed within a block was not
+    looked at, because whoever continues it is taken not to do so because of its results. Nor was a
+    study whose blocks several workers divide, until all of them had ended.
+    """
+    made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
+    made = made[made["attempt"].notna() & made["repetition"].notna()]
+    if made.empty:
+        return 1
+    by_case = made.groupby(["attempt", "case_id"], observed=True).size()
+    # A frame has each repetition once, so that as many as the largest number are all of them.
+    fewest = by_case.unstack("case_id", fill_value=0).cumsum().min(axis=1)
+    last = made.groupby("attempt")["repetition"].max().cummax()
+    complete = last[(fewest == last) & (last < last.iloc[-1])]
+    return 1 + int(complete.nunique())
+
+
+def difference_of_summaries(
+    case: Mapping[str, Any],
+    baseline: Mapping[str, Any],
+    objective: Objective,
+    sd_is_error: bool = False,
+) -> Difference | None:
+    """Return how two cases differ by their means; None where no spread was published.
+
+    With `sd_is_error` the published deviations are read as standard errors of the mean.
+    """
+    name = OBJECTIVES[objective]
+    mine, theirs = _published(case, name), _published(baseline, name)
+    if mine is None or theirs is None:
+        return None
+    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
+    if sd_is_error:
+        sd_a, sd_b = sd_a * n_a**0.5, sd_b * n_b**0.5
+    return Difference.from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b)
+
+
+def _published(case: Mapping[str, Any], measure: str) -> tuple[float, float, int] | None:
+    """Return mean, sd and n; None where one is missing or has no use for logarithms."""
+    mean, sd, n = (float(case[f"{measure}_{part}"]) for part in ("mean", "sd", "n"))
+    sd = max(sd, _rounding(case, measure))
+    known = LEAST < mean < MOST and LEAST < sd < MOST and 2 <= n < MOST
+    return (mean, sd, int(n)) if known else None
+
+
+def _rounding(case: Mapping[str, Any], measure: str) -> float:
+    """Return how large a rounded deviation may be: "0.000" may have been up to 0.0005."""
+    text = (case.get("as_given") or {}).get(f"{measure}_sd")
+    exponent = Decimal(text).as_tuple().exponent if text else 0
+    return 0.5 * 10.0**exponent if isinstance(exponent, int) and exponent < 0 else 0.0
+
+
+def sample_of_summary(case: Mapping[str, Any], objective: Objective) -> Sample | None:
+    """Return a case's statistics from its summary, without intervals, which need runs.
+
+    The energy-delay product is that of the means where none is given. `n` is 0 where the summary
+    does not say how many runs there were.
+    """
+    name = OBJECTIVES[objective]
+    mean, sd, n = (float(case[f"{name}_{part}"]) for part in ("mean", "sd", "n"))
+    if objective == "edp" and np.isnan(mean):
+        mean = float(case["elapsed_s_mean"]) * float(case["energy_pkg_j_mean"])
+        n = float(case["energy_pkg_j_n"])
+    if not LEAST < mean < MOST:
+        return None
+    return Sample(int(n) if 1 <= n < MOST else 0, mean, sd, float("nan"), None, None)

@@ -15,8 +15,8 @@ from typing import Any
 
 from scipy import stats
 
-from analysis.find import find
-from analysis.sources import open_results
+from analysis.answer import find
+from analysis.results.sources import open_results
 from analysis.statistics.decision import ALPHA, share_of_look
 from benchmarks.lib.kernel import Kernel
 from benchmarks.lib.one_program import write_study

@@ -16,11 +16,11 @@ from analysis.statistics.decision import (
     Forecast,
     Word,
     decide,
+    holm,
     more_repetitions,
     share_of_look,
 )
 from analysis.statistics.difference import Difference
-from analysis.statistics.holm import holm
 from analysis.statistics.sample import describe
 from analysis.statistics.trimmed import SHARE
 from analysis.statistics.unlike import p_of_shares, slow_runs

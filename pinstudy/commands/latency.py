@@ -149,15 +149,15 @@ def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: 
 
 def _show(path: Path, folder: Path, as_json: bool) -> None:
     """Show the findings of a latency file, and write them into a folder."""
-    from analysis.latency.outcome import findings_text, write_findings
     from analysis.latency.reading import read_latency
     from analysis.latency.report import findings_json, latency_findings
+    from analysis.output import latency_text, write_latency
 
     findings = latency_findings(read_latency(path))
-    files = write_findings(findings, folder)
+    files = write_latency(findings, folder)
     if as_json:
         print_json(findings_json(findings) | {"files": [str(file) for file in files]})
         return
-    say(findings_text(findings, terminal_width()))
+    say(latency_text(findings, terminal_width()))
     for file in files:
         say(f"written: {file}")

@@ -37,8 +37,8 @@ def tables_command(
     RESULTS is a folder such as results/quick/mynode, or published:galante-2025, whose tables are
     only printed.
     """
-    from analysis.sources import PUBLISHED, sources_below
-    from analysis.tables import make_tables, render, write_tables
+    from analysis.results.sources import PUBLISHED, sources_below
+    from analysis.tables.means import make_tables, render, write_tables
 
     rows = []
     for source in sources_below(results):
@@ -86,7 +86,7 @@ def figures_command(results: str, into: Path | None, formats: tuple[str, ...]) -
     A figure of something that was not measured is not drawn; a line says so.
     """
     from analysis.figures.gallery import write_figures
-    from analysis.sources import folders_for
+    from analysis.results.sources import folders_for
 
     for source, folder in folders_for(results, into):
         for line in write_figures(source, folder, formats):
@@ -102,7 +102,7 @@ def report_command(results: str, into: Path | None) -> None:
     The file needs no network and no other file.
     """
     from analysis.report.page import write_report
-    from analysis.sources import folders_for
+    from analysis.results.sources import folders_for
 
     for source, folder in folders_for(results, into):
         say(f"written: {write_report(source, folder)}")
@@ -134,11 +134,11 @@ def verdict_command(
     RESULTS is a folder such as results/quick/mynode, or published:galante-2025. The answer is also
     written to verdict.md beside the records.
     """
-    from analysis.find import find
-    from analysis.outcome import VERDICT_FILE
-    from analysis.sources import open_results, sources_below
+    from analysis.answer import find
+    from analysis.format.files import again, write_file
+    from analysis.output import VERDICT_FILE
+    from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
-    from analysis.written import again, write_file
     from configs.values import share_option
 
     share = share_option("--margin", margin)
@@ -178,11 +178,11 @@ def compare_command(
     another kernel, before and after. Without B, the programs of one algorithm that A has, such as
     LULESH and pinstudy's own Lulesh.
     """
-    from analysis.compare import compare, compare_programs
-    from analysis.compare_tables import compare_tables, conclusions
-    from analysis.find import find
-    from analysis.sources import open_results
-    from analysis.tables import render
+    from analysis.answer import find
+    from analysis.compare.side_by_side import compare, compare_programs
+    from analysis.compare.tables import compare_tables, conclusions
+    from analysis.results.sources import open_results
+    from analysis.tables.means import render
     from configs.values import share_option
 
     share, results = share_option("--margin", margin), open_results(a)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.findings import CaseFinding
+from analysis.verdict.model import CaseFinding
 
 
 def case(number: int, **facts: Any) -> CaseFinding:  # noqa: ANN401

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.find import find
-from analysis.findings import Findings, TableFindings, Verdict
-from analysis.sources import open_results
+from analysis.answer import find
+from analysis.results.sources import open_results
+from analysis.verdict.model import Findings, TableFindings, Verdict
 from tests.analysis.records import record, write
 
 # mapping -> (selection, binding)

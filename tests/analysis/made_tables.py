@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from analysis.table import Table
-from analysis.tables import make_tables
+from analysis.format.table import Table
+from analysis.tables.means import make_tables
 from tests.analysis.records import write
 
 

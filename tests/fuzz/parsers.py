@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis.affinity.c2c import read_c2c
-from analysis.frame import read_runs
 from analysis.imports.perf_log import read_log
 from analysis.latency.reading import read_latency
-from analysis.summaries import FILE as SUMMARIES
-from analysis.summaries import read_summaries
+from analysis.results.runs import read_runs
+from analysis.results.summaries import FILE as SUMMARIES
+from analysis.results.summaries import read_summaries
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analysis.imports.perf_log import read_log
 from analysis.imports.perf_text import localised
-from analysis.summaries import FILE, read_summaries
+from analysis.results.summaries import FILE, read_summaries
 from base.errors import UserError
 
 # What stands between thousands, and before decimals (localedata of glibc).

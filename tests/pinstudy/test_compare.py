@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.analysis.test_compare import both_programs, results
+from tests.analysis.compare.test_side_by_side import both_programs, results
 from tests.cli import pinstudy
 
 

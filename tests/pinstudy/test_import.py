@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.published import publication
-from analysis.tables import make_tables
+from analysis.tables.means import make_tables
 from tests.cli import pinstudy
 from tests.tools import ROOT
 

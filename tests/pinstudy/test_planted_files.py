@@ -96,7 +96,7 @@ WORK = """
 import os, sys
 sys.path[0] = sys.argv[1]
 def main():
-    from analysis.workers import pool
+    from analysis.processes import pool
     with pool(2) as processes:
         print([job.result() for job in [processes.submit(os.getcwd) for _ in range(3)]])
 if __name__ == "__main__":

@@ -14,12 +14,11 @@ from scipy import stats
 from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
-from analysis.advice.outcome import advice_data, write_advice, write_advice_only
 from analysis.advice.tell import extent, headline, least_gain, outs_in_short
 from analysis.advice.text import advice_markdown, advice_text
-from analysis.find import find
-from analysis.outcome import write_outcome
-from analysis.sources import open_results
+from analysis.answer import find
+from analysis.output import advice_data, write_advice, write_advice_only, write_outcome
+from analysis.results.sources import open_results
 from analysis.verdict.text import as_text
 from base.errors import UserError
 from configs.repetitions import Race as Rule

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analysis.find import find
-from analysis.findings import Findings
-from analysis.sources import Results, open_results
+from analysis.answer import find
+from analysis.results.sources import Results, open_results
+from analysis.verdict.model import Findings
 from tests.analysis.affinity.made_results import Affinity, make_affinity
 from tests.analysis.records import write
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.affinity.c2c import ContendedLines, read_c2c
+from analysis.affinity.c2c import COLUMNS, ContendedLines, read_c2c, tell_lines
 from analysis.affinity.node_cpus import NodeCpus
-from analysis.affinity.tell_c2c import COLUMNS, tell_lines
 from runners.measure.perf.c2c_samples import contended_lines, read_samples
 from tests.tools import ROOT
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.contention import Contention, contention
-from analysis.affinity.tell_contention import tell_contention
+from analysis.affinity.contention import Contention, contention, tell_contention
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 

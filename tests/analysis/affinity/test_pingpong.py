@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.pingpong import Exchanges, exchanges
-from analysis.affinity.tell_pingpong import tell_pingpong
+from analysis.affinity.pingpong import Exchanges, exchanges, tell_pingpong
 from tests.analysis.affinity.made_results import LATENCIES, Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.affinity.experiments import CONTENTION, PINGPONG, SMT
+from analysis.affinity.measured import CONTENTION, PINGPONG, SMT
 from analysis.affinity.published import published, published_of
 from analysis.published import names
-from analysis.sources import open_results
+from analysis.results.sources import open_results
 from base.errors import UserError
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.experiments import cases_of
-from analysis.affinity.smt import Shared, Sharing, sharing
-from analysis.affinity.tell_smt import tell_smt
+from analysis.affinity.measured import cases_of
+from analysis.affinity.smt import Shared, Sharing, sharing, tell_smt
 from analysis.affinity.told import lacking
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records

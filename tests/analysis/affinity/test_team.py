@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import MAX_CELLS, Team, teams
-from analysis.affinity.tell_team import conclusion, tell_team
+from analysis.affinity.team import MAX_CELLS, Team, conclusion, teams, tell_team
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.records import record

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.affinity.words import Subject, says, speed_ratio, time_ratio
-from analysis.findings import Comparison
+from analysis.affinity.told import Subject, says, speed_ratio, time_ratio
 from analysis.statistics.decision import Forecast, Word
 from analysis.statistics.difference import Difference
+from analysis.verdict.model import Comparison
 
 SUBJECT = Subject("Two threads", "left alone", "they take left alone")
 

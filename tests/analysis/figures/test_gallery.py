@@ -11,14 +11,14 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
+from analysis.answer import find
 from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures, write_figures
 from analysis.figures.rows import MAX_DOTS
 from analysis.figures.words import number
-from analysis.find import find
-from analysis.findings import Findings
-from analysis.sources import Results, open_results
+from analysis.results.sources import Results, open_results
+from analysis.verdict.model import Findings
 from base.errors import UserError
 from tests.analysis.records import record, without, write
 from tests.analysis.report.made_results import NO_ENERGY, make_results

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.node import draw_nodes
-from analysis.sources import open_results
+from analysis.results.sources import open_results
 from runners.node.kept_nodes import keep_picture
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.tools import need_tool

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from analysis.imports.identity import Identifier
 from analysis.imports.perf import Imported, import_logs
 from analysis.imports.summary_file import import_summaries
-from analysis.sources import open_results
-from analysis.tables import make_tables
+from analysis.results.sources import open_results
+from analysis.tables.means import make_tables
 from base.errors import UserError
 from runners.records.shard import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.imports.perf_block import Block
 from analysis.imports.perf_log import read_log
-from analysis.imports.perf_text import localised
+from analysis.imports.perf_text import Block, localised
 from base.errors import ConfigError, UserError
 from tests.tools import DATA
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.latency.clusters import ENOUGH, find_clusters
-from analysis.latency.tree import completed, disturbed
+from analysis.latency.clusters import ENOUGH, completed, disturbed, find_clusters
 from tests.analysis.latency.made_latency import PLANTED, Array, Planted, noisy
 from tests.doses import Dose, doses
 

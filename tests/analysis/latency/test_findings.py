@@ -12,10 +12,10 @@ import pytest
 
 from analysis.latency import read_latency
 from analysis.latency.agreement import rand_index
-from analysis.latency.outcome import findings_text, write_findings
 from analysis.latency.partners import find_partners
 from analysis.latency.report import LatencyFindings, findings_json, latency_findings
 from analysis.latency.teams import NEXT, PAIRS, Team, find_teams
+from analysis.output import latency_text, write_latency
 from tests.analysis.latency.made_latency import (
     PLANTED,
     Planted,
@@ -254,7 +254,7 @@ def test_findings_are_json_that_any_program_reads(tmp_path: Path, name: str) -> 
 def test_text_has_every_sentence_and_every_mapping(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, PLANTED["hybrid"])
 
-    text = " ".join(findings_text(findings, 80).split())
+    text = " ".join(latency_text(findings, 80).split())
 
     for sentence in findings.sentences:
         assert sentence in text
@@ -265,7 +265,7 @@ def test_text_has_every_sentence_and_every_mapping(tmp_path: Path) -> None:
 def test_files_are_written_beside_each_other(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, PLANTED["smt"])
 
-    files = write_findings(findings, tmp_path / "out")
+    files = write_latency(findings, tmp_path / "out")
 
     assert [file.name for file in files] == [
         "pairs.csv",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.latency import Latency, read_latency
-from analysis.latency.rate import rates
+from analysis.latency.model import rates
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 
 

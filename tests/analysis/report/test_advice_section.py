@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.find import find
+from analysis.answer import find
 from analysis.report.page import report_html
-from analysis.sources import open_results
+from analysis.results.sources import open_results
 from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results
 from tests.analysis.records import record, write
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.find import find
+from analysis.answer import find
 from analysis.report.page import report_html
-from analysis.sources import open_results
+from analysis.results.sources import open_results
 from tests.analysis.affinity.made_results import NO_L1D, ONE_PACKAGE, Affinity, make_affinity
 from tests.analysis.records import record, write
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.find import find
-from analysis.findings import Findings
+from analysis.answer import find
 from analysis.imports.perf import import_logs
 from analysis.report.page import report_html, write_report
-from analysis.sources import open_results
+from analysis.results.sources import open_results
+from analysis.verdict.model import Findings
 from base.errors import UserError
 from tests.analysis.made_studies import Study
 from tests.analysis.records import left_out, record, without, write

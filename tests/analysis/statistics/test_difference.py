@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.statistics.decision import decide, more_repetitions, share_of_look
+from analysis.statistics.decision import decide, holm, more_repetitions, share_of_look
 from analysis.statistics.difference import Difference
-from analysis.statistics.holm import holm
 
 RNG = np.random.default_rng(8)
 A = RNG.normal(0.02, 0.01, 10)

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analysis.statistics.interval import Interval
-from analysis.statistics.sample import describe, expanded_level
+from analysis.statistics.sample import Interval, describe, expanded_level
 
 FINITE = st.floats(min_value=1e-6, max_value=1e9)
 

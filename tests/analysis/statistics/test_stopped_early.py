@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from analysis.statistics.decision import holm
 from analysis.statistics.difference import Difference
-from analysis.statistics.holm import holm
 from benchmarks.noise import shapes as noise
 from configs.repetitions import Precision
 from runners.study.precision import CasePrecision

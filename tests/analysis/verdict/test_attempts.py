@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.find import find
-from analysis.sources import open_results
+from analysis.answer import find
+from analysis.results.sources import open_results
 from analysis.statistics.difference import Difference
 from analysis.verdict.text import as_data, notes
 from tests.analysis.made_studies import Study, found, only_table, verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analysis.statistics.drift import Drift, Trend
-from analysis.statistics.interval import Interval
+from analysis.statistics.sample import Interval
 from analysis.verdict.drift_words import drift_sentences
 
 

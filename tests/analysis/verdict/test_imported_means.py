@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.find import find
-from analysis.findings import Findings
-from analysis.sources import open_results
+from analysis.answer import find
+from analysis.results.sources import open_results
+from analysis.verdict.model import Findings
 
 HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
 

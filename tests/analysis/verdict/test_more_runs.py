@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.sources import Results, open_results
-from analysis.verdict.more_runs import command_for_more
+from analysis.answer import command_for_more
+from analysis.results.sources import Results, open_results
 from tests.analysis.made_studies import Study
 from tests.analysis.records import write
 

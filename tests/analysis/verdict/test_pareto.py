@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.verdict.pareto import pareto_front
+from analysis.statistics.decision import pareto_front
 
 NUMBER = st.integers(0, 6).map(float)
 

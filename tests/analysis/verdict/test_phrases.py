@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.findings import OBJECTIVES, Objective
+from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
 from configs.mapping import SELECTIONS

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from analysis.find import find
-from analysis.findings import Findings
-from analysis.sources import open_results
-from analysis.verdict.summaries import difference_of_summaries
+from analysis.answer import find
+from analysis.results.sources import open_results
+from analysis.verdict.model import Findings
+from analysis.verdict.values import difference_of_summaries
 
 
 @pytest.fixture(scope="module")

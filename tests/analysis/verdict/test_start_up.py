@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare_tables import compare_tables
-from analysis.sources import open_results
-from analysis.tables import render
+from analysis.compare.side_by_side import compare
+from analysis.compare.tables import compare_tables
+from analysis.results.sources import open_results
+from analysis.tables.means import render
 from analysis.verdict.text import verdict_lines
 from tests.analysis.made_studies import Study, found, only_table, verdict
 from tests.analysis.records import write

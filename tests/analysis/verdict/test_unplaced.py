@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare_tables import compare_tables
-from analysis.find import find
-from analysis.findings import CaseFinding, Findings
+from analysis.answer import find
+from analysis.compare.side_by_side import compare
+from analysis.compare.tables import compare_tables
 from analysis.report.page import report_html
-from analysis.sources import open_results
-from analysis.tables import make_tables, render
+from analysis.results.sources import open_results
+from analysis.tables.means import make_tables, render
+from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.text import as_data, as_text, verdict_lines
 from tests.analysis.made_studies import Study, found, only_table, verdict, words
 from tests.analysis.records import left_out, write

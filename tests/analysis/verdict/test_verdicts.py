@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.find import find
-from analysis.sources import open_results
+from analysis.answer import find
+from analysis.results.sources import open_results
 from analysis.verdict.text import as_data, as_text, headline_text
 from base.errors import UserError
 from tests.analysis.made_studies import Study, found, only_table, verdict, words

@@ -1,0 +1,308 @@
+"""From results to their answer: samples, comparisons, verdicts, drift; of a race, its advice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.advice.make import advice_of
+from analysis.advice.model import Advice
+from analysis.advice.tell import headline
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.fields import TABLE_KEYS, table_of
+from analysis.results.node_files import kinds_option, node_sheets
+from analysis.results.runs import MADE_ON, good_runs
+from analysis.results.sources import Results
+from analysis.statistics.decision import pareto_front
+from analysis.statistics.difference import Difference
+from analysis.statistics.drift import Drift, drift_of
+from analysis.statistics.sample import Sample, describe
+from analysis.statistics.unlike import SlowRuns, slow_runs
+from analysis.tables.means import caption
+from analysis.verdict.answers import Between, Rules, verdicts_of
+from analysis.verdict.comparisons import (
+    Case,
+    Key,
+    baselines_of,
+    compare_all,
+    difference_between,
+    differences_from_baselines,
+    other_reading,
+    questions_by,
+    with_shapes,
+)
+from analysis.verdict.headline import headline_of
+from analysis.verdict.model import CaseFinding, Comparison, Findings, Outlier, TableFindings
+from analysis.verdict.values import (
+    Values,
+    are_apart,
+    by_objective,
+    look_of,
+    sample_of_summary,
+    units_in,
+    values_by_case,
+)
+from base.text import as_typed, one_line
+from configs.library import display_path
+from configs.repetitions import MAX_REPETITIONS
+
+# Smaller differences do not matter, unless the user says otherwise.
+MARGIN = 0.01
+
+
+@dataclass(frozen=True)
+class Answer(Findings):
+    """What results mean, with the `advice` of cases that raced.
+
+    `advice` is None where none raced, or when the records do not tell by which rule.
+    """
+
+    advice: Advice | None = None
+
+
+def find(results: Results, margin: float = MARGIN, baseline: str | None = None) -> Answer:
+    """Return what results mean.
+
+    `margin` is the share up to which two cases count as equivalent; `baseline` names the mapping
+    that others are compared with, by default the one that leaves threads to the OS scheduler. The
+    comparisons of each question, a baseline and an objective, are tested together. Cases that raced
+    are not compared in this way: their advice is the answer. Raises UserError when there is no case
+    with a mapping of that name.
+    """
+    raced = results.runs is not None and results.runs.raced
+    cases: list[Case] = [
+        {str(key): value for key, value in row.items()} for row in results.cases.to_dict("records")
+    ]
+    values = values_by_case(results.runs.frame) if results.runs else {}
+    fixed = _fixed_time(results)
+    baselines = {
+        case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
+    }
+    differences = {} if raced else differences_from_baselines(cases, baselines, values)
+    look = look_of(results.runs.frame) if results.runs and not raced else 1
+    question = questions_by(baselines)
+    comparisons = compare_all(differences, margin, question, _apart(baselines, values), look)
+    samples = _samples(cases, values)
+    slow = _slow(values)
+    comparisons = with_shapes(comparisons, baselines, values, samples, slow)
+    found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
+    rules = Rules(margin, _between(cases, values), look, _mixed(results), fixed, raced, baseline)
+    tables = _tables(found, rules)
+    remarks = results.remarks
+    if results.is_published:
+        remarks += other_reading(cases, baselines, comparisons, margin)
+    drift = _drift(results.runs.frame) if results.runs else None
+    advice = advice_of(results, drift)
+    said = _headline_of_race(advice) if raced else headline_of(tables)
+    more = max((each.wanted for each in comparisons.values()), default=0)
+    return Answer(
+        margin,
+        tables,
+        drift,
+        said,
+        comparisons=len(comparisons),
+        questions=len({question(key) for key in comparisons}),
+        look=look,
+        remarks=remarks,
+        raced=raced,
+        advice=advice,
+        next_command=command_for_more(results, more),
+        units=units_in(results.runs.frame) if results.runs else 0,
+    )
+
+
+def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
+    if advice is None:
+        return ("No answer: cases raced, and the records do not tell by which rule, or which.",)
+    return headline(advice)
+
+
+def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:
+    """Return a function that gives the difference between any two cases."""
+    rows = {case["case_id"]: case for case in cases}
+
+    def between(a: str, b: str, objective: Objective) -> Difference | None:
+        return difference_between(rows[a], rows[b], values, objective)
+
+    return between
+
+
+def _apart(baselines: Mapping[str, Case], values: Mapping[str, Values]) -> set[str]:
+    """Return the cases of which no attempt made runs together with their baseline's."""
+    return {
+        case_id
+        for case_id, baseline in baselines.items()
+        if case_id in values
+        and baseline["case_id"] in values
+        and are_apart(values[case_id], values[baseline["case_id"]])
+    }
+
+
+def _fixed_time(results: Results) -> frozenset[str]:
+    """Return the cases of programs that run as long as they are told."""
+    if results.runs is None:
+        return frozenset()
+    frame = results.runs.frame
+    return frozenset(str(case_id) for case_id in frame["case_id"][frame["fixed_time"]].unique())
+
+
+def _mixed(results: Results) -> str:
+    """Return why imported means of several nodes or studies have no verdict; empty for others.
+
+    Runs of several are refused before this (analysis.results.sources).
+    """
+    named = (
+        results.cases[["study", "node_id"]].astype(object).drop_duplicates().itertuples(index=False)
+    )
+    known = {tuple(text for text in row if isinstance(text, str) and text) for row in named} - {()}
+    if len(known) < 2:
+        return ""
+    mixed = ", ".join(sorted(one_line("/".join(names)) for names in known))
+    return (
+        f"Not compared: the results of several nodes or studies stand in one folder ({mixed}); put "
+        "each of them into a folder of its own."
+    )
+
+
+def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, Sample]:
+    measured = {
+        (case_id, objective): numbers
+        for case_id, of_case in values.items()
+        for objective, numbers in by_objective(of_case)
+    }
+    found = dict(zip(measured, describe(list(measured.values())), strict=True))
+    for case in cases:
+        for objective in OBJECTIVES:
+            sample = sample_of_summary(case, objective)
+            if case["case_id"] not in values and sample is not None:
+                found[case["case_id"], objective] = sample
+    return found
+
+
+def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
+    found = {
+        case_id: slow_runs(of_case.of["time"][of_case.known("time")])
+        for case_id, of_case in values.items()
+    }
+    return {case_id: slow for case_id, slow in found.items() if slow is not None}
+
+
+def _case_finding(
+    case: Case,
+    baselines: Mapping[str, Case],
+    samples: Mapping[Key, Sample],
+    comparisons: Mapping[Key, Comparison],
+    values: Mapping[str, Values],
+    slow: Mapping[str, SlowRuns],
+) -> CaseFinding:
+    case_id = case["case_id"]
+    mine = {name: samples[case_id, name] for name in OBJECTIVES if (case_id, name) in samples}
+    baseline = baselines.get(case_id)
+    return CaseFinding(
+        case_id=case_id,
+        number=int(case["case_number"]),
+        mapping=str(case["mapping"]),
+        governor=str(case["governor"]),
+        is_baseline=baseline is not None and baseline["case_id"] == case_id,
+        facts=case,
+        samples=mine,
+        comparisons={
+            name: comparisons[case_id, name]
+            for name in OBJECTIVES
+            if (case_id, name) in comparisons
+        },
+        outliers=_outliers(mine, values[case_id]) if case_id in values else (),
+        slow=slow.get(case_id),
+    )
+
+
+def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outlier, ...]:
+    return tuple(
+        Outlier(
+            objective,
+            int(np.nan_to_num(values.repetition[values.known(objective)][at])),
+            float(values.of[objective][values.known(objective)][at]),
+            score,
+        )
+        for objective, sample in samples.items()
+        for at, score in sample.outliers
+    )
+
+
+def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, ...]:
+    """Return the findings by table, in the order of the cases; a table has its own baselines."""
+    by_table: dict[tuple[object, ...], list[CaseFinding]] = {}
+    for case in found:
+        by_table.setdefault(table_of(case.facts), []).append(case)
+    return tuple(_table(cases, rules) for cases in by_table.values())
+
+
+def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
+    comparable = [] if rules.mixed else [c for c in cases if c.case_id not in rules.fixed_time]
+    points = {
+        case.case_id: (case.samples["time"].mean, case.samples["energy"].mean)
+        for case in comparable
+        if {"time", "energy"} <= set(case.samples) and case.placed.usable
+    }
+    front = pareto_front(points)
+    marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
+    facts = [case.facts for case in cases]
+    keys = {key: facts[0][key] for key in TABLE_KEYS}
+    return TableFindings(caption(facts), keys, marked, verdicts_of(marked, rules))
+
+
+def _drift(frame: pd.DataFrame) -> Drift:
+    good = good_runs(frame)
+    numbers, _ = pd.factorize(good["case_id"])
+    times = good["elapsed_s"].to_numpy(dtype=float)
+    hours = good["started_s"].to_numpy(dtype=float) / 3600
+    kelvins = good["temperature_c"].to_numpy(dtype=float)
+    attempts = good["attempt"].to_numpy(dtype=float)
+    drift = drift_of(numbers, attempts, times, hours, kelvins)
+    if MADE_ON not in good:
+        return drift
+    # Attempts of two nodes differ in the node, which the remark on their pool tells.
+    nodes = good.groupby("attempt")[MADE_ON].first()
+    steps = [step for step in drift.steps if nodes[step.before] == nodes[step.after]]
+    return replace(drift, steps=tuple(steps))
+
+
+def command_for_more(results: Results, more: int) -> str:
+    """Return the command that makes `more` repetitions of each case; empty where there is none.
+
+    There is none where `more` is 0, where a batch system made the runs, where a precision or a race
+    ends its cases, where a study cannot have so many repetitions, and where the folder is not named
+    as `pinstudy run` names it, so that the command would begin anew in another folder.
+    """
+    if not more or results.runs is None or results.folder is None or results.runs.ruled:
+        return ""
+    frame = results.runs.frame
+    studies = [str(name) for name in frame["study_file"].dropna().unique()]
+    made = frame["repetition"].max()
+    if len(studies) != 1 or not made + more <= MAX_REPETITIONS:
+        return ""
+    study = studies[0]
+    named = display_path(Path(study)) if "/" in study else study
+    words = [f"pinstudy run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
+    below = _results_of(results.folder, frame)
+    if below is None:
+        return ""
+    if below != Path(os.environ.get("PINSTUDY_RESULTS") or "results").absolute():
+        words.append(f"--results {as_typed(display_path(below))}")
+    words.append(kinds_option(node_sheets(results)))
+    if (frame["vm_accelerator"] == "tcg").any():
+        words.append("--allow-emulation")
+    return " ".join(filter(None, words))
+
+
+def _results_of(folder: Path, frame: pd.DataFrame) -> Path | None:
+    """Return the folder of all results, in which this one is `<study>/<node>`; None of others."""
+    place = Path(os.path.normpath(folder.absolute()))
+    names = zip(place.parts[-2:], ("study", "node_id"), strict=False)
+    is_own = all((frame[column] == part).any() for part, column in names)
+    return place.parents[1] if is_own and len(place.parts) > 2 else None

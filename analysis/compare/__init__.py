@@ -1,0 +1,1 @@
+"""Two results, or two programs of one algorithm, side by side."""

@@ -1,0 +1,313 @@
+"""Two results side by side: each row against its own baseline, and whether both conclude the same.
+
+Ratios within each of the results can be compared across machines, times cannot. Rows are matched by
+algorithm, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of one
+app, size and variant are preferred, and it is said where none are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.answer import MARGIN, find
+from analysis.compare.rows import (
+    Matched,
+    differences_in_kind,
+    first_common_baseline,
+    matched_programs,
+    matched_rows,
+    matched_tables,
+    unknown_governors,
+)
+from analysis.objectives import Objective
+from analysis.results.sources import Results
+from analysis.statistics.decision import Word
+from analysis.statistics.difference import Difference, Estimand
+from analysis.statistics.sample import Interval
+from analysis.verdict.caveats import not_placed, start_up, start_ups, unusable
+from analysis.verdict.comparisons import difference_between
+from analysis.verdict.model import CaseFinding, Findings, TableFindings
+from analysis.verdict.phrases import name
+from analysis.verdict.values import Values, difference_of_summaries, values_by_case
+
+# `open`: one of the two is undecided. `not compared`: one of the two has no word for the row.
+Agreement = Literal[
+    "agree", "disagree", "open", "not compared", "baseline", "only in A", "only in B"
+]
+
+# What is put side by side; the energy-delay product follows from both.
+COMPARED: tuple[Objective, ...] = ("time", "energy")
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times another value a value is, with its 95 % interval where it can be had.
+
+    `estimand` says whether it is of typical values or of means.
+    """
+
+    value: float
+    interval: Interval | None = None
+    estimand: Estimand = "mean"
+
+    @classmethod
+    def of(cls, difference: Difference) -> Ratio:
+        """The ratio of a difference."""
+        return cls(difference.ratio, difference.interval(), difference.estimand)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A row in one of the results: its mean, its ratio to the common baseline row, its word."""
+
+    case: CaseFinding
+    mean: float | None
+    ratio: Ratio | None
+    word: Word | None
+
+    @property
+    def number(self) -> int:
+        """The row's number in these results."""
+        return self.case.number
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of both results, or of one of them. `direct` is B / A."""
+
+    a: Side | None
+    b: Side | None
+    direct: Ratio | None
+    agreement: Agreement
+
+    @property
+    def case(self) -> CaseFinding:
+        """The row's case, in A where it is there."""
+        side = self.a or self.b
+        assert side is not None
+        return side.case
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A table of A and the one of B that it is compared with, in one objective.
+
+    `reference` is the baseline row that ratios are to, in A; None when no baseline is in both.
+    """
+
+    objective: Objective
+    a: TableFindings
+    b: TableFindings
+    reference: CaseFinding | None
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two results: their names, what both have, and the titles of tables that only one has."""
+
+    name_a: str
+    name_b: str
+    pairs: tuple[Pair, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Results with what was found in them, and their runs' values by case."""
+
+    results: Results
+    findings: Findings
+    values: Mapping[str, Values]
+
+    @classmethod
+    def of(cls, results: Results, findings: Findings) -> _Opened:
+        values = values_by_case(results.runs.frame) if results.runs else {}
+        return cls(results, findings, values)
+
+
+def compare(
+    a: Results, b: Results, margin: float = MARGIN, as_governor: str | None = None
+) -> SideBySide:
+    """Put two results side by side.
+
+    `margin` is the equivalence margin of the words; `as_governor` is assumed for rows that
+    do not tell their governor.
+    """
+    one, other = (_Opened.of(results, find(results, margin)) for results in (a, b))
+    matched = list(matched_tables(one.findings.tables, other.findings.tables))
+    pairs = tuple(
+        pair
+        for table_a, table_b in matched
+        for pair in _pairs(one, other, table_a, table_b, as_governor)
+    )
+    return SideBySide(
+        a.name,
+        b.name,
+        pairs,
+        _others(one.findings.tables, [table for table, _ in matched]),
+        _others(other.findings.tables, [table for _, table in matched]),
+        _remarks(a, b, as_governor),
+    )
+
+
+def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
+    """Put the programs of one algorithm that are in the same results side by side; None without.
+
+    A are the programs that have another name than their algorithm, such as the originals.
+    """
+    matched = list(matched_programs(findings.tables))
+    if not matched:
+        return None
+    opened = _Opened.of(results, findings)
+    pairs = tuple(pair for a, b in matched for pair in _pairs(opened, opened, a, b, None))
+    name_a, name_b = (
+        ", ".join(dict.fromkeys(str(pair[side].keys["app"]) for pair in matched)) for side in (0, 1)
+    )
+    return SideBySide(name_a, name_b, pairs, (), (), results.remarks)
+
+
+def _others(tables: Sequence[TableFindings], matched: Sequence[TableFindings]) -> tuple[str, ...]:
+    return tuple(t.title for t in tables if all(t is not table for table in matched))
+
+
+def _remarks(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]:
+    taken = f"rows that do not tell their governor are taken for {as_governor}"
+    return (
+        *((taken,) if as_governor else ()),
+        *(f"A: {remark}" for remark in a.remarks),
+        *(f"B: {remark}" for remark in b.remarks),
+    )
+
+
+def _pairs(
+    one: _Opened,
+    other: _Opened,
+    a: TableFindings,
+    b: TableFindings,
+    as_governor: str | None,
+) -> Iterator[Pair]:
+    matched = matched_rows(a.cases, b.cases, as_governor)
+    reference = first_common_baseline(matched)
+    published = one.results.is_published or other.results.is_published
+    is_direct = not published and _are_the_same_work(a, b)
+    lost = [(name, said) for name, of in (("A", a), ("B", b)) if (said := not_placed(of.cases))]
+    remarks = (
+        *differences_in_kind(a, b),
+        *unknown_governors(matched),
+        *(f"{name}: {said}" for name, said in lost),
+        *_start_ups(matched, reference),
+        *(_direct_start_ups(matched) if is_direct else ()),
+    )
+    for objective in COMPARED:
+        if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
+            continue
+        rows = tuple(_row(one, other, pair, reference, objective, is_direct) for pair in matched)
+        yield Pair(objective, a, b, reference[0] if reference else None, rows, remarks)
+
+
+def _start_ups(
+    matched: Sequence[Matched], reference: tuple[CaseFinding, CaseFinding] | None
+) -> Iterator[str]:
+    """Say in which rows' ratios to their own baseline the start differs as well."""
+    for at, letter in enumerate("AB"):
+        cases = [case for pair in matched if (case := pair[at])]
+        if reference and (said := start_ups(cases, reference[at])):
+            yield f"{letter}: {said}"
+
+
+def _direct_start_ups(matched: Sequence[Matched]) -> Iterator[str]:
+    """Say in which rows' ratios B / A the start differs as well."""
+    for a, b in matched:
+        if a and b and (said := start_up(b.facts, a.facts)):
+            yield f"{name(b)}, B against A: {said}"
+
+
+def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
+    return all(a.keys[key] == b.keys[key] for key in ("size", "variant"))
+
+
+def _row(
+    one: _Opened,
+    other: _Opened,
+    pair: Matched,
+    reference: tuple[CaseFinding, CaseFinding] | None,
+    objective: Objective,
+    is_direct: bool,
+) -> Row:
+    a = _side(one, pair[0], reference[0] if reference else None, objective)
+    b = _side(other, pair[1], reference[1] if reference else None, objective)
+    direct = _direct(one, other, a, b, objective) if is_direct and a and b else None
+    return Row(a, b, direct, _agreement(a, b))
+
+
+def _side(
+    opened: _Opened, case: CaseFinding | None, reference: CaseFinding | None, objective: Objective
+) -> Side | None:
+    if case is None:
+        return None
+    sample = case.samples.get(objective)
+    comparison = case.comparisons.get(objective)
+    return Side(
+        case,
+        sample.mean if sample else None,
+        _to_reference(opened, case, reference, objective),
+        comparison.word if comparison else None,
+    )
+
+
+def _to_reference(
+    opened: _Opened, case: CaseFinding, reference: CaseFinding | None, objective: Objective
+) -> Ratio | None:
+    if reference is None or objective not in reference.samples or objective not in case.samples:
+        return None
+    if case is reference:
+        return Ratio(1.0)
+    difference = difference_between(case.facts, reference.facts, opened.values, objective)
+    if difference is not None:
+        return Ratio.of(difference)
+    return _of_means(case, reference, objective)
+
+
+def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | None:
+    """Return a ratio of means, where no spread is known and so no interval."""
+    if unusable((a, b)):
+        return None
+    below = b.samples[objective].mean
+    return Ratio(a.samples[objective].mean / below) if below > 0 else None
+
+
+def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:
+    """Return B / A: runs of two studies share no blocks, whatever their numbers are."""
+    if a.mean is None or b.mean is None or unusable((a.case, b.case)):
+        return None
+    mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
+    difference = None
+    if mine and theirs:
+        logs = [np.log(v.of[objective][v.known(objective)]) for v in (theirs, mine)]
+        if min(map(len, logs)) >= 2:
+            difference = Difference.of_runs(*logs)
+    else:
+        difference = difference_of_summaries(b.case.facts, a.case.facts, objective)
+    return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)
+
+
+def _agreement(a: Side | None, b: Side | None) -> Agreement:
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    if a.case.is_baseline and b.case.is_baseline:
+        return "baseline"
+    if a.word is None or b.word is None:
+        return "not compared"
+    if "undecided" in (a.word, b.word):
+        return "open"
+    return "agree" if a.word == b.word else "disagree"

@@ -1,0 +1,227 @@
+"""Two results side by side as tables: a summary of who concludes what, then row by row."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.compare.side_by_side import COMPARED, Agreement, Pair, Ratio, Row, Side, SideBySide
+from analysis.format.numbers import ENERGY_DECIMALS, fixed, time_decimals
+from analysis.format.table import Column, Table
+from analysis.objectives import NOUNS, UNITS, Objective
+from analysis.results.fields import TABLE_KEYS
+from analysis.tables.layouts import NOTHING
+from analysis.verdict.tables import RATIO_DECIMALS
+from base.text import one_line
+
+_RATIOS = {"typical": "typical values (20 % trimmed)", "mean": "means"}
+_COUNTED: tuple[Agreement, ...] = (
+    "agree", "disagree", "open", "not compared", "only in A", "only in B",
+)  # fmt: skip
+
+
+def compare_tables(both: SideBySide) -> list[Table]:
+    """Return the summary and a table for each pair of tables and objective."""
+    return [_summary(both), *(_table(both, pair) for pair in both.pairs)]
+
+
+def conclusions(both: SideBySide) -> list[str]:
+    """Return, by objective, in how many rows both results conclude the same, and where not."""
+    return [_conclusion(both, objective) for objective in COMPARED]
+
+
+def _conclusion(both: SideBySide, objective: Objective) -> str:
+    noun = NOUNS[objective]
+    rows = _rows(both, objective)
+    if not rows:
+        return f"{noun}: there is no table in which both have measured it"
+    count = Counter(row.agreement for _, row in rows)
+    decided = count["agree"] + count["disagree"]
+    text = f"{noun}: conclusions agree in {count['agree']} of {decided} rows that both decide"
+    if not decided:
+        text = f"{noun}: there is no row that both decide"
+    differ = [_named(pair, row) for pair, row in rows if row.agreement == "disagree"]
+    if differ:
+        text += f"; they differ in {'; '.join(differ)}"
+    return text + (f" ({count['open']} more: at least one is undecided)" if count["open"] else "")
+
+
+def _rows(both: SideBySide, objective: Objective) -> list[tuple[Pair, Row]]:
+    return [(pair, row) for pair in both.pairs if pair.objective == objective for row in pair.rows]
+
+
+def _named(pair: Pair, row: Row) -> str:
+    words = ", ".join(f"{name} {side.word}" for name, side in (("A", row.a), ("B", row.b)) if side)
+    return f"{pair.a.keys['app']} x{pair.a.keys['threads']} {row.case.label} ({words})"
+
+
+def _summary(both: SideBySide) -> Table:
+    cells = []
+    for objective in COMPARED:
+        count = Counter(row.agreement for _, row in _rows(both, objective))
+        cells.append((NOUNS[objective], *(str(count[name]) for name in _COUNTED)))
+    notes = [
+        f"A: {both.name_a}",
+        f"B: {both.name_b}",
+        *conclusions(both),
+        *(f"only in A: {title}" for title in both.only_a),
+        *(f"only in B: {title}" for title in both.only_b),
+        *both.remarks,
+    ]
+    return Table(
+        caption="Rows in which both results conclude the same of a case against its baseline",
+        columns=(
+            Column("of", right=False), Column("agree"), Column("disagree"),
+            Column("open"), Column("not compared"), Column("only in A"), Column("only in B"),
+        ),
+        cells=tuple(cells),
+        notes=tuple(("", one_line(note, None)) for note in notes),
+    )  # fmt: skip
+
+
+def _table(both: SideBySide, pair: Pair) -> Table:
+    in_guest = any(row.case.facts["vcpu_mapping"] for row in pair.rows)
+    is_direct = any(row.direct for row in pair.rows)
+    unit = UNITS[pair.objective]
+    both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
+    columns = [
+        Column("# A / B" if both_numbers else "#"),
+        *([Column("vCPU mapping", right=False)] if in_guest else []),
+        Column("mapping", right=False),
+        Column("governor", right=False),
+        *(column for name in "AB" for column in _side_columns(name, unit)),
+        *([Column("B / A"), Column("95 % interval")] if is_direct else []),
+        *(Column(name, right=False) for name in ("A word", "B word", "conclusions")),
+    ]
+    decimals = [_decimals(pair, [row.a for row in pair.rows]),
+                _decimals(pair, [row.b for row in pair.rows])]  # fmt: skip
+    cells = [
+        (
+            _number(row, both_numbers),
+            *_head(row, in_guest),
+            *_side_cells(row.a, decimals[0]),
+            *_side_cells(row.b, decimals[1]),
+            *(_ratio_cells(row.direct) if is_direct else ()),
+            *(side.word or NOTHING if side else NOTHING for side in (row.a, row.b)),
+            row.agreement,
+        )
+        for row in pair.rows
+    ]
+    return Table(
+        caption=f"{pair.a.title}: {NOUNS[pair.objective]}, side by side",
+        columns=tuple(columns),
+        cells=tuple(cells),
+        notes=tuple(("", one_line(note)) for note in _notes(pair)),
+        exact=tuple(exact_row(both, pair, row) for row in pair.rows),
+    )
+
+
+def _side_columns(name: str, unit: str) -> tuple[Column, ...]:
+    return Column(f"{name} mean", unit), Column(f"{name} / own"), Column("95 % interval")
+
+
+def _decimals(pair: Pair, sides: Sequence[Side | None]) -> int:
+    if pair.objective != "time":
+        return ENERGY_DECIMALS
+    return time_decimals(side.mean for side in sides if side and side.mean is not None)
+
+
+def _number(row: Row, both_numbers: bool) -> str:
+    """Return the row's number; that of each side where rows have others in the other results."""
+    if not both_numbers:
+        return str(row.case.number)
+    return " / ".join(str(side.number) if side else NOTHING for side in (row.a, row.b))
+
+
+def _head(row: Row, in_guest: bool) -> tuple[str, ...]:
+    case = row.case
+    vcpus = (one_line(str(case.facts["vcpu_mapping"] or NOTHING)),) if in_guest else ()
+    governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
+    return (*vcpus, one_line(case.mapping), one_line(" = ".join(governors)))
+
+
+def _side_cells(side: Side | None, decimals: int) -> tuple[str, ...]:
+    if side is None or side.mean is None:
+        return (NOTHING,) * 3
+    return fixed(side.mean, decimals), *_ratio_cells(side.ratio)
+
+
+def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
+    if ratio is None:
+        return NOTHING, NOTHING
+    value = fixed(ratio.value, RATIO_DECIMALS)
+    if ratio.interval is None:
+        return value, NOTHING
+    if not math.isfinite(ratio.interval.high):
+        return value, "too wide to tell"
+    low, high = (fixed(end, RATIO_DECIMALS) for end in (ratio.interval.low, ratio.interval.high))
+    return value, f"{low} to {high}"
+
+
+def _notes(pair: Pair) -> list[str]:
+    notes = list(pair.remarks)
+    if pair.reference is None:
+        notes.append("no baseline is in both, so that there are no ratios")
+    else:
+        notes.append(
+            f"A / own, B / own: to {pair.reference.label} of the same results; words are of each "
+            "row against its own governor's baseline"
+        )
+        notes += _of_estimands(pair)
+    return notes
+
+
+def _of_estimands(pair: Pair) -> list[str]:
+    """Say whether ratios are of typical values or of means; the table shows means of all runs."""
+    sides = {
+        name: {side.ratio.estimand for side in of if side and side.ratio and side.ratio.interval}
+        for name, of in (("A", [row.a for row in pair.rows]), ("B", [row.b for row in pair.rows]))
+    }
+    said = [
+        f"{name}: {' and '.join(_RATIOS[word] for word in sorted(of, reverse=True))}"
+        for name, of in sides.items()
+        if of
+    ]
+    return [f"ratios are of {'; '.join(said)}"] if said else []
+
+
+def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
+    """Return a row's numbers by name, unrounded; what is not there is None."""
+    exact: dict[str, object] = {
+        "a": both.name_a,
+        "b": both.name_b,
+        "app": pair.a.keys["app"],
+        "threads": int(pair.a.keys["threads"]),
+        "objective": pair.objective,
+        "unit": UNITS[pair.objective],
+        "mapping": row.case.mapping,
+        "vcpu_mapping": row.case.facts["vcpu_mapping"],
+    }
+    for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
+        exact |= {f"{name}_{key}": table.keys[key] for key in TABLE_KEYS if key != "threads"}
+        exact |= {f"{name}_{key}": value for key, value in _exact_side(side).items()}
+    exact |= _exact_ratio("b_to_a", row.direct)
+    exact["conclusions"] = row.agreement
+    return exact
+
+
+def _exact_side(side: Side | None) -> dict[str, Any]:
+    return {
+        "case_number": side.number if side else None,
+        "governor": side.case.governor if side else None,
+        "mean": side.mean if side else None,
+        **_exact_ratio("ratio", side.ratio if side else None),
+        "word": side.word if side else None,
+    }
+
+
+def _exact_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
+    interval = ratio.interval if ratio else None
+    return {
+        name: ratio.value if ratio else None,
+        f"{name}_estimand": ratio.estimand if interval and ratio else None,
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval and math.isfinite(interval.high) else None,
+    }

@@ -1,0 +1,1 @@
+"""How tables, numbers and texts are written, in every format."""

@@ -1,0 +1,151 @@
+"""What is shown at the end of a command, and written beside the results: tables, answer, report.
+
+What draws or tests is imported where it is used, so that tables alone need neither matplotlib nor
+scipy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analysis.format.files import again, write_file
+from analysis.format.render import render, wrapped
+from analysis.format.table import Table
+from analysis.results.sources import open_results
+from analysis.tables.means import make_tables, tables_of_cases, write_tables
+from base.errors import UserError
+from base.text import as_typed
+
+if TYPE_CHECKING:
+    from analysis.advice.model import Advice
+    from analysis.answer import Answer
+    from analysis.latency.report import LatencyFindings
+
+VERDICT_FILE = "verdict.md"
+ADVICE_FILE = "advice.md"
+PAIRS_FILE = "pairs.csv"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What to show at the end of a study, and the files that say more."""
+
+    text: str
+    files: tuple[Path, ...]
+
+
+def write_tables_only(folder: Path) -> Outcome:
+    """Write the tables of a results folder beside its records; raises as `write_outcome` does."""
+    tables = make_tables(folder)
+    return Outcome(render(tables, "text"), tuple(write_tables(tables, folder)))
+
+
+def write_outcome(folder: Path, width: int) -> Outcome:
+    """Write tables, verdict and report of a results folder beside its records.
+
+    Where cases raced their advice is written too, and is what to show. `width` is the terminal's.
+    Raises UserError when there are no readable results, or when the folder cannot be written.
+    """
+    from analysis.advice.text import advice_text
+    from analysis.verdict.text import headline_text
+
+    answer, tables, files = _write_answer(folder)
+    if answer.advice is not None:
+        return Outcome(advice_text(answer.advice, width), files)
+    return Outcome(f"{render(tables, 'text')}\n{headline_text(answer, width)}", files)
+
+
+def write_advice(folder: Path, width: int) -> Outcome:
+    """Write the advice of a results folder beside its records, and all that other studies have.
+
+    `width` is the terminal's. Raises UserError when the folder has no readable results of cases
+    that raced, or cannot be written.
+    """
+    from analysis.advice.text import advice_text
+
+    answer, _, files = _write_answer(folder)
+    return Outcome(advice_text(_known(answer.advice, folder), width), files)
+
+
+def write_advice_only(folder: Path, width: int) -> Outcome:
+    """Write the advice of a results folder, and its tables; raises as `write_advice` does."""
+    from analysis.advice.make import advice_of
+    from analysis.advice.text import advice_markdown, advice_text
+
+    results = open_results(str(folder))
+    advice = _known(advice_of(results), folder)
+    text = advice_markdown(advice, results.remarks)
+    files = (
+        write_file(folder / ADVICE_FILE, text, again(advice.again)),
+        *write_tables(tables_of_cases(results.cases, results.remarks), folder),
+    )
+    return Outcome(advice_text(advice, width), files)
+
+
+def advice_data(folder: Path) -> dict[str, Any]:
+    """Return the advice of a results folder by names, unrounded.
+
+    Raises UserError when the folder has no readable results of cases that raced.
+    """
+    from analysis.advice.data import as_data
+    from analysis.advice.make import advice_of
+
+    return as_data(_known(advice_of(open_results(str(folder))), folder))
+
+
+def latency_text(findings: LatencyFindings, width: int = 100) -> str:
+    """Return what latencies say, for a terminal of that many columns; tables may be wider."""
+    parts = [*wrapped(findings.sentences, width), "", render(findings.tables, "text")]
+    for title, environment in findings.mappings:
+        parts += [f"{title}:", f"  {environment}"]
+    return "\n".join(parts)
+
+
+def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
+    """Write latencies by pairs as CSV and as a heat map (SVG, PDF, PNG); return the files' paths.
+
+    Raises UserError when the folder cannot be written.
+    """
+    from analysis.figures.drawing import write_drawing
+    from analysis.figures.latency import draw_latency
+    from analysis.latency.report import pairs_csv
+
+    drawing = draw_latency(findings.latency, findings.clusters)
+    return [
+        write_file(folder / PAIRS_FILE, pairs_csv(findings.latency)),
+        *write_drawing(drawing, folder),
+    ]
+
+
+def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ...]]:
+    """Write all that is known of a results folder; return the answer, the tables and the files."""
+    from analysis.advice.text import advice_markdown
+    from analysis.answer import find
+    from analysis.report.page import FILE, report_html
+    from analysis.verdict.text import as_markdown
+
+    results = open_results(str(folder))
+    tables = tables_of_cases(results.cases, results.remarks)
+    answer = find(results)
+    advice = again(f"pinstudy report {as_typed(folder)}")
+    files = [
+        *write_tables(tables, folder),
+        write_file(folder / VERDICT_FILE, as_markdown(answer), advice),
+        write_file(folder / FILE, report_html(results, answer), advice),
+    ]
+    if answer.advice is not None:
+        text = advice_markdown(answer.advice, results.remarks)
+        files.insert(0, write_file(folder / ADVICE_FILE, text, again(answer.advice.again)))
+    return answer, tables, tuple(files)
+
+
+def _known(advice: Advice | None, folder: Path) -> Advice:
+    if advice is None:
+        raise UserError(
+            f"{folder}: no race is recorded here; `pinstudy advise -- ./my_app` makes one, and "
+            "`pinstudy verdict` says what other results mean"
+        )
+    return advice

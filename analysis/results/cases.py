@@ -1,0 +1,211 @@
+"""From runs to cases: means, standard deviations, and what was not averaged and why. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.results.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
+from analysis.results.runs import Runs
+from runners.records.disturbances import SEPARATOR
+from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
+from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
+
+_KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
+_ORDER = ("table_number", *TABLE_KEYS, "case_number", "case_id")
+_WHOLE = ("threads", "case_number")
+# Whose reasons stand under tables, beside those of runs that are not averaged.
+_EXPLAINED = (*MEASURES, "vcpu_migrations", "placement", "vcpu_placement", "driver")
+_UNPROVED = {"unproved": "placement_verdict", "vcpus_unproved": "vcpu_placement_verdict"}
+_BY_KIND = {"residency": "residency_{}", "freq_ghz": "freq_{}_ghz"}
+
+_Made = TypeVar("_Made")
+Mask = NDArray[np.bool_]
+
+
+def summarise(runs: Runs) -> pd.DataFrame:
+    """Return one row a case, in the order of the tables.
+
+    Columns: `table_number`, TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are
+    averaged (status ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`,
+    `M_sd` (with n - 1; NaN for a single run) and `M_n`; of the time also `elapsed_s_median`,
+    `elapsed_s_min` and `elapsed_s_max`; `residency` and `freq_ghz`, means by kind;
+    `drivers`, `governors_read` and `implementations`, each distinct one of the good runs;
+    `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
+    `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
+    of threads, or of a guest's CPUs, could not be proved; `placed`, the PlacedRuns of both;
+    `disturbed`, {what: averaged runs} of runners.records.disturbances.DISTURBANCES.
+    """
+    frame = runs.frame
+    keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
+    cases = _Cases(frame, keys.ngroup().to_numpy(), keys.ngroups)
+    left_out = (frame["status"] == SKIPPED).to_numpy()
+    ok = (frame["status"] == OK).to_numpy()
+    counted = ~left_out & ~frame["warmup"].to_numpy()
+    good, bad = counted & ok, counted & ~ok
+    table = _facts(cases) | {"n": cases.how_many(good)} | _statistics(cases, good)
+    table["excluded"] = _objects(_excluded(cases, bad))
+    table["reasons"] = _objects(_reasons(cases, bad, runs.reasons))
+    table["left_out"] = _objects(_left_out(cases, left_out))
+    for name, of in (
+        ("governors_read", "governor_read"),
+        ("drivers", "driver"),
+        ("implementations", "implementation"),
+    ):
+        table[name] = _objects(_distinct(cases, good, of))
+    for name, pattern in _BY_KIND.items():
+        table[name] = _objects(_means_by_kind(cases, good, pattern, runs.kinds))
+    for name, of in _UNPROVED.items():
+        table[name] = cases.how_many(good & (frame[of] == UNPROVED).to_numpy())
+    table["placed"] = _objects(_placed(cases, good, bad))
+    table["disturbed"] = _objects(_disturbed(cases, good))
+    return pd.DataFrame(table).sort_values(
+        list(_ORDER), kind="stable", na_position="first", ignore_index=True
+    )
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """Runs and the numbers of their cases, which count from 0 as their first runs appear."""
+
+    frame: pd.DataFrame
+    number: NDArray[np.integer[Any]]
+    count: int
+
+    def first_runs(self, names: list[str]) -> pd.DataFrame:
+        """Return some columns of each case's first run."""
+        _, first = np.unique(self.number, return_index=True)
+        return self.frame[names].take(first)
+
+    def how_many(self, where: Mask) -> NDArray[np.intp]:
+        """Return how many of these runs each case has."""
+        return np.bincount(self.number[where], minlength=self.count)
+
+    def combinations(self, where: Mask, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Yield what these runs have in some columns, each combination of a case once.
+
+        It is the case's number, the columns' values, and how many runs have them.
+        """
+        part = self.frame.loc[where, list(names)]
+        part.insert(0, "number", self.number[where])
+        grouped = part.groupby(["number", *names], sort=False, dropna=False, observed=True)
+        return grouped.size().reset_index(name="runs").itertuples(index=False, name=None)
+
+    def made(self, empty: Callable[[], _Made]) -> list[_Made]:
+        """Return an empty thing for each case."""
+        return [empty() for _ in range(self.count)]
+
+
+def _objects(values: list[Any]) -> pd.Series[Any]:
+    """Return a column of lists, dicts or texts, in which None stays None."""
+    return pd.Series(values, dtype=object)
+
+
+def _facts(cases: _Cases) -> dict[str, Any]:
+    """Return what identifies a case and what its row says of it, from its first run."""
+    names = list(dict.fromkeys((*_KEYS, *ROW_FACTS)))
+    facts: dict[str, Any] = {}
+    for name, column in cases.first_runs(names).items():
+        if name in _WHOLE:
+            facts[str(name)] = column.to_numpy()
+        elif isinstance(column.dtype, pd.CategoricalDtype):
+            facts[str(name)] = _objects([v if isinstance(v, str) else None for v in column])
+        else:
+            facts[str(name)] = _objects([None if math.isnan(v) else int(v) for v in column])
+    return facts
+
+
+def _statistics(cases: _Cases, good: Mask) -> dict[str, Any]:
+    names = [*MEASURES, *MORE_MEASURES]
+    numbers = pd.RangeIndex(cases.count)
+    values = cases.frame.loc[good, names].groupby(cases.number[good], sort=False)
+    mean, sd = values.mean().reindex(numbers), values.std(ddof=1).reindex(numbers)
+    known = values.count().reindex(numbers, fill_value=0)
+    found: dict[str, Any] = {}
+    for name in names:
+        found |= {f"{name}_n": known[name], f"{name}_mean": mean[name], f"{name}_sd": sd[name]}
+    times = values["elapsed_s"]
+    found["elapsed_s_median"] = times.median().reindex(numbers)
+    found["elapsed_s_min"] = times.min().reindex(numbers)
+    found["elapsed_s_max"] = times.max().reindex(numbers)
+    return found
+
+
+def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
+    """Return in how many runs threads, and a guest's CPUs where there are such, were proved."""
+    threads, vcpus = (cases.frame[name] for name in _UNPROVED.values())
+    unproved = good & ((threads == UNPROVED) | (vcpus == UNPROVED)).to_numpy()
+    proved = good & ((threads == PROVED) & (vcpus.isna() | (vcpus == PROVED))).to_numpy()
+    unseen = good & (threads == UNSEEN).to_numpy()
+    violated = bad & (cases.frame["status"] == PLACEMENT_VIOLATED).to_numpy()
+    counts = [cases.how_many(of).tolist() for of in (proved, unproved, violated, unseen)]
+    return [PlacedRuns(*of_case) for of_case in zip(*counts, strict=True)]
+
+
+def _excluded(cases: _Cases, bad: Mask) -> list[dict[str, int]]:
+    excluded: list[dict[str, int]] = cases.made(dict)
+    for number, status, runs in cases.combinations(bad, "status"):
+        excluded[number][status] = runs
+    return excluded
+
+
+def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
+    found: list[dict[str, int]] = cases.made(dict)
+    for number, told, runs in cases.combinations(good, "disturbed"):
+        for what in told.split(SEPARATOR) if isinstance(told, str) else ():
+            found[number][what] = found[number].get(what, 0) + runs
+    return found
+
+
+def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, list[str]]]:
+    """Return the reasons by status, for runs that went wrong, then by measure."""
+    reasons: list[dict[str, list[str]]] = cases.made(dict)
+    for number, status, reason, _ in cases.combinations(bad, "status", "reason"):
+        if isinstance(reason, str) and reason:
+            reasons[number].setdefault(status, []).append(reason)
+    by_case: dict[str, dict[str, list[str]]] = {}
+    explained = absent[absent["field"].isin(_EXPLAINED)]
+    for case_id, field, reason in explained.itertuples(index=False, name=None):
+        by_case.setdefault(case_id, {}).setdefault(field, []).append(reason)
+    for number, case_id in enumerate(cases.first_runs(["case_id"])["case_id"]):
+        given = by_case.get(case_id, {})
+        reasons[number] |= {field: given[field] for field in _EXPLAINED if field in given}
+    return reasons
+
+
+def _left_out(cases: _Cases, left_out: Mask) -> list[str | None]:
+    """Return the last reason for which a case was left out, None for one that was not."""
+    reasons: list[str | None] = [None] * cases.count
+    given = cases.frame["reason"][left_out]
+    for number, reason in zip(cases.number[left_out], given, strict=True):
+        reasons[number] = reason if isinstance(reason, str) else ""
+    return reasons
+
+
+def _distinct(cases: _Cases, good: Mask, name: str) -> list[list[str]]:
+    """Return the texts that a case's runs have in a column, in the order of their appearance."""
+    found: list[list[str]] = cases.made(list)
+    for number, text, _ in cases.combinations(good, name):
+        if isinstance(text, str) and text:
+            found[number].append(text)
+    return found
+
+
+def _means_by_kind(
+    cases: _Cases, good: Mask, pattern: str, kinds: tuple[str, ...]
+) -> list[dict[str, float]]:
+    """Return the mean of each core kind's numbers over the runs that have one."""
+    found: list[dict[str, float]] = cases.made(dict)
+    names = {pattern.format(kind): kind for kind in kinds}
+    means = cases.frame.loc[good, list(names)].groupby(cases.number[good], sort=False).mean()
+    for name, kind in names.items():
+        known = means[name].dropna()
+        for number, mean in zip(known.index.tolist(), known.tolist(), strict=True):
+            found[number][kind] = mean
+    return found

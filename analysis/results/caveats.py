@@ -1,0 +1,166 @@
+"""What concerns every table of a results folder: declared kinds, emulation, several nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.format.table import joined
+from analysis.results.fields import MAX_METRICS
+from analysis.results.files import read_node
+from analysis.results.runs import MADE_ON, Runs, good_runs
+from base.text import one_line, plural
+from runners.records.disturbances import SEPARATOR
+from runners.records.values import OK, TORN
+
+RACED = (
+    "the cases raced: those that fell behind ended early and have few runs; which case to take is "
+    "in advice.md"
+)
+# Of repetitions with several records, how many are named.
+_MAX_REPEATED = 5
+# Blocks are the samples: the runs of one share what disturbed it.
+_MIN_BLOCKS = 2
+_LEVEL = 0.05
+
+
+def folder_remarks(runs: Runs, folder: Path) -> list[str]:
+    """Return what concerns every table of a results folder."""
+    remarks = [RACED] if runs.raced else []
+    if (runs.frame["node"] == "virtual").any():
+        remarks.append("numbers of a virtual node's model, not of hardware")
+    if divided := pool_remark(runs.frame):
+        remarks.append(divided)
+    digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
+    if any((read_node(folder, digest) or {}).get("virtual_machine") is True for digest in digests):
+        remarks.append(
+            "measured in a virtual machine, whose CPUs are what its host makes of them: no "
+            "evidence about hardware"
+        )
+    if (runs.frame["vm_accelerator"] == "tcg").any():
+        remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
+    if runs.frame["kinds_declared"].any():
+        kinds = joined(_declared_kinds(folder, digest) for digest in digests)
+        remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
+    names = runs.frame["daemons"].dropna().unique()
+    if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
+        remarks.append(
+            one_line(
+                "running meanwhile, and known to change frequencies, masks or interrupts: "
+                f"{', '.join(daemons)}"
+            )
+        )
+    for why, count in runs.refused.items():
+        helps = " (a run that was killed leaves one; `pinstudy run` makes it again)"
+        remarks.append(
+            f"{plural(count, 'line')} of the records {why}, and not used"
+            f"{helps if why == TORN.why else ''}"
+        )
+    if runs.unusable:
+        lines = plural(runs.unusable, "line")
+        remarks.append(f"{lines} of the records without a case, and not used")
+    remarks += _repeated(runs.repeated)
+    if runs.more_metrics:
+        remarks.append(
+            f"the programs' own metrics: the first {MAX_METRICS} names in the alphabet are used, "
+            "and others are in the records"
+        )
+    return remarks
+
+
+def _repeated(records: pd.DataFrame) -> Iterator[str]:
+    """Name the repetitions that have several records, with all of these, and which one counts."""
+    if records.empty:
+        return
+    runs = records.groupby(["case_id", "warmup", "repetition"], observed=True, sort=False)
+    told = []
+    for (_, warmup, repetition), of in islice(iter(runs), _MAX_REPEATED):
+        first = of.iloc[0]
+        row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
+        which = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
+        ends = of[["attempt", "status", "elapsed_s"]].itertuples(index=False, name=None)
+        each = "; ".join(_ended(*end) for end in ends)
+        told.append(one_line(f"{row}, {which} ({each})"))
+    more = f", and {runs.ngroups - len(told)} more" if runs.ngroups > len(told) else ""
+    yield (
+        f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(told)}{more}; the "
+        "first one counts, by attempt and then by node, whatever came of it"
+    )
+
+
+def _ended(attempt: float, status: str, elapsed_s: float) -> str:
+    """Return how one of several records of a run says that it ended."""
+    end = one_line(status)
+    if status == OK:
+        end = "time not measured" if math.isnan(elapsed_s) else f"{elapsed_s:.6g} s"
+    return f"attempt {'not known' if math.isnan(attempt) else f'{attempt:.0f}'}: {end}"
+
+
+def _declared_kinds(folder: Path, digest: str) -> str:
+    """Return a node's kinds as `P=0-7, E=8-23`; empty when its file does not tell them."""
+    node = read_node(folder, digest)
+    topology = node.get("topology", node) if node else None
+    kinds = topology.get("kinds") if isinstance(topology, dict) else None
+    parts = [
+        f"{kind.get('name')}={kind.get('cpus')}"
+        for kind in (kinds if isinstance(kinds, list) else [])
+        if isinstance(kind, dict)
+    ]
+    return one_line(", ".join(parts))
+
+
+def pool_remark(frame: pd.DataFrame) -> str:
+    """Return over which nodes the runs are divided, and whether these differ; empty for one node.
+
+    Comparisons are made within blocks, and a block is made on one node: a slow node makes no
+    mapping look slow. Means and their spread have the nodes' differences in them. `frame` is that of
+    `analysis.results.runs.Runs`.
+
+    """
+    if MADE_ON not in frame:
+        return ""
+    good = good_runs(frame)
+    blocks = good.groupby(MADE_ON, observed=True)["block"].nunique()
+    if blocks.empty:
+        return ""
+    nodes = ", ".join(
+        one_line(f"{node} ({plural(count, 'block')})") for node, count in blocks.items()
+    )
+    return one_line(f"divided over interchangeable nodes: {nodes}; {_difference(good)}", None)
+
+
+def _difference(good: pd.DataFrame) -> str:
+    """Return in words whether the nodes' times differ, by the means of their blocks."""
+    means = block_means(good)
+    samples = {node: of for node, of in means.items() if len(of) >= _MIN_BLOCKS}
+    if len(samples) < 2 or len(samples) < len(means):
+        return f"whether they differ needs {_MIN_BLOCKS} blocks on each"
+    if any(np.ptp(of) == 0 for of in samples.values()):
+        return "whether they differ cannot be told: blocks took exactly the same time"
+    # Imported here: tables of one node are made where there is no scipy.
+    from scipy import stats
+
+    p = stats.alexandergovern(*samples.values()).pvalue
+    if p >= _LEVEL:
+        return f"no difference between them was found (p = {p:.2g}, Alexander-Govern)"
+    level = {node: float(np.mean(of)) for node, of in samples.items()}
+    slow, fast = max(level, key=level.__getitem__), min(level, key=level.__getitem__)
+    apart = np.expm1(level[slow] - level[fast]) * 100
+    return (
+        f"{slow} took {apart:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
+        "widens the spread of means, not of comparisons within blocks"
+    )
+
+
+def block_means(good: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Return by node the mean of each of its blocks: of log time less that of its case."""
+    timed = good[good["elapsed_s"] > 0]
+    log_s = np.log(timed["elapsed_s"])
+    rest = log_s - log_s.groupby(timed["case_id"], observed=True).transform("mean")
+    of_blocks = rest.groupby([timed[MADE_ON], timed["block"]], observed=True).mean()
+    return {str(node): of.to_numpy() for node, of in of_blocks.groupby(level=0, observed=True)}

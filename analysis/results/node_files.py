@@ -1,0 +1,209 @@
+"""The nodes of results, from the files beside the records: what they are, and lstopo's pictures.
+
+A results folder may come from anybody: nothing in its files is trusted before it is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.results.files import read_limited, read_node
+from analysis.results.runs import MADE_ON
+from analysis.results.sources import Results
+from base.text import one_line, plural
+from runners.node.kept_nodes import picture_path
+
+_KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
+_NO_PICTURE = "no lstopo picture is beside the records"
+
+_TURBO = {"True": "on", "False": "off"}
+_LIMITS = {"long_term": "PL1", "short_term": "PL2"}
+
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class NodeSheet:
+    """One node: `in_short` and `summary` for the first screen, `rows` with all that is told.
+
+    `picture` is lstopo's SVG as it was found, None where `why_no_picture` says why; `absent` are
+    facts that could not be had, with their reasons; `declared` is what --kinds was given.
+    """
+
+    name: str
+    in_short: str
+    summary: tuple[Row, ...]
+    rows: tuple[Row, ...]
+    picture: bytes | None
+    why_no_picture: str
+    absent: tuple[Row, ...]
+    declared: str
+
+
+def node_sheets(results: Results) -> list[NodeSheet]:
+    """Return the nodes that the records name and whose files are there."""
+    if results.runs is None or results.folder is None:
+        return []
+    frame = results.runs.frame
+    digests = [str(value) for value in frame["node_digest"].dropna().unique()]
+    nodes = {digest: read_node(results.folder, digest) for digest in digests}
+    return [
+        _sheet(node, picture_path(results.folder, digest), _pool(frame, digest))
+        for digest, node in nodes.items()
+        if node is not None
+    ]
+
+
+def _pool(frame: pd.DataFrame, digest: str) -> str:
+    """Return the names of the nodes that share this digest and divide a study; empty for one."""
+    if MADE_ON not in frame:
+        return ""
+    nodes = frame[MADE_ON][frame["node_digest"] == digest].dropna().unique()
+    return one_line(", ".join(sorted(map(str, nodes))))
+
+
+def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
+    topology, cpufreq = _table(node, "topology"), _table(node, "cpufreq")
+    kinds = [kind for kind in _list(topology, "kinds") if isinstance(kind, dict)]
+    cores = [core for core in _list(topology, "cores") if isinstance(core, dict)]
+    drivers = ", ".join(
+        f"{name} (CPUs {cpus})" for name, cpus in _table(cpufreq, "drivers").items()
+    )
+    summary = [
+        ("processor", _word(node, "cpu_model")),
+        ("cores", "; ".join(_kind_of(kind, cores) for kind in kinds)),
+        ("kernel", _word(node, "kernel")),
+        ("frequency driver", drivers or _word(cpufreq, "reason")),
+        ("memory", _bytes(node.get("memory_bytes"))),
+    ]
+    if node.get("virtual_machine") is True:
+        summary.append(("kind of machine", "virtual"))
+    rows = [
+        *summary,
+        *((f"evidence for {_word(k, 'name')}-cores", _word(k, "evidence")) for k in kinds),
+        *_caches(topology),
+        ("microcode", _word(node, "microcode")),
+        ("SMT", _word(node, "smt")),
+        ("turbo", _TURBO.get(str(cpufreq.get("turbo")), "")),
+        ("driver's mode", _word(cpufreq, "mode")),
+        ("governors in force", _grouped(_table(cpufreq, "governors"))),
+        *_limits(_list(node, "power_limits")),
+        ("highest frequencies (kHz)", _grouped(_table(cpufreq, "highest_khz"))),
+        ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
+        ("capacities", _grouped(_table(node, "cpu_capacity"))),
+        ("ITMT", _word(node, "itmt_enabled")),
+        ("scheduler of sched_ext", _word(node, "sched_ext_scheduler")),
+        ("autogroups", _word(node, "sched_autogroup")),
+        ("NMI watchdog", _word(node, "nmi_watchdog")),
+        ("boot options", _word(node, "boot_options")),
+        ("firmware", _word(node, "firmware")),
+        ("product", _word(node, "product")),
+        ("isolated CPUs", _word(node, "isolated")),
+        ("transparent huge pages", _word(node, "transparent_hugepages")),
+    ]
+    absent = tuple((str(k), str(v)) for k, v in _table(node, "unavailable").items())
+    picture, why = _picture(path, dict(absent))
+    return NodeSheet(
+        name=pool or _word(node, "node_id") or "node",
+        in_short="; ".join(text for _, text in summary[:2] if text) or "nothing more is known",
+        summary=tuple(row for row in summary if row[1]),
+        rows=tuple(row for row in rows if row[1]),
+        picture=picture,
+        why_no_picture=why,
+        absent=tuple(row for row in absent if row[0] != "picture"),
+        declared=_declared(kinds),
+    )
+
+
+def _picture(path: Path, absent: Mapping[str, str]) -> tuple[bytes | None, str]:
+    """Return lstopo's picture, or why there is none."""
+    data = read_limited(path)
+    if data is None:
+        return None, absent.get("picture", _NO_PICTURE)
+    if b"<svg" not in data[:2000] or not data.rstrip().endswith(b"</svg>"):
+        return None, f"{path.name} is no SVG picture"
+    return data, ""
+
+
+def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
+    name = _word(kind, "name")
+    count = sum(_word(core, "kind") == name for core in cores)
+    declared = ", declared by hand" if kind.get("declared") is True else ""
+    return f"{plural(count, f'{name}-core')} (CPUs {_word(kind, 'cpus')}{declared})"
+
+
+def kinds_option(sheets: Iterable[NodeSheet]) -> str:
+    """Return the option that declares core kinds as they were; empty where none were."""
+    declared = next((sheet.declared for sheet in sheets if sheet.declared), "")
+    return f"--kinds {declared}" if _KINDS.fullmatch(declared) else ""
+
+
+def _declared(kinds: list[dict[str, Any]]) -> str:
+    """Return what `--kinds` was given, empty when kinds were found."""
+    if not any(kind.get("declared") is True for kind in kinds):
+        return ""
+    return ",".join(f"{_word(kind, 'name')}={_word(kind, 'cpus')}" for kind in kinds)
+
+
+def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield each level's caches: how many of which size."""
+    counts: dict[tuple[str, str], int] = {}
+    for cache in _list(topology, "caches"):
+        if isinstance(cache, dict):
+            key = (_word(cache, "level"), _bytes(cache.get("size_bytes")))
+            counts[key] = counts.get(key, 0) + 1
+    levels: dict[str, list[str]] = {}
+    for (level, size), count in counts.items():
+        levels.setdefault(level, []).append(f"{count} x {size or 'unknown size'}")
+    for level, parts in levels.items():
+        yield f"L{level} caches", ", ".join(parts)
+
+
+def _limits(limits: Iterable[object]) -> Iterator[Row]:
+    """Yield the limits of each domain, a zone's own by their names."""
+    parts: dict[str, list[str]] = {}
+    for limit in limits:
+        if isinstance(limit, dict) and (watts := _word(limit, "power_w")):
+            window = _word(limit, "window_s")
+            over = f" over {window} s" if window else ""
+            name = _LIMITS.get(_word(limit, "name"), _word(limit, "name") or "limit")
+            where = f"{_word(limit, 'domain') or 'unknown'} ({_word(limit, 'zone')})"
+            parts.setdefault(where, []).append(f"{name} {watts} W{over}")
+    for where, texts in parts.items():
+        yield f"power limits of {where}", ", ".join(texts)
+
+
+def _grouped(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{value} (CPUs {cpus})" for value, cpus in values.items())
+
+
+def _bytes(value: object) -> str:
+    """Return a number of bytes in KiB, MiB or GiB."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**60:
+        return ""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if value >= size:
+            amount = value / size
+            return f"{amount:.3g} {unit}" if amount < 999.5 else f"{amount:.0f} {unit}"
+    return f"{value} bytes"
+
+
+def _word(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return str(value) if isinstance(value, (str, int, float)) else ""
+
+
+def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(values: Mapping[str, Any], name: str) -> list[Any]:
+    value = values.get(name)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,178 @@
+"""Records to a frame: one row a run, hostile or torn lines counted and left out.
+
+Files are read a line at a time and turned into columns a chunk at a time, so that a record's long
+parts (threads, counters, stderr) never pile up in memory: a run takes some 500 bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.processes import how_many, pool
+from analysis.results.fields import ROW_KEYS, TABLE_KEYS
+from analysis.results.growing import REASONS, Growing, grow
+from base.errors import UserError
+from runners.records.reader import Part, parts_of
+from runners.records.values import INTERRUPTED, OK, SKIPPED
+
+# The column of the node that made a run, where several divide a study.
+MADE_ON = "made_on"
+# What makes a run the same one in another record.
+_RUN = ("case_id", "warmup", "repetition")
+# Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
+PART_BYTES = 32 << 20
+# Starting processes takes a second, in which one process reads about this much.
+PARALLEL_FROM_BYTES = 128 << 20
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The records of a results folder: one row a record, oldest attempt first.
+
+    `frame` has the columns COLUMNS, then `freq_<kind>_ghz` and `residency_<kind>` for each of
+    `kinds`, the core kinds of which anything was measured, best first. Texts are categoricals
+    (which may have categories that no row uses), numbers floats and NaN where nothing was measured,
+    `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
+    of the hottest package before the run. Of interchangeable nodes that divide a study `node_id` is
+    the name of their pool, and MADE_ON has the node. Where any record has them,
+    `l1d_miss_rate_<kind>` and
+    `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
+    than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
+    was a race.
+
+    `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
+    `reason`, each combination once. `refused` counts the lines that are no records, by why (words
+    of runners.records.values), `unusable` those that do not say which row they belong to.
+    `repeated` has the records, with the frame's columns, of repetitions of which several records
+    tell the end.
+    """
+
+    frame: pd.DataFrame
+    kinds: tuple[str, ...]
+    reasons: pd.DataFrame
+    refused: Mapping[str, int] = field(default_factory=dict)
+    unusable: int = 0
+    more_metrics: bool = False
+    raced: bool = False
+    ruled: bool = False
+    repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def read_runs(folder: Path) -> Runs:
+    """Return the records below `folder` (its `records/*.jsonl`), each run once.
+
+    Raises UserError when there are none, when a file cannot be read, or when a record was written
+    by a newer pinstudy.
+    """
+    if not any((folder / "records").glob("*.jsonl")):
+        raise UserError(
+            f"{folder}: no results here (expected records/*.jsonl); make some with "
+            "`pinstudy run quick`"
+        )
+    growing = _grown(folder / "records")
+    frame, kinds = growing.frame()
+    repeated = _repeated(frame)
+    frame = _by_pool(_each_run_once(frame))
+    # Popped, because to drop a column would copy all others.
+    numbers = frame.pop(REASONS)
+    good = are_good(frame)
+    reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
+    return Runs(
+        frame,
+        kinds,
+        reasons,
+        refused=growing.refused,
+        unusable=growing.unusable,
+        more_metrics=growing.sparse["metrics"].more,
+        raced=growing.raced,
+        ruled=growing.ruled,
+        repeated=repeated,
+    )
+
+
+def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with the pool in place of the node where nodes divide a study."""
+    pools = frame["pool"]
+    if not pools.notna().any():
+        return frame
+    nodes = frame["node_id"].astype(object)
+    name = pools.astype(object).where(pools.notna(), nodes)
+    return frame.assign(**{MADE_ON: frame["node_id"], "node_id": name.astype("category")})
+
+
+def are_good(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return which of the runs are averaged: those with status ok that are no warm-ups."""
+    return (frame["status"] == OK) & ~frame["warmup"]
+
+
+def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that are averaged."""
+    return frame[are_good(frame)]
+
+
+def _grown(folder: Path) -> Growing:
+    """Return the columns of all shards, read by several processes where that is faster."""
+    parts = parts_of(folder, PART_BYTES)
+    workers = how_many(len(parts))
+    if workers > 1 and sum(part.stop - part.start for part in parts) >= PARALLEL_FROM_BYTES:
+        with suppress(BrokenProcessPool):
+            return _grown_together(parts, workers)
+    growing = Growing()
+    for part in parts:
+        growing.read(part)
+    return growing
+
+
+def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
+    """Return the columns of the parts, in their order.
+
+    Raises BrokenProcessPool when a process was killed, as for lack of memory.
+    """
+    growing = Growing()
+    waiting: deque[Future[Growing]] = deque()
+    with pool(workers) as processes:
+        for part in parts:
+            waiting.append(processes.submit(grow, part))
+            # What is done but not merged yet is in memory.
+            if len(waiting) > 2 * workers:
+                growing.merge(waiting.popleft().result())
+        while waiting:
+            growing.merge(waiting.popleft().result())
+    return growing
+
+
+def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the records of repetitions of which more than one says how it ended."""
+    ended = frame.loc[~frame["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
+    return frame.loc[ended.index[ended.duplicated(keep=False)]]
+
+
+def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with one row for each (case, warm-up or not, repetition).
+
+    A run that was interrupted is made again, and the new one counts. Of several that ended, which
+    only two runners at the same time can leave behind, the first counts whatever its status: to
+    prefer good ones would choose by outcome. A case that a later attempt could run after all is
+    not left out.
+    """
+    left_out = frame["status"] == SKIPPED
+    runs = frame.loc[~left_out, list(_RUN)]
+    again = frame.loc[runs.index, "status"] == INTERRUPTED
+    runs = runs.loc[again.sort_values(kind="stable").index].drop_duplicates()
+    kept = np.zeros(len(frame), dtype=bool)
+    kept[runs.index] = True
+    if left_out.any():
+        by_row = frame.groupby([*TABLE_KEYS, *ROW_KEYS], observed=True, sort=False)
+        row = by_row.ngroup()
+        last = row[left_out].drop_duplicates(keep="last")
+        kept[last.index[~last.isin(row[runs.index])]] = True
+    return frame if kept.all() else frame[kept].reset_index(drop=True)

@@ -1,0 +1,175 @@
+"""Where results are from: a results folder with records, one with summaries, or a publication.
+
+Records of several nodes, studies or programs are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.published import publication
+from analysis.results.cases import summarise
+from analysis.results.caveats import folder_remarks
+from analysis.results.runs import Runs, read_runs
+from analysis.results.summaries import FILE, read_summaries
+from base.errors import UserError
+from base.text import one_line, shown
+from runners.node.kept_nodes import changed_between
+from runners.study.programs import changed_programs
+
+PUBLISHED = "published:"
+_OTHERWISE = (
+    "they are not taken together: move the files of one of the two out of records/ into a folder "
+    "of their own"
+)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results by case, and by run where there are runs.
+
+    `name` is what people call them; `folder` is where they are and files about them belong, None
+    for a publication's. `cases` has the columns of `analysis.results.cases.summarise`; `remarks` have to
+    stand under each of their tables.
+    """
+
+    name: str
+    folder: Path | None
+    runs: Runs | None
+    cases: pd.DataFrame
+    remarks: tuple[str, ...]
+
+    @property
+    def is_published(self) -> bool:
+        """Whether these are a publication's results."""
+        return self.folder is None
+
+
+def open_results(source: str) -> Results:
+    """Return the results in a folder, or those of `published:NAME`.
+
+    The folder may be that of a study with one node. Raises UserError when there are no results,
+    those of several nodes or studies, of a node or program that changed, or when they cannot be
+    read.
+    """
+    only, *more = sources_below(source)
+    if more:
+        raise UserError(
+            f"{source}: holds the results of several nodes or studies; name one of them: "
+            f"{', '.join([only, *more])}"
+        )
+    if only.startswith(PUBLISHED):
+        return _published(only.removeprefix(PUBLISHED))
+    folder = Path(only)
+    if (folder / FILE).exists():
+        return _summaries(folder)
+    runs = read_runs(folder)
+    check_one_node(runs.frame, folder)
+    check_one_program(runs.frame, folder)
+    remarks = tuple(folder_remarks(runs, folder))
+    return Results(str(folder), folder, runs, summarise(runs), remarks)
+
+
+def sources_below(source: str) -> list[str]:
+    """Return a source of results itself, or those in a folder of studies or nodes, sorted.
+
+    Raises UserError when there are none.
+    """
+    folder = Path(source)
+    if source.startswith(PUBLISHED) or _holds_results(folder):
+        return [source]
+    for depth in ("*", "*/*"):
+        found = sorted(str(path) for path in _glob(folder, depth) if _holds_results(path))
+        if found:
+            return found
+    raise UserError(
+        f"{source}: no results here (expected a folder such as results/quick/mynode with "
+        f"records/*.jsonl or {FILE}, or {PUBLISHED}NAME); make some with `pinstudy run quick`"
+    )
+
+
+def _holds_results(folder: Path) -> bool:
+    try:
+        return (folder / "records").is_dir() or (folder / FILE).is_file()
+    except ValueError:  # a NUL in the name
+        return False
+
+
+def _glob(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return list(folder.glob(pattern))
+    except (OSError, ValueError):
+        return []
+
+
+def folders_for(results: str, into: Path | None) -> list[tuple[str, Path | None]]:
+    """Return the sources below `results` with where files about each go; None: beside the records.
+
+    Several sources get folders of their own below `into`, named as below `results`. Raises
+    UserError when there are no sources.
+    """
+    sources = sources_below(results)
+    if into is None or len(sources) == 1:
+        return [(source, into) for source in sources]
+    return [(source, into / Path(source).relative_to(results)) for source in sources]
+
+
+def _published(name: str) -> Results:
+    source = publication(name)
+    cases = read_summaries(source.folder / FILE, "the publication does not give it")
+    return Results(f"{PUBLISHED}{name}", None, None, cases, source.remarks)
+
+
+def _summaries(folder: Path) -> Results:
+    if any((folder / "records").glob("*.jsonl")):
+        raise UserError(
+            f"{folder}: holds runs (records/) and means without runs ({FILE}); move one of them to "
+            "a folder of its own"
+        )
+    cases = read_summaries(folder / FILE, f"not in the imported {FILE}")
+    remark = f"means and deviations that were imported ({FILE}), without their runs"
+    return Results(str(folder), folder, None, cases, (remark,))
+
+
+def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
+    """Raise UserError when records are of several nodes or studies, or of a node that changed.
+
+    `pinstudy run` refuses to go on then, so somebody has put them together. `frame` is that of
+    `analysis.results.runs.Runs`, in which interchangeable nodes have one name.
+    """
+    for what, name in (("nodes", "node_id"), ("studies", "study")):
+        found = sorted(shown(str(value)) for value in frame[name].dropna().unique())
+        if len(found) > 1:
+            raise UserError(
+                f"{folder}: holds runs of several {what} ({', '.join(found)}); they are not taken "
+                "together: move the files of each out of records/ into a folder of its own"
+            )
+    known = frame[["node_id", "node_digest"]].dropna().drop_duplicates().astype(str)
+    for node, of in known.groupby("node_id", sort=False):
+        first, *others = of["node_digest"]
+        if others:
+            raise UserError(
+                f"{folder}: holds runs of before and after node {shown(node)} changed: "
+                f"{changed_between(folder, first, others[0])}; {_OTHERWISE}"
+            )
+
+
+def check_one_program(frame: pd.DataFrame, folder: Path) -> None:
+    """Raise UserError when the cases of a table were runs of different programs.
+
+    `pinstudy run` refuses that, too. Sizes and thread counts may name scripts of their own. Of
+    records from before schema 4 the program is not known.
+    """
+    keys = ["app", "variant", "size", "threads"]
+    known = frame[[*keys, "program_digest"]].dropna().drop_duplicates()
+    for of, programs in known.groupby(keys, sort=False, observed=True):
+        first, *others = programs["program_digest"].astype(str)
+        if others:
+            app, variant, size, threads = (one_line(str(key)) for key in of)
+            raise UserError(
+                f"{folder}: holds runs of two programs for {app}-{variant}, size {size}, threads "
+                f"{threads}: {changed_programs(folder, first, others[0])}; {_OTHERWISE}"
+            )

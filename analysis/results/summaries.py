@@ -1,0 +1,351 @@
+"""Means and deviations without their runs: the file `summaries.csv`, read and checked.
+
+Its columns are those of the `tables.csv` that `pinstudy tables` writes (docs/import.md lists them),
+so that one node's tables are another's summaries. What is made of it has the columns that
+`analysis.results.cases.summarise` gives for runs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.results.fields import (
+    MEASURES,
+    MORE_MEASURES,
+    ROW_FACTS,
+    ROW_KEYS,
+    TABLE_KEYS,
+    with_unit_last,
+)
+from analysis.results.files import Field, read_lines, read_text
+from base.errors import ConfigError, Problem
+from base.text import one_line, shown, unknown_word
+from configs.library import list_mappings
+from configs.mapping import BINDINGS, SELECTIONS
+from runners.plan.case import digest_of
+from runners.records.placed_runs import PlacedRuns
+from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
+
+FILE = "summaries.csv"
+WHAT = "a CSV file of means"
+# The word for what a source does not tell of a case.
+UNKNOWN = "unknown"
+
+_NEEDED = ("app", "threads", "mapping")
+_WORDS = ("variant", "size", "schedule", "wait_policy", "governor")
+_TEXTS = (
+    "study", "node_id", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id", "status", "driver",
+    "governor_read", "implementation", "excluded", "reasons",
+)  # fmt: skip
+_COUNTS = (
+    "table_number", "case_number", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
+)  # fmt: skip
+_FROM_0 = ("n", "unproved")
+# A number of a measure: `elapsed_mean_s` -> ("elapsed_s", "mean").
+NUMBERS = {
+    with_unit_last(measure, statistic): (measure, statistic)
+    for measure in (*MEASURES, *MORE_MEASURES)
+    for statistic in ("mean", "sd")
+} | {
+    with_unit_last("elapsed_s", statistic): ("elapsed_s", statistic)
+    for statistic in ("median", "min", "max")
+}
+# In `tables.csv`, computed from other columns: read, and not used.
+_DERIVED = ("elapsed_cv",)
+COLUMNS = (*dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_DERIVED)
+# What `tables.csv` has by core kind: `residency_P`, `freq_LP-E_mean_ghz`.
+_KIND = "([A-Za-z][A-Za-z0-9-]{0,15})"
+_BY_KIND = {
+    "residency": re.compile(f"residency_{_KIND}"),
+    "freq_ghz": re.compile(f"freq_{_KIND}_mean_ghz"),
+}
+# Of a run's CPU time; parts may have been rounded up.
+_MAX_SHARE = 1.01
+
+_NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_COUNT = re.compile(r"\d{1,15}", re.ASCII)
+# What can be below 0: energy beside an idle node's that was less idle than thought.
+_SIGNED = {"energy_net_j"}
+_ALLOWED = {
+    f"{prefix}{name}": words
+    for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
+    for prefix in ("", "vcpu_")
+}
+# What `reasons` may name.
+_WITH_REASONS = frozenset((
+    *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "driver", *FINAL, INTERRUPTED,
+))  # fmt: skip
+_IDENTITY = (*TABLE_KEYS, "mapping", "governor", "cpus", "vcpu_mapping", "vcpu_cpus", "vm_cpus",
+             "vm_memory_mib", "vm_accelerator")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line's fields by column, without the empty ones."""
+
+    fields: Mapping[str, Field]
+    line: int
+
+    def text(self, name: str) -> str | None:
+        return self.fields[name].text if name in self.fields else None
+
+    def count(self, name: str) -> int | None:
+        text = self.text(name)
+        return None if text is None else int(text)
+
+
+def read_summaries(path: Path, absent: str) -> pd.DataFrame:
+    """Return the cases of a file of summaries, one row a case, in the order of the tables.
+
+    The columns are those of `analysis.results.cases.summarise`, and `as_given`: the numbers' own texts by
+    `M_mean` and `M_sd`, so that tables show the digits that the source has. What a source does not
+    tell is NaN or None (`n` as well), and `absent` is why.
+
+    Raises UserError when the file cannot be read, ConfigError with every mistake in it.
+    """
+    return parse_summaries(read_text(path, WHAT), path, absent)
+
+
+def parse_summaries(text: str, path: Path, absent: str) -> pd.DataFrame:
+    """Return the cases of a file's text, as `read_summaries` does; raises ConfigError."""
+    name = one_line(str(path), None)
+    return cases_of(_checked_rows(read_lines(text, name), name), absent)
+
+
+def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
+    rows: list[_Row] = []
+    header: Sequence[Field] = ()
+    problems: list[Problem] = []
+
+    def wrong(field: Field, message: str) -> None:
+        problems.append(Problem(path, field.line, field.column, message))
+
+    for fields in lines:
+        if not header:
+            header = fields
+            for field, message in _header_mistakes(header):
+                wrong(field, message)
+        elif len(fields) != len(header):
+            cells = f"{len(fields)} cells; the first line names {len(header)} columns"
+            wrong(fields[-1], cells)
+        else:
+            pairs = zip(header, fields, strict=True)
+            row = _Row({name.text: cell for name, cell in pairs if cell.text}, fields[0].line)
+            for field, message in _row_mistakes(row, fields[0]):
+                wrong(field, message)
+            rows.append(row)
+    if not problems and not rows:
+        problems.append(Problem(path, 1, 1, "no summaries; expected a line of columns, then rows"))
+    problems = problems or [Problem(path, *place) for place in _repeated(rows)]
+    if problems:
+        raise ConfigError(problems)
+    return rows
+
+
+def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
+    names = [field.text for field in header]
+    for position, field in enumerate(header):
+        if field.text not in COLUMNS and _of_kind(field.text) is None:
+            yield field, unknown_word("column", field.text, COLUMNS)
+        elif field.text in names[:position]:
+            yield field, f"column {shown(field.text)} is there twice"
+    for needed in _NEEDED:
+        if needed not in names:
+            yield header[0], f"there is no column {needed!r}, which says what a row is of"
+
+
+def _of_kind(column: str) -> tuple[str, str] | None:
+    """Return what a column by core kind holds, and the kind; None for any other column."""
+    for what, pattern in _BY_KIND.items():
+        if match := pattern.fullmatch(column):
+            return what, match[1]
+    return None
+
+
+def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
+    for name in _NEEDED:
+        if name not in row.fields:
+            yield first, f"{name} is empty in this row; it says what the row is of"
+    wrong = [
+        (field, why) for name, field in row.fields.items() if (why := _why_wrong(name, field.text))
+    ]
+    yield from wrong or _contradictions(row)
+
+
+def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
+    """Yield the cells that do not agree with n; each cell by itself has to be right."""
+    n, unproved = row.count("n"), row.count("unproved") or 0
+    if n is None and unproved:
+        why = f"unproved {unproved} is of an unknown number of runs; give n, too"
+        yield row.fields["unproved"], why
+    elif n is not None and unproved > n:
+        yield row.fields["unproved"], f"unproved {unproved} is more than n, {n}"
+    if n == 0 and any(name in row.fields for name in NUMBERS):
+        yield row.fields["n"], "n is 0, but the row has numbers of runs"
+
+
+def _why_wrong(name: str, text: str) -> str:
+    """Say what is wrong with the text in a column; empty when nothing is."""
+    if name in _COUNTS:
+        if _COUNT.fullmatch(text) and (name in _FROM_0 or int(text)):
+            return ""
+        return f"{name} {shown(text)} is not a whole number from {0 if name in _FROM_0 else 1}"
+    if name in NUMBERS or name not in COLUMNS:
+        why = _why_no_number(name, text)
+        return f"{name} {shown(text)} {why}" if why else ""
+    if name in _ALLOWED and text not in _ALLOWED[name]:
+        return unknown_word(name, text, _ALLOWED[name])
+    if not text.isprintable():
+        return f"{name} {shown(text)} has characters that cannot be printed"
+    return ""
+
+
+def _why_no_number(name: str, text: str) -> str:
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        return "is not a number such as 45.073"
+    measure, statistic = NUMBERS.get(name, (name, "mean"))
+    if float(text) < 0 and (statistic == "sd" or measure not in _SIGNED):
+        return "is below 0"
+    if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
+        return "is no time that a program takes"
+    if name.startswith("residency_") and float(text) > _MAX_SHARE:
+        return "is more than 1, and a share"
+    return ""
+
+
+def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
+    cases: dict[tuple[str | int | None, ...], int] = {}
+    case_ids: dict[str | None, int] = {None: 0}
+    for row in rows:
+        line = cases.setdefault(tuple(_known(row, name) for name in _IDENTITY), row.line)
+        line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
+        if line != row.line:
+            yield row.line, 1, f"the same case as in line {line}"
+        elif line_of_id not in (0, row.line):
+            yield row.line, 1, f"the same case_id as in line {line_of_id}"
+
+
+def _known(row: _Row, name: str) -> str | int | None:
+    """Return what a case has in a column, whichever way it is written."""
+    if name in _COUNTS:
+        return row.count(name)
+    return row.text(name) or (UNKNOWN if name in _WORDS else None)
+
+
+def cases_of(rows: Sequence[_Row], absent: str) -> pd.DataFrame:
+    """Return the rows as cases, in the order of their tables.
+
+    `absent` is why a number that a row lacks is not there. Tables and rows that the source does not
+    number are numbered in its order.
+    """
+    known = {mapping.name: mapping for mapping in list_mappings()}
+    tables: dict[tuple[str | int | None, ...], int] = {}
+    numbers: dict[int, int] = {}
+    cases = []
+    for row in rows:
+        keys = tuple(_known(row, name) for name in (*TABLE_KEYS, "vm_cpus", "vm_memory_mib"))
+        table = row.count("table_number") or tables.setdefault(keys, len(tables) + 1)
+        numbers[table] = row.count("case_number") or numbers.get(table, 0) + 1
+        case = _case(row, known, absent)
+        case["table_number"], case["case_number"] = table, numbers[table]
+        cases.append(case)
+    frame = pd.DataFrame(cases, columns=list(cases[0]), dtype=object)
+    order = ["table_number", *TABLE_KEYS, "case_number", "case_id"]
+    return frame.sort_values(order, kind="stable").reset_index(drop=True)
+
+
+def _case(row: _Row, known: Mapping[str, Any], absent: str) -> dict[str, Any]:
+    case: dict[str, Any] = dict.fromkeys(("table_number", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS))
+    case |= {name: row.text(name) for name in case if name in _TEXTS}
+    case |= {name: row.text(name) or UNKNOWN for name in _WORDS}
+    case |= {name: row.count(name) for name in _COUNTS}
+    for prefix in ("", "vcpu_"):
+        mapping = known.get(case[f"{prefix}mapping"] or "")
+        for name in ("selection", "binding", "mechanism"):
+            if mapping and f"{prefix}{name}" in case:
+                case[f"{prefix}{name}"] = case[f"{prefix}{name}"] or getattr(mapping, name)
+    identity = {name: row.text(name) for name in _IDENTITY}
+    case["case_id"] = row.text("case_id") or digest_of(dict(identity))
+    case["left_out"] = (row.text("reasons") or "") if row.text("status") == SKIPPED else None
+    return case | _numbers(row, absent) | _circumstances(row)
+
+
+def _numbers(row: _Row, absent: str) -> dict[str, Any]:
+    """Return n, and mean, sd and n of each measure, with the reasons of what is not there."""
+    n = row.count("n")
+    numbers: dict[str, Any] = {"n": math.nan if n is None else n}
+    as_given: dict[str, str] = {}
+    given = _given_reasons(row.text("reasons") or "")
+    for name, (measure, statistic) in NUMBERS.items():
+        text = row.text(name)
+        numbers[f"{measure}_{statistic}"] = math.nan if text is None else float(text)
+        if text is not None:
+            as_given[f"{measure}_{statistic}"] = text
+        if statistic == "mean":
+            numbers[f"{measure}_n"] = 0 if text is None else numbers["n"]
+            if text is None:
+                given.setdefault(measure, [absent])
+    given.setdefault("driver", [absent])
+    if row.text("driver"):
+        del given["driver"]
+    return numbers | {"as_given": as_given, "reasons": given}
+
+
+def _circumstances(row: _Row) -> dict[str, Any]:
+    by_kind: dict[str, dict[str, float]] = {what: {} for what in _BY_KIND}
+    for name, field in row.fields.items():
+        if of := _of_kind(name):
+            what, kind = of
+            by_kind[what][kind] = float(field.text)
+    excluded = _given_counts(row.text("excluded") or "")
+    return by_kind | {
+        "excluded": excluded,
+        "governors_read": _parts(row.text("governor_read")),
+        "drivers": _parts(row.text("driver")),
+        "implementations": _parts(row.text("implementation")),
+        "unproved": row.count("unproved") or 0,
+        "vcpus_unproved": 0,
+        "placed": _placed(row, excluded),
+        "disturbed": {},
+    }
+
+
+def _placed(row: _Row, excluded: Mapping[str, int]) -> PlacedRuns:
+    """Return in how many runs threads were proved; nothing where the source counts no runs."""
+    n, unproved = row.count("n"), row.count("unproved") or 0
+    if n is None:
+        return PlacedRuns()
+    return PlacedRuns(max(0, n - unproved), unproved, excluded.get(PLACEMENT_VIOLATED, 0))
+
+
+def _parts(text: str | None) -> list[str]:
+    return [part for part in (text or "").split("; ") if part]
+
+
+def _given_counts(text: str) -> dict[str, int]:
+    """Read `timeout: 2; failed: 1`, as tables.csv has it; what is not so is no count."""
+    pairs = (part.rpartition(": ") for part in _parts(text))
+    return {status: int(count) for status, _, count in pairs if status and _COUNT.fullmatch(count)}
+
+
+def _given_reasons(text: str) -> dict[str, list[str]]:
+    """Read `energy_pkg_j: no permission; migrations: …`, as tables.csv has it.
+
+    A part that begins with no name of a measure or status belongs to the reason before it.
+    """
+    found: dict[str, list[str]] = {}
+    name = ""
+    for part in _parts(text):
+        start, colon, rest = part.partition(": ")
+        names_one = bool(colon) and start in _WITH_REASONS
+        name = start if names_one else name
+        if name:
+            found.setdefault(name, []).append(rest if names_one else part)
+    return found

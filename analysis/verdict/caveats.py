@@ -1,0 +1,190 @@
+"""Sentences on what limits a comparison: lost runs, start-up, means, slow runs, boots and days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from analysis.objectives import NOUNS, Objective
+from analysis.statistics.decision import ALPHA
+from analysis.verdict.model import CaseFinding, Comparison
+from analysis.verdict.phrases import (
+    MAX_NAMED,
+    and_others,
+    change_of_means,
+    listed,
+    name,
+    names,
+    rounded,
+)
+from configs.mapping import WITHIN_THE_RUN
+
+# Trimming keeps slow runs in where one in five is slow; by chance it does so at smaller shares.
+MANY_SLOW = 0.15
+
+
+def parted(
+    objective: Objective, margin: float, baseline: CaseFinding, compared: Sequence[CaseFinding]
+) -> str:
+    """Return where the means say otherwise than the typical values, with both."""
+    cases = [case for case in compared if case.comparisons[objective].parted(margin)]
+    if not cases:
+        return ""
+    said = "; ".join([*(_both(objective, case) for case in cases[:MAX_NAMED]), *and_others(cases)])
+    return (
+        f"Mean and typical {NOUNS[objective]} disagree, as rare slow or fast runs make them; "
+        f"against {name(baseline)}: {said}."
+    )
+
+
+def _both(objective: Objective, case: CaseFinding) -> str:
+    comparison = case.comparisons[objective]
+    assert comparison.mean_ratio is not None
+    of_mean = change_of_means(comparison.mean_ratio, objective).size
+    typical = change_of_means(comparison.difference.ratio, objective).size
+    return f"{name(case)} {of_mean} by the mean, {typical} typically"
+
+
+def spreads(objective: Objective, baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
+    """Return whose runs spread otherwise than the baseline's, and what that means for the mean."""
+    cases = [case for case in compared if case.comparisons[objective].spread_times is not None]
+    if not cases:
+        return ""
+    said = listed([_spread(objective, case) for case in cases[:MAX_NAMED]])
+    more = "".join(f", and {other}" for other in and_others(cases))
+    return (
+        f"Runs spread otherwise than those of {name(baseline)}: {said}{more}. What is said of the "
+        "typical value holds all the same; of the mean it need not."
+    )
+
+
+def _spread(objective: Objective, case: CaseFinding) -> str:
+    times = case.comparisons[objective].spread_times
+    assert times is not None
+    if times >= 1:
+        return f"{name(case)} {rounded(times, 0)} times as much"
+    return f"{name(case)} 1/{rounded(1 / times, 0)} as much"
+
+
+def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
+    """Return which cases had slow runs, how many and how slow, and whether the shares differ."""
+    cases = [case for case in (baseline, *compared) if case.slow is not None]
+    with_some = [case for case in cases if case.slow and case.slow.count]
+    if not with_some:
+        return ""
+    said = [*(_slow(case) for case in with_some[:MAX_NAMED]), *and_others(with_some)]
+    if none := [case for case in cases if case.slow and not case.slow.count]:
+        said.append(f"none of {names(none)}")
+    text = f"Slow runs: {listed(said)}; {_shares(baseline, compared)}"
+    if any(case.slow and case.slow.count > MANY_SLOW * case.slow.n for case in with_some):
+        text += (
+            "; where so many are slow, what is typical is uncertain, and words are wrong oftener"
+        )
+    return f"{text}."
+
+
+def _slow(case: CaseFinding) -> str:
+    found = case.slow
+    assert found is not None
+    least, most = (f"{share * 100:.3g}" for share in (found.least, found.most))
+    longer = least if least == most else f"{least} to {most}"
+    return f"{found.count} of {found.n} of {name(case)} ({longer} % beyond its median)"
+
+
+def _shares(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
+    tested = [
+        (case, p)
+        for case in compared
+        if "time" in case.comparisons and (p := case.comparisons["time"].p_slow) is not None
+    ]
+    proved = [(case, p) for case, p in tested if p <= ALPHA]
+    if not tested:
+        return "too few runs to compare their shares"
+    if not proved:
+        least = min(p for _, p in tested)
+        return f"that their shares differ is not shown (exact test, p = {least:.2g})"
+    shown = [f"{name(case)} (p = {p:.2g})" for case, p in proved[:MAX_NAMED]]
+    more = and_others([case for case, _ in proved])
+    return (
+        f"by an exact test the share is another than that of {name(baseline)} under "
+        f"{listed([*shown, *more])}"
+    )
+
+
+def of_units(comparisons: Sequence[Comparison]) -> str:
+    """Say in how many boots or days the pairs were made; empty for one."""
+    count = max(comparison.difference.units for comparison in comparisons)
+    if count < 2:
+        return ""
+    few = ", of which two tell little" if count == 2 else ""
+    return (
+        f"The pairs are of {count} boots or days: what varies between these{few}, is in the "
+        "intervals."
+    )
+
+
+def unusable(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
+    """Return the cases that lost too many of their runs to placement to be compared."""
+    return [case for case in cases if not case.placed.usable]
+
+
+def not_placed(cases: Iterable[CaseFinding]) -> str:
+    """Say which of some cases are not compared for their placement; empty when all are.
+
+    The rule is runners.records.placed_runs.PlacedRuns.usable.
+
+    """
+    lost = unusable(cases)
+    if not lost:
+        return ""
+    return (
+        f"Not compared: {_counts(lost)}. More than a tenth of the runs were lost to placement, and "
+        "which ones depends on how they ran, so that the others are no sample."
+    )
+
+
+def rests_on(cases: Sequence[CaseFinding]) -> str:
+    """Say how far the placement of cases that are compared is proved; empty when it all is."""
+    doubtful = [case for case in cases if case.placed.lost or case.placed.unseen]
+    if not doubtful:
+        return ""
+    averaged = any(case.placed.unproved for case in doubtful)
+    kept = "; runs of which it is not provable are averaged" if averaged else ""
+    return f"What is known of where threads ran: {_counts(doubtful)}{kept}."
+
+
+def _counts(cases: Sequence[CaseFinding]) -> str:
+    shown = [f"{name(case)} ({case.placed.summary})" for case in cases[:MAX_NAMED]]
+    return listed([*shown, *and_others(cases)])
+
+
+def start_up(facts: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+    """Return what differs in how two cases start, as a clause; empty where nothing does.
+
+    Some mechanisms do a part of their work within the program's measured time.
+
+    """
+    mine, theirs = (_within(of) for of in (facts, others))
+    if mine == theirs:
+        return ""
+    which = f"{mine} is loaded into it" if mine else f"{theirs} is loaded into the other"
+    return f"{which}, and what that does at start and for each thread is in the numbers"
+
+
+def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
+    """Say which cases start otherwise than their baseline; empty where none does."""
+    unlike = [case for case in cases if _within(case.facts) != _within(baseline.facts)]
+    if not unlike:
+        return ""
+    tools = {_within(case.facts) or _within(baseline.facts) for case in unlike}
+    return (
+        f"Between {name(baseline)} and {names(unlike)} the start differs as well: "
+        f"{' and '.join(sorted(tools))} is loaded into the program, and what that does at start "
+        "and for each thread is in the numbers."
+    )
+
+
+def _within(facts: Mapping[str, Any]) -> str:
+    """Return the mechanism that does a part of its work within the program's time, or nothing."""
+    mechanism = facts.get("mechanism")
+    return str(mechanism) if mechanism in WITHIN_THE_RUN else ""

@@ -1,0 +1,174 @@
+"""What results mean, as data: samples, comparisons and verdicts, table by table.
+
+`find` makes them of results; figures, report, compare and the verdict's words only read them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.objectives import Objective
+from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Word
+from analysis.statistics.difference import Difference
+from analysis.statistics.drift import Drift
+from analysis.statistics.sample import Sample
+from analysis.statistics.unlike import SlowRuns
+from base.text import one_line
+from runners.records.placed_runs import PlacedRuns
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A case against its baseline in one objective.
+
+    `difference` is of logarithms, case - baseline. `p_different` and `p_outside` (the margin) are
+    corrected: by Holm over the comparisons of the question (one baseline and objective), and for
+    the look. `word` is the outcome; `more` says how many more repetitions would decide when it is
+    undecided, None when that cannot be told. `apart`: no attempt made runs of both, so that the
+    node may have changed between them. `mean_ratio` is that of the means in the tables, None where
+    a mean is not known. `spread_times` is how many times the baseline's spread the case's is, None
+    where they need not differ; `p_slow` is the p-value of equal shares of slow runs, None
+    where neither case has a slow run.
+    """
+
+    objective: Objective
+    difference: Difference
+    p_different: float
+    p_outside: float
+    word: Word
+    more: Forecast | None = None
+    apart: bool = False
+    mean_ratio: float | None = None
+    spread_times: float | None = None
+    p_slow: float | None = None
+
+    @property
+    def wanted(self) -> int:
+        """How many more repetitions help: those that would decide, or those a forecast needs.
+
+        0 where it is decided, and where more repetitions of one boot do not help.
+        """
+        if self.more:
+            return self.more.most
+        if self.word != "undecided" or self.difference.units > 1:
+            return 0
+        return max(0, MIN_TO_FORECAST - self.difference.n)
+
+    def parted(self, margin: float) -> bool:
+        """Whether mean and typical value disagree: by more than the margin and by chance's reach.
+
+        The ratio of the means is then outside the 95 % interval of the typical ratio.
+        """
+        if self.mean_ratio is None or self.difference.estimand == "mean":
+            return False
+        away = abs(math.log(self.mean_ratio) - self.difference.log_ratio)
+        return away > math.log1p(margin) and self.mean_ratio not in self.difference.interval()
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A run that is far from the others of its case, and is kept.
+
+    `repetition` is 0 where the record does not tell it; `score` is in deviations.
+    """
+
+    objective: Objective
+    repetition: int
+    value: float
+    score: float
+
+
+@dataclass(frozen=True)
+class CaseFinding:
+    """One row of a table.
+
+    `facts` is its row of `analysis.results.cases.summarise`. `samples` has the objectives that were
+    measured, `comparisons` those that can be compared with the baseline's; a baseline has none.
+    `slow` counts its slow runs, None where too few runs tell.
+    """
+
+    case_id: str
+    number: int
+    mapping: str
+    governor: str
+    is_baseline: bool
+    facts: Mapping[str, Any]
+    samples: Mapping[Objective, Sample]
+    comparisons: Mapping[Objective, Comparison]
+    outliers: tuple[Outlier, ...] = ()
+    slow: SlowRuns | None = None
+    on_front: bool = False
+
+    @property
+    def label(self) -> str:
+        """The row as people name it: `#3 pcores-pin (performance)`."""
+        vcpus = self.facts.get("vcpu_mapping")
+        where = f"vCPUs {vcpus}, " if vcpus else ""
+        return one_line(f"#{self.number} {where}{self.mapping} ({self.governor})")
+
+    @property
+    def placed(self) -> PlacedRuns:
+        """In how many of its runs threads were where they belong, and whether it is compared."""
+        placed: PlacedRuns = self.facts["placed"]
+        return placed
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """To pin or not to pin, for one table, governor and objective.
+
+    `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
+    scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
+    `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
+    `sentences` say it in words, the answer first. `also` has the cases that do as well as the best,
+    cannot be told from it, or may be better. `parted`: mean and typical value of a case disagree.
+    """
+
+    objective: Objective
+    governor: str
+    answer: str
+    best: CaseFinding | None
+    sentences: tuple[str, ...]
+    also: tuple[CaseFinding, ...] = ()
+    parted: bool = False
+
+
+@dataclass(frozen=True)
+class TableFindings:
+    """One table: an app, variant, size, thread count, schedule and wait policy.
+
+    `title` names it on one line; `verdicts` are by governor and objective.
+    """
+
+    title: str
+    keys: Mapping[str, Any]
+    cases: tuple[CaseFinding, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What results mean.
+
+    `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many there
+    are, in so many `questions`, each of which has a Holm correction of its own; `look` is 1 for a
+    study that was not continued after all its repetitions were made; `headline` answers the
+    question in one or two sentences. Cases that `raced` have no verdicts, but an advice.
+    `next_command` is what brings an answer that is still open; empty where nothing is known to.
+    `units` is of how many boots or days the runs are, 0 where there are no runs.
+    """
+
+    margin: float
+    tables: tuple[TableFindings, ...]
+    drift: Drift | None
+    headline: tuple[str, ...]
+    comparisons: int = 0
+    questions: int = 0
+    look: int = 1
+    remarks: tuple[str, ...] = field(default=())
+    raced: bool = False
+    next_command: str = ""
+    units: int = 0

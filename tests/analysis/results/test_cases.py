@@ -1,0 +1,204 @@
+"""Means and deviations of cases, and what stays out of them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.results.cases import summarise
+from analysis.results.runs import read_runs
+from tests.analysis.records import left_out, record, without, write
+
+
+def summary_of(tmp_path: Path, *records: dict[str, object]) -> pd.DataFrame:
+    write(tmp_path, records)
+    return summarise(read_runs(tmp_path))
+
+
+def test_the_deviation_is_that_of_a_sample(tmp_path: Path) -> None:
+    # 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squared deviations 32, so sd = sqrt(32 / 7).
+    times = [2, 4, 4, 4, 5, 5, 7, 9]
+    case = summary_of(
+        tmp_path, *(record(1, r, elapsed_s=float(t)) for r, t in enumerate(times, 1))
+    ).iloc[0]
+
+    assert case["n"] == 8
+    assert case["elapsed_s_mean"] == pytest.approx(5.0)
+    assert case["elapsed_s_sd"] == pytest.approx(math.sqrt(32 / 7))
+
+
+def test_one_run_has_no_deviation(tmp_path: Path) -> None:
+    case = summary_of(tmp_path, record(1, 1)).iloc[0]
+
+    assert math.isnan(case["elapsed_s_sd"])
+
+
+def test_warm_ups_and_runs_that_went_wrong_are_not_averaged(tmp_path: Path) -> None:
+    case = summary_of(
+        tmp_path,
+        record(1, 1, warmup=True, elapsed_s=1000.0),
+        record(1, 1, elapsed_s=10.0),
+        record(1, 2, elapsed_s=12.0),
+        record(1, 3, status="placement-violated", reason="CPU 5 seen", elapsed_s=99.0),
+        record(1, 4, status="timeout", reason="limit", elapsed_s=600.0),
+        record(1, 5, status="timeout", reason="limit", elapsed_s=600.0),
+    ).iloc[0]
+
+    assert (case["n"], case["elapsed_s_mean"]) == (2, 11.0)
+    assert case["excluded"] == {"placement-violated": 1, "timeout": 2}
+    assert case["reasons"]["timeout"] == ["limit"]
+
+
+def test_a_measure_is_averaged_over_the_runs_that_have_it(tmp_path: Path) -> None:
+    case = summary_of(
+        tmp_path,
+        record(1, 1, energy_pkg_j=10.0),
+        without(["energy_pkg_j"], "counter wrapped", number=1, repetition=2),
+    ).iloc[0]
+
+    assert (case["n"], case["energy_pkg_j_n"], case["energy_pkg_j_mean"]) == (2, 1, 10.0)
+    assert case["reasons"]["energy_pkg_j"] == ["counter wrapped"]
+
+
+def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_path: Path) -> None:
+    table = summary_of(
+        tmp_path,
+        record(10, 1),
+        record(2, 1),
+        record(1, 1, threads=8, case_id="eight"),
+        record(1, 1, threads=2, case_id="two"),
+        left_out(9, "no E-cores"),
+    )
+
+    assert list(zip(table["threads"], table["case_number"], strict=True)) == [
+        (1, 2), (1, 9), (1, 10), (2, 1), (8, 1),
+    ]  # fmt: skip
+
+
+def test_tables_are_in_the_order_of_the_study(tmp_path: Path) -> None:
+    table = summary_of(
+        tmp_path,
+        record(1, 1, app="a", table_number=2, case_id="second"),
+        record(1, 1, app="z", table_number=1, case_id="first"),
+    )
+
+    assert list(table["app"]) == ["z", "a"]
+
+
+def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_them(
+    tmp_path: Path,
+) -> None:
+    case = summary_of(
+        tmp_path,
+        record(1, 1, residency={"P": 0.5, "E": 0.5}, freq_ghz={"P": 5.0}),
+        record(1, 2, residency={"P": 1.0}, freq_ghz={"P": 5.5, "E": 4.0}),
+        record(1, 3, residency={"P": None, "E": True, "LP-E": 10**400}, freq_ghz={}),
+        record(1, 4, residency={}, freq_ghz=[5.0]),
+        record(1, 5, residency={"P": 9.0}, freq_ghz={"P": 9.0}, warmup=True),
+        record(1, 6, residency={"P": 9.0}, freq_ghz={"P": 9.0}, status="failed"),
+    ).iloc[0]
+
+    assert case["residency"] == {"P": 0.75, "E": 0.5}
+    assert case["freq_ghz"] == {"P": 5.25, "E": 4.0}
+
+
+def test_a_case_without_measured_kinds_has_none(tmp_path: Path) -> None:
+    table = summary_of(
+        tmp_path,
+        record(1, 1, residency={"P": 1.0}),
+        without(["residency", "freq_ghz"], "no hardware counters", number=2),
+    )
+
+    assert list(table["residency"]) == [{"P": 1.0}, {}]
+    assert list(table["freq_ghz"]) == [{"P": 5.976}, {}]
+
+
+def test_times_have_median_and_range(tmp_path: Path) -> None:
+    times = (3.0, 9.0, 4.0, 5.0)
+    table = summary_of(
+        tmp_path,
+        *(record(1, r, elapsed_s=t) for r, t in enumerate(times, 1)),
+        record(1, 5, elapsed_s=1.0, warmup=True),
+        record(2, 1, elapsed_s=None),
+    )
+
+    first, second = table[["elapsed_s_median", "elapsed_s_min", "elapsed_s_max"]].to_numpy()
+    assert first.tolist() == [4.5, 3.0, 9.0]
+    assert all(math.isnan(value) for value in second)
+
+
+def test_each_case_has_its_own_reasons_once_and_in_the_order_of_its_runs(tmp_path: Path) -> None:
+    table = summary_of(
+        tmp_path,
+        without(["energy_pkg_j"], "wrapped", number=1, repetition=1),
+        without(["energy_pkg_j", "cache_misses"], "no permission", number=2, repetition=1),
+        without(["energy_pkg_j"], "did not move", number=1, repetition=2),
+        without(["energy_pkg_j"], "wrapped", number=1, repetition=3),
+        without(["energy_pkg_j"], "of a warm-up", number=1, repetition=1) | {"warmup": True},
+        record(1, 4, status="failed", reason="b", unavailable={"energy_pkg_j": "of a failed run"}),
+        record(1, 5, status="timeout", reason="a"),
+        record(1, 6, status="failed", reason="b"),
+        record(1, 7, status="failed", reason="a"),
+    )
+
+    first, second = table["reasons"]
+    assert first == {"failed": ["b", "a"], "timeout": ["a"],
+                     "energy_pkg_j": ["wrapped", "did not move"]}  # fmt: skip
+    assert second == {"cache_misses": ["no permission"], "energy_pkg_j": ["no permission"]}
+
+
+def test_placement_that_was_not_proved_is_counted_in_good_runs_only(tmp_path: Path) -> None:
+    unproved = {"placement": {"verdict": "unproved"}}
+    case = summary_of(
+        tmp_path,
+        record(1, 1, **unproved),
+        record(1, 2, **unproved, vcpu_placement={"verdict": "unproved"}),
+        record(1, 3, **unproved, warmup=True),
+        record(1, 4, **unproved, status="failed"),
+        record(1, 5, placement={"verdict": ["unproved"]}),
+        record(1, 6, placement="unproved"),
+    ).iloc[0]
+
+    assert (case["unproved"], case["vcpus_unproved"]) == (2, 1)
+
+
+def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_path: Path) -> None:
+    case = summary_of(
+        tmp_path,
+        record(1, 1, driver="intel_cpufreq", governor_read="b"),
+        record(1, 2, driver="acpi-cpufreq", governor_read=""),
+        record(1, 3, driver="intel_cpufreq", governor_read="a"),
+        record(1, 4, driver="of a failed run", status="failed"),
+    ).iloc[0]
+
+    assert case["drivers"] == ["intel_cpufreq", "acpi-cpufreq"]
+    assert case["governors_read"] == ["b", "a"]
+
+
+def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: Path) -> None:
+    table = summary_of(
+        tmp_path, record(1, 1, vm_cpus=8, engine="vm"), record(2, 1, table_number=None)
+    )
+    # The row whose table has no number stands first.
+    assert list(table["case_number"]) == [2, 1]
+    assert list(table["table_number"]) == [None, 1]
+    assert [(v, type(v)) for v in table["vm_cpus"]] == [(None, type(None)), (8, int)]
+    assert list(table["mechanism"]) == [None, None]
+    assert list(table["engine"]) == [None, "vm"]
+
+
+def test_only_warm_ups_leave_a_case_without_runs(tmp_path: Path) -> None:
+    case = summary_of(tmp_path, record(1, 1, warmup=True)).iloc[0]
+
+    assert (case["n"], case["elapsed_s_n"], case["excluded"]) == (0, 0, {})
+    assert math.isnan(case["elapsed_s_mean"])
+
+
+def test_no_records_at_all_are_no_cases(tmp_path: Path) -> None:
+    table = summary_of(tmp_path, {"schema": 1, "status": "baseline"})
+
+    assert len(table) == 0
+    assert {"app", "n", "elapsed_s_mean", "left_out"} <= set(table.columns)

@@ -1,0 +1,136 @@
+"""What the programs printed, and what only some core kinds counted, as columns of the frame."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.results.caveats import folder_remarks
+from analysis.results.fields import MAX_METRICS
+from analysis.results.growing import Growing
+from analysis.results.runs import read_runs
+from runners.records.reader import parts_of
+from tests.analysis.records import record, write
+
+
+def names_of(frame: pd.DataFrame, part: str = "metric_") -> list[str]:
+    return [str(name) for name in frame if part in str(name)]
+
+
+def test_metrics_are_columns_and_runs_without_them_have_none(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            record(1, 1, metrics={"round_ms": 3.5, "rounds": 100}),
+            record(1, 2),
+            record(1, 3, metrics={"round_ms": 3.25}),
+            record(2, 1, metrics={"latency_ns": 61.5}),
+        ],
+    )
+
+    frame = read_runs(tmp_path).frame
+
+    assert frame["metric_round_ms"].fillna(-1).tolist() == [3.5, -1, 3.25, -1]
+    assert frame["metric_rounds"].fillna(-1).tolist() == [100, -1, -1, -1]
+    assert frame["metric_latency_ns"].fillna(-1).tolist() == [-1, -1, -1, 61.5]
+
+
+def test_rates_of_l1_misses_are_columns_of_the_kinds_that_have_any(tmp_path: Path) -> None:
+    rates = {"P": 0.0784, "X": 0.5, "LP-E": "none"}
+    write(tmp_path, [record(1, 1, l1d_miss_rate=rates), record(1, 2, l1d_miss_rate=0.1)])
+
+    frame = read_runs(tmp_path).frame
+
+    assert names_of(frame, "l1d") == ["l1d_miss_rate_P"]
+    assert frame["l1d_miss_rate_P"].fillna(-1).tolist() == [0.0784, -1]
+
+
+def test_what_is_no_number_is_no_metric(tmp_path: Path) -> None:
+    metrics = {"text": "3.5", "truth": True, "list": [1], "endless": math.inf, "huge": 10**400}
+    write(tmp_path, [record(1, 1, metrics=metrics), record(1, 2, metrics=[3.5])])
+
+    frame = read_runs(tmp_path).frame
+
+    assert names_of(frame) == []
+
+
+def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
+    tmp_path: Path,
+) -> None:
+    numbers = range(MAX_METRICS, -1, -1)
+    many = {f"m{number:02d}": float(number) for number in numbers}
+    write(tmp_path / "many", [record(1, 1, metrics=many)])
+    write(tmp_path / "few", [record(1, 1, metrics=dict(list(many.items())[1:]))])
+
+    runs = {name: read_runs(tmp_path / name) for name in ("many", "few")}
+
+    kept = names_of(runs["many"].frame)
+    assert kept == [f"metric_m{number:02d}" for number in range(MAX_METRICS)]
+    said = [folder_remarks(runs[name], tmp_path / name) for name in ("many", "few")]
+    assert "the first 32 names in the alphabet are used" in said[0][0]
+    assert said[1] == []
+
+
+def test_a_name_that_cannot_be_printed_is_no_column_and_it_is_said(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, metrics={"a\x1b[31m": 1.0, "b": 2.0})])
+
+    runs = read_runs(tmp_path)
+
+    assert names_of(runs.frame) == ["metric_b"]
+    assert runs.more_metrics
+
+
+def test_rows_that_name_no_case_leave_the_others_metrics_where_they_belong(tmp_path: Path) -> None:
+    nameless = record(1, 1, metrics={"round_ms": 9.0}) | {"app": None}
+    write(tmp_path, [nameless, record(1, 2, metrics={"round_ms": 2.0}), nameless])
+
+    runs = read_runs(tmp_path)
+
+    assert runs.unusable == 2
+    assert runs.frame["metric_round_ms"].tolist() == [2.0]
+
+
+metrics_of_runs = st.lists(
+    st.dictionaries(
+        st.sampled_from([f"m{n:02d}" for n in range(MAX_METRICS + 8)]), st.floats(0, 9)
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(first=metrics_of_runs, second=metrics_of_runs)
+def test_parts_that_are_read_apart_make_the_same_columns(
+    tmp_path_factory: Any,  # noqa: ANN401
+    first: list[dict[str, float]],
+    second: list[dict[str, float]],
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    records = [
+        record(1, n, attempt=attempt, metrics=metrics)
+        for attempt, of_attempt in ((1, first), (2, second))
+        for n, metrics in enumerate(of_attempt, 100 * attempt)
+    ]
+    for attempt in (1, 2):
+        write(folder, [r for r in records if r["attempt"] == attempt], attempt)
+
+    alone, together = Growing(), Growing()
+    for part in parts_of(folder / "records", 1 << 20):
+        alone.read(part)
+        apart = Growing()
+        apart.read(part)
+        together.merge(apart)
+
+    (frame, _), (merged, _) = alone.frame(), together.frame()
+    pd.testing.assert_frame_equal(frame, merged)
+    names = sorted({name for r in records for name in r["metrics"]})[:MAX_METRICS]
+    assert names_of(frame) == [f"metric_{name}" for name in names]
+    for name in names:
+        expected = [r["metrics"].get(name, -1) for r in records]
+        assert frame[f"metric_{name}"].fillna(-1).tolist() == expected

@@ -1,0 +1,100 @@
+"""Nodes' files as they may be found beside records: damaged, or somebody's invention."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.node import draw_nodes
+from analysis.results.node_files import NodeSheet, node_sheets
+from analysis.results.sources import Results, open_results
+from tests.analysis.report.made_results import DIGEST, make_results, node
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+SHAPES = st.lists(
+    st.builds(
+        "<{} x='{}' y='{}' width='{}' height='{}' fill='{}'>{}</{}>".format,
+        st.sampled_from(["rect", "text", "line", "g"]),
+        *[st.sampled_from(["1", "2px", "-3", "1e9", "nan", ""])] * 4,
+        st.sampled_from(["rgb(1,2,3)", "rgb(999,0,0)", "red"]),
+        st.text(alphabet="a$\u202e\u4e00{}", max_size=5),
+        st.sampled_from(["rect", "text", "line", "g"]),
+    ),
+    max_size=3,
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("study")
+    make_results(folder, apps=(("lu", 3.0),), threads=(1,), repetitions=1)
+    return open_results(str(folder))
+
+
+def sheets_of(results: Results, facts: object) -> list[NodeSheet]:
+    assert results.folder is not None
+    (results.folder / "nodes" / f"{DIGEST}.json").write_text(json.dumps(facts))
+    return node_sheets(results)
+
+
+def test_a_node_is_told_by_its_cores_and_all_that_its_file_says(results: Results) -> None:
+    (sheet,) = sheets_of(results, node())
+
+    rows = dict(sheet.rows)
+    assert rows["cores"] == "6 P-cores (CPUs 0-11); 4 E-cores (CPUs 12-15)"
+    assert rows["L2 caches"] == "1 x 2 MiB, 1 x 4 MiB"
+    assert rows["memory"] == "32 GiB"
+    limits = rows["power limits of package-0 (intel-rapl:0)"]
+    assert limits == "PL1 125.0 W over 56.0 s, PL2 181.0 W"
+    assert rows["highest performance (CPPC)"] == "64 (CPUs 0-3,6-11), 67 (CPUs 4-5)"
+    assert rows["ITMT"] == "1"
+    assert rows["boot options"] == "intel_pstate=no_cas"
+    assert sheet.absent == (("firmware", "/sys/class/dmi/id/bios_version is missing"),)
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(1007 * 2**30, "1007 GiB"), (1000 * 2**20, "1000 MiB"), (int(31.25 * 2**30), "31.2 GiB"),
+     (2**30 - 1, "1024 MiB"), (1280 * 2**10, "1.25 MiB"), (48 * 2**10, "48 KiB")],
+)  # fmt: skip
+def test_sizes_have_three_digits_and_no_exponent(results: Results, size: int, shown: str) -> None:
+    (sheet,) = sheets_of(results, node() | {"memory_bytes": size})
+
+    assert dict(sheet.rows)["memory"] == shown
+
+
+@given(part=st.sampled_from([*node(), "topology.kinds", "topology.caches"]), value=JSON)
+def test_whatever_a_node_file_says_gives_texts(results: Results, part: str, value: object) -> None:
+    facts = node()
+    first, _, second = part.partition(".")
+    if second:
+        facts[first][second] = value
+    else:
+        facts[first] = value
+
+    for sheet in sheets_of(results, facts):
+        assert all(isinstance(text, str) and text for _, text in sheet.rows)
+
+
+@given(shapes=SHAPES)
+def test_whatever_a_picture_holds_it_is_drawn_or_not(results: Results, shapes: list[str]) -> None:
+    assert results.folder is not None
+    head = "<svg xmlns='http://www.w3.org/2000/svg' width='90px' height='60px'>"
+    path: Path = results.folder / "nodes" / f"{DIGEST}.lstopo.svg"
+    path.write_text(f"{head}{''.join(shapes)}</svg>")
+    sheets_of(results, node())
+
+    (drawn,) = draw_nodes(results)
+
+    assert isinstance(drawn, NotDrawn) or (isinstance(drawn, Drawing) and drawn.data("svg"))

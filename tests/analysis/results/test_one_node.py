@@ -1,0 +1,127 @@
+"""Records of a node before and after it changed, put together by hand, are not taken together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.results.sources import open_results
+from base.errors import UserError
+from runners.node.node import open_node
+from tests.analysis.records import record, write
+from tests.cli import pinstudy
+from tests.trees import Machine, build_tree
+from tests.trees import write as write_file
+
+KERNEL = "proc/sys/kernel/osrelease"
+
+
+def test_runs_of_two_kernels_are_refused_by_what_differs(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, Machine(cores=("0",)))
+    digests = []
+    for release in ("6.1.0-55-amd64", "6.1.0-56-amd64"):
+        write_file(root, KERNEL, release)
+        node = open_node(root)
+        digests.append(node.digest)
+        nodes = tmp_path / "results" / "nodes"
+        nodes.mkdir(parents=True, exist_ok=True)
+        (nodes / f"{node.digest}.json").write_text(json.dumps(node.facts))
+    runs = [record(1, number, node_digest=digest) for number, digest in enumerate(digests, 1)]
+    write(tmp_path / "results", runs)
+
+    with pytest.raises(UserError) as refused:
+        open_results(str(tmp_path / "results"))
+
+    assert "before and after node 'node1' changed" in str(refused.value)
+    assert "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'" in str(refused.value)
+
+
+def test_runs_of_two_kernels_are_refused_without_the_nodes_files_too(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, node_digest="one"), record(1, 2, node_digest="two")])
+    with pytest.raises(UserError, match="compare the files in"):
+        open_results(str(tmp_path))
+
+
+def test_interchangeable_nodes_are_one_node(tmp_path: Path) -> None:
+    shared = {"pool": "split-there", "node_digest": "same"}
+    runs = [record(1, n, node_id=f"n{n}", block=n, **shared) for n in (1, 2)]
+    write(tmp_path, runs)
+    assert open_results(str(tmp_path)).runs is not None
+
+
+@pytest.mark.parametrize(("field", "what"), [("node_id", "nodes"), ("study", "studies")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["tables"],
+        ["tables", "--json"],
+        ["tables", "--format", "csv", "--no-files"],
+        ["verdict"],
+        ["verdict", "--json"],
+        ["report"],
+        ["figures"],
+    ],
+    ids=" ".join,
+)
+def test_runs_of_several_nodes_or_studies_in_one_folder_are_refused(
+    tmp_path: Path, command: list[str], field: str, what: str
+) -> None:
+    write(tmp_path, [record(1, n, **{field: name}) for n, name in enumerate("ab", 1)])
+    before = sorted(tmp_path.rglob("*"))
+
+    done = pinstudy(tmp_path, command[0], str(tmp_path), *command[1:])
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"holds runs of several {what} ('a', 'b')" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def kept(folder: Path, digest: str, program: str) -> None:
+    """Keep the files of a program beside the records."""
+    files = {"program": {"path": "/opt/lulesh", "sha256": program}}
+    (folder / "programs").mkdir(exist_ok=True)
+    (folder / "programs" / f"{digest}.json").write_text(json.dumps({"files": files}))
+
+
+def test_runs_of_two_builds_are_never_averaged(tmp_path: Path) -> None:
+    first, second = "a" * 64, "b" * 64
+    write(tmp_path, [record(1, 1, program_digest=first), record(2, 1, program_digest=second)])
+    kept(tmp_path, first, "1" * 64)
+    kept(tmp_path, second, "2" * 64)
+
+    with pytest.raises(UserError) as refused:
+        open_results(str(tmp_path))
+
+    assert "two programs for lulesh-serial, size paper, threads 1: " in str(refused.value)
+    assert "'program' was 111111111111, now 222222222222: /opt/lulesh" in str(refused.value)
+
+
+@pytest.mark.parametrize("file", ["", "[]", "{}", '{"files": 1}', '{"files": {"program": 1}}'])
+def test_runs_of_two_builds_are_refused_whatever_is_told_of_them(tmp_path: Path, file: str) -> None:
+    digests = "a" * 64, "../" + "b" * 61
+    write(tmp_path, [record(1, n, program_digest=digest) for n, digest in enumerate(digests, 1)])
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / f"{digests[0]}.json").write_text(file)
+
+    with pytest.raises(UserError, match="which files differ is not known"):
+        open_results(str(tmp_path))
+
+
+def test_variants_sizes_and_thread_counts_are_programs_of_their_own(tmp_path: Path) -> None:
+    others: list[dict[str, Any]] = [
+        {},
+        {"variant": "libgomp"},
+        {"size": "s2"},
+        {"threads": 2},
+        {"app": "lu"},
+    ]
+    runs = [
+        record(1, 1, case_id=f"c{at}", program_digest=f"{at}" * 64, **fields)
+        for at, fields in enumerate(others)
+    ]
+    write(tmp_path, [*runs, record(1, 2, case_id="c0")])
+
+    assert open_results(str(tmp_path)).runs is not None

@@ -1,0 +1,414 @@
+"""From records on the disk to one row a run."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis.results.growing import COLUMNS
+from analysis.results.runs import Runs, read_runs
+from analysis.tables.means import make_tables, render
+from base.errors import UserError
+from runners.records.shard import SCHEMA
+from runners.records.values import TORN
+from tests.analysis.records import left_out, record, without, write
+
+
+def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1), record(2, 1)])
+    write(tmp_path, [record(1, 2, attempt=2)], attempt=2)
+
+    runs = read_runs(tmp_path)
+
+    of_kinds = ["freq_P_ghz", "freq_E_ghz", "residency_P", "residency_E"]
+    assert list(runs.frame.columns) == [*COLUMNS, *of_kinds]
+    assert runs.kinds == ("P", "E")
+    assert list(zip(runs.frame["case_number"], runs.frame["repetition"], strict=True)) == [
+        (1, 1), (2, 1), (1, 2),
+    ]  # fmt: skip
+    assert (runs.refused, runs.unusable) == ({}, 0)
+
+
+def test_what_was_not_measured_is_missing_and_a_zero_is_a_zero(tmp_path: Path) -> None:
+    write(tmp_path, [without(["energy_pkg_j"], "no permission", migrations=0)])
+
+    runs = read_runs(tmp_path)
+
+    row = runs.frame.iloc[0]
+    assert math.isnan(row["energy_pkg_j"])
+    assert row["migrations"] == 0
+    assert reasons_of(runs) == [("case000000000001", "energy_pkg_j", "no permission")]
+
+
+def reasons_of(runs: Runs) -> list[tuple[str, str, str]]:
+    return list(runs.reasons.itertuples(index=False, name=None))
+
+
+def test_reasons_are_those_of_good_runs_each_once(tmp_path: Path) -> None:
+    lost = {"unavailable": {"energy_pkg_j": "wrapped", "turbo": "unknown"}}
+    write(
+        tmp_path,
+        [
+            record(1, 1, **lost),
+            record(1, 2, unavailable={"turbo": "unknown", "epp": "refused"}),
+            record(1, 3, **lost),
+            record(2, 1, **lost),
+            record(3, 1, unavailable={"turbo": "of a warm-up"}, warmup=True),
+            record(3, 1, unavailable={"turbo": "of a failed run"}, status="failed"),
+            record(3, 1, unavailable={"turbo": "of a repetition that was there before"}),
+            record(
+                3, 2, unavailable={"turbo": "", "epp": 1, "driver": ["a"], "energy_pkg_j": None}
+            ),
+            record(3, 3, unavailable=["turbo"]),
+        ],
+    )
+
+    assert reasons_of(read_runs(tmp_path)) == [
+        ("case000000000001", "energy_pkg_j", "wrapped"),
+        ("case000000000001", "turbo", "unknown"),
+        ("case000000000001", "epp", "refused"),
+        ("case000000000002", "energy_pkg_j", "wrapped"),
+        ("case000000000002", "turbo", "unknown"),
+    ]
+
+
+def test_numbers_by_kind_are_columns_and_other_names_of_kinds_are_not(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            record(1, 1, freq_ghz={"LP-E": 2.5}, residency={"LP-E": 1, "X": 0.5, "\x1b": 1.0}),
+            record(1, 2, freq_ghz={"LP-E": "2.5"}, residency=None),
+        ],
+    )
+
+    runs = read_runs(tmp_path)
+
+    assert runs.kinds == ("LP-E",)
+    assert [name for name in runs.frame if name not in COLUMNS] == [
+        "freq_LP-E_ghz", "residency_LP-E",
+    ]  # fmt: skip
+    assert runs.frame["freq_LP-E_ghz"].tolist()[0] == 2.5
+    assert runs.frame["freq_LP-E_ghz"].isna().tolist() == [False, True]
+    assert runs.frame["residency_LP-E"].dropna().tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        # `date -u -d 2025-03-01T12:00:00Z +%s` says 1740830400.
+        ("2025-03-01T12:00:00Z", 1740830400.0),
+        ("2025-03-01T12:00:00.250+00:00", 1740830400.25),
+        ("2025-03-01T13:30:00+01:30", 1740830400.0),
+        ("2025-03-01T12:00:00", 1740830400.0),
+        ("noon", None),
+        ("", None),
+        ("0001-01-01T00:00:00+23:59", -62135683140.0),
+        (1740830400, None),
+        (None, None),
+        ({}, None),
+    ],
+)
+def test_the_start_is_in_unix_seconds(tmp_path: Path, text: object, seconds: float | None) -> None:
+    write(tmp_path, [record(1, 1, started_at=text)])
+
+    (started_s,) = read_runs(tmp_path).frame["started_s"]
+
+    assert math.isnan(started_s) if seconds is None else started_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("packages", "hottest"),
+    [
+        ({"package 0": 45.0, "package 1": 51.5}, 51.5),
+        ({"package 0": 45, "package 1": "hot", "package 2": True, "package 3": None}, 45.0),
+        ({"package 0": math.nan, "package 1": -3.0}, -3.0),
+        ({"package 0": math.inf, "package 1": 10**400}, None),
+        ({}, None),
+        (45.0, None),
+    ],
+)
+def test_the_temperature_is_the_hottest_package_s(
+    tmp_path: Path, packages: object, hottest: float | None
+) -> None:
+    write(tmp_path, [record(1, 1, temperature_before_c=packages)])
+
+    (celsius,) = read_runs(tmp_path).frame["temperature_c"]
+
+    assert math.isnan(celsius) if hottest is None else celsius == hottest
+
+
+@pytest.mark.parametrize(
+    "value", [True, False, "45", [45], {"s": 45}, math.nan, math.inf, -math.inf, 10**400, None]
+)
+def test_what_is_no_number_is_missing_and_leaves_its_neighbours_alone(
+    tmp_path: Path, value: object
+) -> None:
+    write(tmp_path, [record(1, 1), record(1, 2, user_s=value), record(1, 3, user_s=46)])
+
+    first, spoilt, last = read_runs(tmp_path).frame["user_s"]
+
+    assert (first, last) == (44.0, 46.0)
+    assert math.isnan(spoilt)
+
+
+@pytest.mark.parametrize("value", [True, 2.0, "2", 2**53, -(2**53), 10**400, math.nan, [], None])
+def test_what_is_no_whole_number_is_missing_and_leaves_its_neighbours_alone(
+    tmp_path: Path, value: object
+) -> None:
+    write(tmp_path, [record(1, 1), record(1, 2, block=value), record(1, 3, block=2**53 - 1)])
+
+    first, spoilt, last = read_runs(tmp_path).frame["block"]
+
+    assert (first, last) == (1, 2**53 - 1)
+    assert math.isnan(spoilt)
+
+
+@pytest.mark.parametrize("value", [1, True, ["intel_pstate"], {"a": "b"}, 1.5, None])
+def test_what_is_no_text_is_missing_and_leaves_its_neighbours_alone(
+    tmp_path: Path, value: object
+) -> None:
+    write(tmp_path, [record(1, 1), record(1, 2, driver=value), record(1, 3, driver="acpi")])
+
+    first, spoilt, last = read_runs(tmp_path).frame["driver"]
+
+    assert (first, last) == ("intel_pstate", "acpi")
+    assert spoilt is None or math.isnan(spoilt)
+
+
+def test_several_processes_read_what_one_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [
+        record(
+            number, r, driver=f"d{r % 3}", size=f"s{number}",
+            unavailable={"cycles": f"reason {r % 2}", f"field{number}": "x"},
+        )
+        for r in range(1, 40)
+        for number in (1, 2, 3)
+    ]  # fmt: skip
+    records[5] = {"schema": 1}
+    records[60] = record(1, 21, warmup=True, driver=7, residency={"E": 1.0})
+    shard = write(tmp_path, records)
+    with shard.open("a") as stream:
+        stream.write('{"torn')
+    alone = read_runs(tmp_path)
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 5)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+
+    together = read_runs(tmp_path)
+
+    assert (together.kinds, together.refused, together.unusable) == (alone.kinds, {TORN.why: 1}, 1)
+    texts = dict.fromkeys(alone.frame.select_dtypes("category"), object)
+    pd.testing.assert_frame_equal(together.frame.astype(texts), alone.frame.astype(texts))
+    pd.testing.assert_frame_equal(together.reasons, alone.reasons)
+
+
+def be_killed(_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_when_processes_are_killed_one_reads_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = write(tmp_path, [record(1, r) for r in range(1, 30)])
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 3)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("analysis.results.runs.grow", be_killed)
+    assert len(read_runs(tmp_path).frame) == 29
+
+
+def test_a_record_that_cannot_be_read_is_told_by_any_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = write(tmp_path, [*(record(1, r) for r in range(1, 30)), {"schema": 99}])
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 3)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+    with pytest.raises(UserError, match=r"node1-0001.jsonl:30: record schema 99"):
+        read_runs(tmp_path)
+
+
+def test_more_runs_than_are_read_at_a_time_are_all_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analysis.results.growing.CHUNK", 3)
+    records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
+    # Of the second chunk nothing is left, and only the third tells of E-cores.
+    records[3:6] = [{"schema": 1}] * 3
+    records[6]["freq_ghz"] = {"E": 4.0}
+    for item in records[:3]:
+        item["residency"] = None
+    write(tmp_path, [*records, record(1, 9, user_s="9")])
+
+    runs = read_runs(tmp_path)
+
+    assert runs.unusable == 3
+    assert runs.frame["repetition"].tolist() == [1, 2, 3, 7, 9]
+    assert runs.frame["elapsed_s"].tolist()[:4] == [1.0, 2.0, 3.0, 7.0]
+    assert runs.frame["size"].tolist() == ["s1", "s2", "s3", "s3", "paper"]
+    assert runs.frame["freq_E_ghz"].isna().tolist() == [True, True, True, False, True]
+    assert runs.frame["residency_P"].isna().tolist() == [True, True, True, False, False]
+
+
+def test_long_parts_of_records_do_not_stay_in_memory(tmp_path: Path) -> None:
+    # 2 MB of stderr and threads in 200 records, of which the frame keeps some 500 bytes each.
+    threads = [{"process": 0, "allowed": "0-7", "seen": {"1": n}} for n in range(100)]
+    placement = {"verdict": "proved", "threads": threads}
+    long_ones = (
+        record(1, r, stderr_tail=f"{r}" * 2000, placement=placement) for r in range(1, 201)
+    )
+    write(tmp_path, long_ones)
+
+    runs = read_runs(tmp_path)
+
+    assert runs.frame["placement_verdict"].tolist() == ["proved"] * 200
+    assert runs.frame.memory_usage(deep=True).sum() < 200 * 1000
+
+
+def test_a_torn_last_line_is_counted_and_costs_nothing_else(tmp_path: Path) -> None:
+    path = write(tmp_path, [record(1, 1), record(1, 2)])
+    path.write_bytes(path.read_bytes()[:-40])
+
+    runs = read_runs(tmp_path)
+
+    assert (len(runs.frame), runs.refused) == (1, {TORN.why: 1})
+
+
+@pytest.mark.parametrize("line", [b"\x00\xff\xfe", b"[1, 2]", b"null", b"[" * 100_000, b"{}x"])
+def test_damaged_lines_are_counted_wherever_they_stand(tmp_path: Path, line: bytes) -> None:
+    path = write(tmp_path, [record(1, 1)])
+    path.write_bytes(line + b"\n" + path.read_bytes())
+
+    runs = read_runs(tmp_path)
+
+    assert (len(runs.frame), runs.refused) == (1, {TORN.why: 1})
+
+
+def test_a_record_that_names_no_case_is_counted(tmp_path: Path) -> None:
+    write(tmp_path, [{"schema": 1}, record(1, 1, case_number="1"), record(1, 1, mapping=None)])
+
+    runs = read_runs(tmp_path)
+
+    assert (len(runs.frame), runs.unusable) == (0, 3)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA + 1, 0, None, "1", 1.5, [1]])
+def test_a_schema_of_another_version_is_refused(tmp_path: Path, schema: object) -> None:
+    write(tmp_path, [record(1, 1), record(1, 2, schema=schema)])
+
+    with pytest.raises(UserError, match=rf"0001\.jsonl:2: record schema .*up to {SCHEMA}"):
+        read_runs(tmp_path)
+
+
+def test_a_folder_without_records_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no results here"):
+        read_runs(tmp_path)
+
+
+def test_a_shard_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "records" / "node1-0001.jsonl").mkdir(parents=True)
+
+    with pytest.raises(UserError, match=r"0001\.jsonl: cannot be read \(Is a directory\)"):
+        read_runs(tmp_path)
+
+
+def test_an_interrupted_run_gives_way_to_the_one_made_again(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, status="interrupted", elapsed_s=None), record(1, 2)])
+    write(tmp_path, [record(1, 1, attempt=2, elapsed_s=7.0)], attempt=2)
+
+    frame = read_runs(tmp_path).frame
+
+    assert sorted(frame["elapsed_s"]) == [7.0, 45.0]
+    assert set(frame["status"]) == {"ok"}
+
+
+def test_of_two_runs_of_the_same_repetition_the_first_counts_whatever_came_of_it(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, [record(1, 1, status="failed")])
+    write(tmp_path, [record(1, 1, attempt=2)], attempt=2)
+
+    assert list(read_runs(tmp_path).frame["status"]) == ["failed"]
+
+
+def test_a_warm_up_is_another_run_than_the_repetition_of_its_number(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, warmup=True), record(1, 1)])
+
+    assert len(read_runs(tmp_path).frame) == 2
+
+
+def test_a_case_that_could_be_run_later_is_not_left_out(tmp_path: Path) -> None:
+    write(tmp_path, [left_out(5, "governor cannot be set"), left_out(4, "no E-cores")])
+    write(tmp_path, [left_out(4, "no E-cores"), record(5, 1, attempt=2)], attempt=2)
+
+    frame = read_runs(tmp_path).frame
+
+    assert sorted(zip(frame["case_number"], frame["status"], strict=True)) == [
+        (4, "skipped"), (5, "ok"),
+    ]  # fmt: skip
+
+
+# Of another version, study or node a record is refused, which is told elsewhere.
+FREE = sorted(set(record()) - {"schema", "study", "node_id", "node_digest"})
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["\ud800", "\x1b[31m", 10**400, "P", "ok", "skipped", "unproved"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.text(max_size=4) | st.sampled_from(["P", "E", "driver"]), inner)
+    ),
+    max_leaves=4,
+)
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
+@given(st.dictionaries(st.sampled_from(FREE), anything, max_size=6))
+def test_a_record_with_anything_in_its_fields_still_gives_tables(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    path = write(tmp_path, [record(2, 1)])
+    with path.open("a") as stream:
+        stream.write(json.dumps(record(1, 1) | fields) + "\n")
+
+    tables = make_tables(tmp_path)
+
+    for style in ("text", "markdown", "csv", "latex"):
+        assert "pcores-set" in render(tables, style)
+
+
+BASELINE = {
+    "schema": 3,
+    "study": "paper-serial",
+    "study_digest": "d" * 64,
+    "run_id": "baseline-1-0",
+    "status": "baseline",
+    "governor": "performance",
+    "energy_pkg_j": 150.0,
+    "power_pkg_w": 15.0,
+}
+
+
+def test_an_idle_baseline_is_no_run_and_no_damage(tmp_path: Path) -> None:
+    write(tmp_path, [BASELINE, record(1, 1), BASELINE, record(1, 2)])
+    runs = read_runs(tmp_path)
+    assert runs.frame["status"].tolist() == ["ok", "ok"]
+    assert (runs.refused, runs.unusable) == ({}, 0)
+    (table,) = make_tables(tmp_path)
+    assert table.exact[0]["energy_pkg_mean_j"] == 2215.08

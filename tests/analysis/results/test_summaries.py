@@ -1,0 +1,253 @@
+"""Means without runs: what is read of a CSV file, and how its mistakes are told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from analysis.results.cases import summarise
+from analysis.results.files import read_lines
+from analysis.results.runs import read_runs
+from analysis.results.summaries import COLUMNS, read_summaries
+from analysis.tables.means import make_tables, render
+from base.errors import ConfigError, UserError
+from tests.analysis.records import left_out, record, without, write
+
+HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s\n"
+ROW = "lulesh,serial,paper,1,pcores-pin,performance,10,45.073,0.026\n"
+
+
+def summaries(folder: Path, text: str) -> pd.DataFrame:
+    path = folder / "mine.csv"
+    path.write_text(text)
+    return read_summaries(path, "nobody wrote it down")
+
+
+def mistakes(folder: Path, text: str) -> list[str]:
+    """Return the mistakes of a file as `line:column: message`."""
+    with pytest.raises(ConfigError) as caught:
+        summaries(folder, text)
+    return [f"{p.line}:{p.column}: {p.message}" for p in caught.value.problems]
+
+
+def test_a_row_has_what_the_file_says_and_a_reason_for_what_it_does_not(tmp_path: Path) -> None:
+    case = summaries(tmp_path, HEADER + ROW).iloc[0]
+
+    assert (case["app"], case["variant"], case["threads"], case["n"]) == ("lulesh", "serial", 1, 10)
+    assert (case["elapsed_s_mean"], case["elapsed_s_sd"], case["elapsed_s_n"]) == (
+        45.073, 0.026, 10,
+    )  # fmt: skip
+    assert math.isnan(case["energy_pkg_j_mean"])
+    assert case["energy_pkg_j_n"] == 0
+    assert case["reasons"]["energy_pkg_j"] == ["nobody wrote it down"]
+    assert "elapsed_s" not in case["reasons"]
+    assert (case["schedule"], case["left_out"]) == ("unknown", None)
+
+
+def test_the_columns_are_those_of_cases_made_of_runs_and_their_texts(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1)])
+    of_runs = open_cases(tmp_path)
+
+    of_file = summaries(tmp_path, HEADER + ROW)
+
+    assert set(of_file.columns) == {*of_runs.columns, "as_given"}
+
+
+def open_cases(folder: Path) -> pd.DataFrame:
+    return summarise(read_runs(folder))
+
+
+def test_mappings_of_the_installation_bring_what_they_mean_and_others_do_not(
+    tmp_path: Path,
+) -> None:
+    cases = summaries(tmp_path, HEADER + ROW + ROW.replace("pcores-pin", "cpus 4 and 5"))
+
+    known, unknown = cases.iloc[0], cases.iloc[1]
+    assert (known["selection"], known["binding"]) == ("pcores", "pin")
+    assert (unknown["selection"], unknown["binding"]) == (None, None)
+
+
+def test_numbers_keep_the_text_that_the_file_has(tmp_path: Path) -> None:
+    case = summaries(tmp_path, HEADER + ROW.replace("45.073", "45.0730")).iloc[0]
+
+    assert case["as_given"] == {"elapsed_s_mean": "45.0730", "elapsed_s_sd": "0.026"}
+
+
+def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
+    tmp_path: Path,
+) -> None:
+    rows = [ROW.replace("lulesh", app).replace("pcores-pin", mapping)
+            for app, mapping in (("lu", "scheduler"), ("lulesh", "a"), ("lu", "b"))]  # fmt: skip
+    cases = summaries(tmp_path, HEADER + "".join(rows))
+
+    numbers = cases[["table_number", "app", "case_number", "mapping"]].to_numpy().tolist()
+    assert numbers == [[1, "lu", 1, "scheduler"], [1, "lu", 2, "b"], [2, "lulesh", 1, "a"]]
+
+
+def test_an_unknown_number_of_runs_is_no_number(tmp_path: Path) -> None:
+    case = summaries(tmp_path, HEADER + ROW.replace(",10,", ",,")).iloc[0]
+
+    assert math.isnan(case["n"])
+    assert math.isnan(case["elapsed_s_n"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HEADER + ROW.replace("45.073", "45,073"), "2:56: 10 cells; the first line names 9 "),
+        (HEADER + ROW.replace("45.073", "4x"), "2:49: elapsed_mean_s '4x' is not a number"),
+        (HEADER + ROW.replace("45.073", "nan"), "2:49: elapsed_mean_s 'nan' is not a number"),
+        (HEADER + ROW.replace("45.073", "1e999"), "2:49: elapsed_mean_s '1e999' is not a number"),
+        (HEADER + ROW.replace("45.073", "0"), "2:49: elapsed_mean_s '0' is no time"),
+        (HEADER + ROW.replace("0.026", "-0.026"), "2:56: elapsed_sd_s '-0.026' is below 0"),
+        (HEADER + ROW.replace(",10,", ",1.5,"), "2:46: n '1.5' is not a whole number"),
+        (HEADER + ROW.replace("lulesh", '"lu,\tlesh"'), "2:1: app 'lu,\\tlesh' has characters"),
+        (HEADER + ROW.replace("lulesh", ""), "2:1: app is empty in this row"),
+        (HEADER + ROW + "\n" + ROW, "4:1: the same case as in line 2"),
+        (HEADER.replace("elapsed_mean_s", "elapsd_mean_s") + ROW,
+         "1:45: column 'elapsd_mean_s' is not known; did you mean 'elapsed_mean_s'?"),
+        (HEADER.replace("variant", "app") + ROW, "1:5: column 'app' is there twice"),
+        (HEADER.replace("mapping", "binding") + ROW, "1:1: there is no column 'mapping'"),
+        (HEADER.replace("\n", ",unproved\n") + ROW.replace("\n", ",11\n"),
+         "2:62: unproved 11 is more than n, 10"),
+        (HEADER.replace("\n", ",unproved\n") + ROW.replace(",10,", ",,").replace("\n", ",1\n"),
+         "2:60: unproved 1 is of an unknown number of runs; give n, too"),
+        (HEADER + ROW.replace(",10,", ",0,"), "2:46: n is 0, but the row has numbers of runs"),
+        (HEADER.replace("\n", ",case_id\n")
+         + ROW.replace("\n", ",x\n") + ROW.replace("pcores-pin", "scheduler").replace("\n", ",x\n"),
+         "3:1: the same case_id as in line 2"),
+        (HEADER.replace("elapsed_sd_s", "freq_mean") + ROW,
+         "1:60: column 'freq_mean' is not known; did you mean 'freq_mean_ghz'?"),
+        (HEADER.replace("elapsed_sd_s", "residency_P_mean_ghz") + ROW,
+         "1:60: column 'residency_P_mean_ghz' is not known"),
+        (HEADER.replace("elapsed_sd_s", "residency_P") + ROW.replace("0.026", "95"),
+         "2:56: residency_P '95' is more than 1, and a share"),
+        (HEADER + ROW.replace("paper", "") + ROW.replace("paper", "unknown"),
+         "3:1: the same case as in line 2"),
+        (HEADER + ROW + ROW.replace("paper,1,", "paper,01,"), "3:1: the same case as in line 2"),
+        (HEADER, "1:1: no summaries"),
+        ("", "1:1: no summaries"),
+        (HEADER + ROW + '"lulesh\n', "3:1: no line of CSV"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_line_and_column(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    assert any(mistake.startswith(expected) for mistake in mistakes(tmp_path, text)), mistakes(
+        tmp_path, text
+    )
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    text = HEADER + ROW.replace("45.073", "x") + ROW.replace("0.026", "y")
+
+    assert len(mistakes(tmp_path, text)) == 2
+
+
+def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_bytes(HEADER.encode() + b"lul\xffsh")
+
+    with pytest.raises(ConfigError, match=r"mine\.csv:2:4: not UTF-8 text"):
+        read_summaries(path, "")
+
+
+@pytest.mark.parametrize("name", ["", "nothing.csv", "nothing\0.csv"])
+def test_a_file_that_is_none_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="expected a CSV file of means"):
+        read_summaries(tmp_path / name, "")
+
+
+def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            record(1, 1, elapsed_s=44.0),
+            record(1, 2, elapsed_s=47.0),
+            record(1, 3, status="timeout", reason="limit"),
+            without(["energy_pkg_j"], "no permission; ask", number=2, repetition=1),
+            left_out(4, "no E-cores: none"),
+        ],
+    )
+    text = render(make_tables(tmp_path), "csv")
+
+    cases = summaries(tmp_path, text)
+
+    measured, without_energy, absent = (dict(cases.iloc[at]) for at in range(3))
+    assert measured["elapsed_s_mean"] == measured["elapsed_s_median"] == 45.5
+    assert measured["elapsed_s_sd"] == pytest.approx(math.sqrt(4.5))
+    assert measured["excluded"] == {"timeout": 1}
+    assert measured["residency"] == {"P": 1.0, "E": 0.0}
+    assert measured["freq_ghz"] == {"P": 5.976}
+    assert measured["drivers"] == ["intel_pstate"]
+    assert without_energy["reasons"]["energy_pkg_j"] == ["no permission", "ask"]
+    assert absent["left_out"] == "no E-cores: none"
+    assert list(cases["case_id"]) == list(open_cases(tmp_path)["case_id"])
+
+
+def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:
+    why = "no permission; perf: not installed"
+    unproved = {"placement": {"verdict": "unproved"}}
+    lost = without(["energy_pkg_j"], why, number=1, repetition=1) | unproved
+    lost["unavailable"]["placement"] = "too short"
+    write(tmp_path, [lost, record(1, 2, status="failed", reason="exit status: 1; stderr: none")])
+
+    (case,) = summaries(tmp_path, render(make_tables(tmp_path), "csv")).to_dict("records")
+
+    assert "; ".join(case["reasons"]["energy_pkg_j"]) == why
+    assert case["reasons"]["placement"] == ["too short"]
+    assert "; ".join(case["reasons"]["failed"]) == "exit status: 1; stderr: none"
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n"), max_size=6), min_size=1))
+def test_fields_begin_where_they_stand_in_the_line(cells: list[str]) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow(cells)
+    line = stream.getvalue()
+
+    fields = [field for row in read_lines(line, "x.csv") for field in row]
+
+    if line.strip() and "\0" not in line:
+        assert [field.text for field in fields] == [cell.strip() for cell in cells]
+        for field, cell in zip(fields, cells, strict=True):
+            at = line[field.column - 1 :]
+            assert at.startswith(cell) or at.startswith('"')
+
+
+CELL = st.one_of(
+    st.sampled_from(["lulesh", "1", "0", "10", "45.073", "-3", "nan", "", "pcores-pin"]),
+    st.text(max_size=5),
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from(COLUMNS), st.text(max_size=4)), min_size=1, max_size=8),
+    st.lists(st.lists(CELL, max_size=8), max_size=3),
+)
+@example(["app", "threads", "mapping", "residency_P"], [["a", "1", "m", "9" * 31]])
+@example(["app", "threads", "mapping"], [["a", "9" * 5000, "m"]])
+def test_whatever_a_file_holds_there_is_no_traceback(
+    header: list[str], rows: list[list[Any]]
+) -> None:
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow([*header, "app", "threads", "mapping"])
+    writer.writerows([*row, "lulesh", "1", "scheduler"] for row in rows)
+    with TemporaryDirectory() as name:
+        path = Path(name) / "mine.csv"
+        path.write_bytes(stream.getvalue().encode("utf-8", "replace"))
+        try:
+            cases = read_summaries(path, "")
+        except UserError as error:
+            assert "mine.csv" in str(error)
+        else:
+            assert len(cases) >= 1

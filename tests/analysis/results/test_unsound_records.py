@@ -1,0 +1,182 @@
+"""A record that is not as it was written, or says what cannot be, counts nowhere, and is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis.advice.raced import read_raced
+from analysis.results.runs import read_runs
+from analysis.results.sources import open_results
+from configs.library import load_study
+from runners.batch.status import read_completed
+from runners.records.shard import line_of
+from runners.study.history import read_history
+from tests.analysis.records import record, write
+
+STUDY = load_study("quick")
+
+
+def run(repetition: int, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
+    return record(1, repetition, study_digest=STUDY.digest, schema=3, **fields)
+
+
+def shard_of(folder: Path, lines: list[bytes]) -> Path:
+    path = write(folder, [])
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def repetitions_in(folder: Path) -> list[set[int]]:
+    """Return which repetitions tables, a second start and `status` take."""
+    made = read_completed(folder, STUDY.digest).runs
+    history = read_history(folder, STUDY, "n1").done
+    return [
+        set(read_runs(folder).frame["repetition"].astype(int)),
+        {repetition for _, _, repetition in history},
+        {repetition for _, _, repetition in made},
+    ]
+
+
+def remarks_of(folder: Path) -> str:
+    return " ".join(open_results(str(folder)).remarks)
+
+
+def test_a_line_that_was_changed_counts_nowhere_and_is_told(tmp_path: Path) -> None:
+    changed = line_of(run(2)).replace(b'"elapsed_s":45.0', b'"elapsed_s":15.0')
+    shard_of(tmp_path, [line_of(run(1)), changed, line_of(run(3))])
+
+    assert repetitions_in(tmp_path) == [{1, 3}] * 3
+    assert "1 line of the records changed since they were written" in remarks_of(tmp_path)
+
+
+@pytest.mark.parametrize("written_again", [json.dumps, lambda it: json.dumps(it, sort_keys=True)])
+def test_a_line_that_another_program_wrote_again_is_no_record(
+    tmp_path: Path, written_again: Callable[[object], str]
+) -> None:
+    again = written_again(json.loads(line_of(run(2))) | {"elapsed_s": 15.0}).encode() + b"\n"
+    shard_of(tmp_path, [line_of(run(1)), again])
+
+    assert repetitions_in(tmp_path) == [{1}] * 3
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_a_flipped_bit_costs_its_line_and_has_no_other_reason(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    line = line_of(run(2) | {"schema": 4})
+    at = data.draw(st.integers(0, len(line) - 2))
+    bit = data.draw(st.integers(0, 7))
+    flipped = line[:at] + bytes([line[at] ^ (1 << bit)]) + line[at + 1 :]
+    shard_of(tmp_path, [line_of(run(1)), flipped, line_of(run(3))])
+
+    assert repetitions_in(tmp_path) == [{1, 3}] * 3
+    assert "of the records c" in remarks_of(tmp_path)
+
+
+def test_a_last_line_that_lacks_only_its_end_is_whole(tmp_path: Path) -> None:
+    shard_of(tmp_path, [line_of(run(1)), line_of(run(2)).rstrip()])
+
+    assert repetitions_in(tmp_path) == [{1, 2}] * 3
+
+
+IMPOSSIBLE = [
+    {"elapsed_s": 0.0},
+    {"elapsed_s": -1.0},
+    {"elapsed_s": 1e300},
+    {"elapsed_s": 1e-300},
+    {"elapsed_s": "45.0"},
+    {"elapsed_s": True},
+    {"elapsed_s": math.inf},
+    {"elapsed_s": math.nan},
+    {"warmup": "true"},
+    {"warmup": 1},
+    {"repetition": "2"},
+    {"repetition": 0},
+    {"repetition": 2.0},
+    {"repetition": None},
+    {"case_id": 7},
+    {"case_id": None},
+]
+
+
+@pytest.mark.parametrize("fields", IMPOSSIBLE, ids=str)
+def test_a_record_that_says_what_cannot_be_counts_nowhere_and_is_told(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    write(tmp_path, [run(1), run(2) | fields, run(3)])
+
+    assert repetitions_in(tmp_path) == [{1, 3}] * 3
+    assert "1 line of the records with" in remarks_of(tmp_path)
+
+
+@pytest.mark.parametrize("fields", IMPOSSIBLE[:10], ids=str)
+def test_a_race_does_not_take_such_a_record_either(tmp_path: Path, fields: dict[str, Any]) -> None:
+    rule = {"race": {"of": "time", "better": "lower", "margin": 0.01, "cases": 1}}
+    runs = [run(1), run(2) | fields, run(3)]
+    write(tmp_path, [each | {"repetition_rule": rule} for each in runs])
+
+    raced = read_raced(tmp_path)
+
+    assert raced is not None
+    assert {repetition for _, repetition in raced.runs} == {1, 3}
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -5.0, 1e300, "7", True, math.inf])
+def test_an_energy_that_cannot_be_is_missing_everywhere_with_its_reason(
+    tmp_path: Path, value: object
+) -> None:
+    write(tmp_path, [run(1), run(2, energy_pkg_j=value)])
+
+    results = open_results(str(tmp_path))
+
+    assert results.runs is not None
+    assert results.runs.frame["energy_pkg_j"].dropna().tolist() == [2215.08]
+    assert results.cases["energy_pkg_j_n"].tolist() == [1]
+    assert "what the record says is impossible" in str(results.cases["reasons"].tolist())
+
+
+def test_two_records_of_one_run_are_both_told_with_the_rule_that_chooses(tmp_path: Path) -> None:
+    write(tmp_path, [run(1), run(2, elapsed_s=40.0)])
+    write(tmp_path, [run(2, elapsed_s=20.0, attempt=2), run(3, attempt=2)], attempt=2)
+
+    told = remarks_of(tmp_path)
+
+    assert (
+        "more than one record of 1 run: #1 scheduler under performance, repetition 2 "
+        "(attempt 1: 40 s; attempt 2: 20 s); the first one counts, by attempt and then by node, "
+        "whatever came of it"
+    ) in told
+    assert read_runs(tmp_path).frame["elapsed_s"].tolist() == [45.0, 40.0, 45.0]
+    assert read_history(tmp_path, STUDY, "n1").mean_s("case000000000001") == 130 / 3
+
+
+def test_of_many_repeated_runs_the_rule_is_still_told(tmp_path: Path) -> None:
+    write(tmp_path, [run(number) for number in range(1, 9)])
+    write(tmp_path, [run(number, attempt=2) for number in range(1, 9)], attempt=2)
+
+    told = remarks_of(tmp_path)
+
+    assert "repetition 5 (attempt 1: 45 s; attempt 2: 45 s), and 3 more; the first one" in told
+    assert told.endswith("whatever came of it")
+
+
+def test_a_repeated_run_without_a_time_or_an_attempt_has_no_made_up_one(tmp_path: Path) -> None:
+    write(tmp_path, [run(1, elapsed_s=None, attempt=None)])
+    write(tmp_path, [run(1, attempt=2)], attempt=2)
+
+    assert "(attempt not known: time not measured; attempt 2: 45 s)" in remarks_of(tmp_path)
+
+
+def test_a_run_that_was_interrupted_and_made_again_is_no_second_record(tmp_path: Path) -> None:
+    write(tmp_path, [run(1, status="interrupted"), run(1, attempt=2)])
+
+    assert "more than one record" not in remarks_of(tmp_path)
