@@ -14,7 +14,7 @@ from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.tell import headline
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.fields import TABLE_KEYS, table_of
+from analysis.results.case_summary import CaseSummary, TableKey
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs
 from analysis.results.sources import Results
@@ -26,7 +26,6 @@ from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.tables.means import caption
 from analysis.verdict.answers import Between, Rules, verdicts_of
 from analysis.verdict.comparisons import (
-    Case,
     Key,
     baselines_of,
     compare_all,
@@ -75,9 +74,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     with a mapping of that name.
     """
     raced = results.runs is not None and results.runs.raced
-    cases: list[Case] = [
-        {str(key): value for key, value in row.items()} for row in results.cases.to_dict("records")
-    ]
+    cases = results.cases
     values = values_by_case(results.runs.frame) if results.runs else {}
     fixed = _fixed_time(results)
     baselines = {
@@ -122,9 +119,9 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
     return headline(advice)
 
 
-def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:
+def _between(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> Between:
     """Return a function that gives the difference between any two cases."""
-    rows = {case["case_id"]: case for case in cases}
+    rows = {case.case_id: case for case in cases}
 
     def between(a: str, b: str, objective: Objective) -> Difference | None:
         return difference_between(rows[a], rows[b], values, objective)
@@ -132,14 +129,14 @@ def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:
     return between
 
 
-def _apart(baselines: Mapping[str, Case], values: Mapping[str, Values]) -> set[str]:
+def _apart(baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]) -> set[str]:
     """Return the cases of which no attempt made runs together with their baseline's."""
     return {
         case_id
         for case_id, baseline in baselines.items()
         if case_id in values
-        and baseline["case_id"] in values
-        and are_apart(values[case_id], values[baseline["case_id"]])
+        and baseline.case_id in values
+        and are_apart(values[case_id], values[baseline.case_id])
     }
 
 
@@ -156,10 +153,8 @@ def _mixed(results: Results) -> str:
 
     Runs of several are refused before this (analysis.results.sources).
     """
-    named = (
-        results.cases[["study", "node_id"]].astype(object).drop_duplicates().itertuples(index=False)
-    )
-    known = {tuple(text for text in row if isinstance(text, str) and text) for row in named} - {()}
+    named = {(case.study, case.node_id) for case in results.cases}
+    known = {tuple(filter(None, names)) for names in named} - {()}
     if len(known) < 2:
         return ""
     mixed = ", ".join(sorted(one_line("/".join(names)) for names in known))
@@ -169,7 +164,7 @@ def _mixed(results: Results) -> str:
     )
 
 
-def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, Sample]:
+def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict[Key, Sample]:
     measured = {
         (case_id, objective): numbers
         for case_id, of_case in values.items()
@@ -179,8 +174,8 @@ def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, S
     for case in cases:
         for objective in OBJECTIVES:
             sample = sample_of_summary(case, objective)
-            if case["case_id"] not in values and sample is not None:
-                found[case["case_id"], objective] = sample
+            if case.case_id not in values and sample is not None:
+                found[case.case_id, objective] = sample
     return found
 
 
@@ -193,23 +188,19 @@ def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
 
 
 def _case_finding(
-    case: Case,
-    baselines: Mapping[str, Case],
+    case: CaseSummary,
+    baselines: Mapping[str, CaseSummary],
     samples: Mapping[Key, Sample],
     comparisons: Mapping[Key, Comparison],
     values: Mapping[str, Values],
     slow: Mapping[str, SlowRuns],
 ) -> CaseFinding:
-    case_id = case["case_id"]
+    case_id = case.case_id
     mine = {name: samples[case_id, name] for name in OBJECTIVES if (case_id, name) in samples}
     baseline = baselines.get(case_id)
     return CaseFinding(
-        case_id=case_id,
-        number=int(case["case_number"]),
-        mapping=str(case["mapping"]),
-        governor=str(case["governor"]),
-        is_baseline=baseline is not None and baseline["case_id"] == case_id,
-        facts=case,
+        case,
+        is_baseline=baseline is not None and baseline.case_id == case_id,
         samples=mine,
         comparisons={
             name: comparisons[case_id, name]
@@ -236,9 +227,9 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
 
 def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, ...]:
     """Return the findings by table, in the order of the cases; a table has its own baselines."""
-    by_table: dict[tuple[object, ...], list[CaseFinding]] = {}
+    by_table: dict[TableKey, list[CaseFinding]] = {}
     for case in found:
-        by_table.setdefault(table_of(case.facts), []).append(case)
+        by_table.setdefault(case.summary.table, []).append(case)
     return tuple(_table(cases, rules) for cases in by_table.values())
 
 
@@ -251,9 +242,8 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
     }
     front = pareto_front(points)
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
-    facts = [case.facts for case in cases]
-    keys = {key: facts[0][key] for key in TABLE_KEYS}
-    return TableFindings(caption(facts), keys, marked, verdicts_of(marked, rules))
+    summaries = [case.summary for case in cases]
+    return TableFindings(caption(summaries), summaries[0].table, marked, verdicts_of(marked, rules))
 
 
 def _drift(frame: pd.DataFrame) -> Drift:

@@ -1,4 +1,4 @@
-"""The page on architecture names files and folders that exist, and all packages of the runners."""
+"""The page on architecture names files and folders that exist, and all packages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def test_every_file_and_folder_that_it_names_exists() -> None:
     assert [name for name in sorted(paths) if not (ROOT / name).exists()] == []
 
 
-def test_it_explains_each_package_of_the_runners() -> None:
-    packages = [path.parent.name for path in ROOT.glob("runners/*/__init__.py")]
-    assert [name for name in packages if f"`runners/{name}`" not in PAGE] == []
+def test_it_explains_each_package_of_the_runners_and_of_analysis() -> None:
+    inits = [*ROOT.glob("runners/*/__init__.py"), *ROOT.glob("analysis/*/__init__.py")]
+    packages = [path.parent.relative_to(ROOT).as_posix() for path in inits]
+    assert [name for name in packages if f"`{name}`" not in PAGE] == []

@@ -51,17 +51,17 @@ def as_data(advice: Advice) -> dict[str, Any]:
 
 
 def _case(candidate: Candidate) -> dict[str, Any]:
-    facts = candidate.facts
+    case = candidate.summary
     return {
         "case_id": candidate.case_id,
         "name": candidate.name,
-        "table_number": int(facts["table_number"]),
-        "case_number": int(facts["case_number"]),
-        "threads": int(facts["threads"]),
-        "mapping": str(facts["mapping"]),
-        "binding": str(facts["binding"]),
-        "schedule": str(facts["schedule"]),
-        "governor": str(facts["governor"]),
+        "table_number": case.table.number,
+        "case_number": case.number,
+        "threads": case.table.threads,
+        "mapping": case.mapping,
+        "binding": case.binding,
+        "schedule": case.table.schedule,
+        "governor": case.governor,
         "runs": candidate.runs,
         "runs_proved": candidate.placed.proved,
         "runs_unproved": candidate.placed.unproved,

@@ -1,8 +1,8 @@
 """Ready lines: a case's thread count and placement, in the words of each tool. Pure.
 
 Sources: taskset(1), likwid-pin(1), srun(1) of Slurm 22.05, mpirun(1) of Open MPI, mpiexec of MPICH
-(Hydra), systemd-run(1), cpupower-frequency-set(1), OpenMP 5.2 section 21. A unit's line is quoted by
-systemd's own rules: systemd.syntax(7), "Quoting"; systemd.unit(5), "Specifiers"; systemd.exec(5),
+(Hydra), systemd-run(1), cpupower-frequency-set(1), OpenMP 5.2 section 21. Units are quoted as
+systemd does it: systemd.syntax(7), "Quoting"; systemd.unit(5), "Specifiers"; systemd.exec(5),
 Environment=; systemd.service(5), "Command lines".
 """
 

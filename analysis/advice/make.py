@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from analysis.advice.lines import Line, ready_lines
 from analysis.advice.model import Advice, Candidate, Out, Point, names_of
 from analysis.advice.raced import Raced, read_raced
 from analysis.advice.trial import mostly_disturbed, trial_of, warnings_of
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES
+from analysis.results.case_summary import CaseSummary
 from analysis.results.runs import Runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
@@ -93,14 +92,12 @@ def quantity_of(rule: Race) -> Quantity:
     return Quantity(one_line(rule.of), "lower", "higher")
 
 
-def _candidates(cases: pd.DataFrame, raced: Raced) -> dict[str, Candidate]:
+def _candidates(cases: Sequence[CaseSummary], raced: Raced) -> dict[str, Candidate]:
     """Return the cases by case_id, those that were left out among them."""
-    rows = [{str(key): value for key, value in row.items()} for row in cases.to_dict("records")]
-    names = names_of(rows)
+    names = names_of(cases)
     return {
-        case_id: Candidate(case_id, names[case_id], row, raced.starts.get(case_id))
-        for row in rows
-        if (case_id := str(row["case_id"]))
+        case.case_id: Candidate(names[case.case_id], case, raced.starts.get(case.case_id))
+        for case in cases
     }
 
 
@@ -122,9 +119,9 @@ def _left_out(
     """Return the cases that the node cannot do, or not any more, by the reason."""
     found: dict[str, tuple[Candidate, ...]] = {}
     for candidate in candidates:
-        reason = gone.get(candidate.case_id, candidate.facts["left_out"])
+        reason = gone.get(candidate.case_id, candidate.summary.left_out)
         if reason is not None:
-            text = one_line(str(reason)) or "no reason given"
+            text = one_line(reason) or "no reason given"
             found[text] = (*found.get(text, ()), candidate)
     return found
 
@@ -133,8 +130,8 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
     """Yield the mean time and energy of each case of which both were measured."""
     means = {
         candidate.case_id: (
-            float(candidate.facts["elapsed_s_mean"]),
-            float(candidate.facts["energy_pkg_j_mean"]),
+            candidate.summary.time.mean,
+            candidate.summary.measures["energy_pkg_j"].mean,
         )
         for candidate in candidates
         if candidate.placed.usable
@@ -149,7 +146,7 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
 
 def _no_energy(runs: Runs, candidates: Iterable[Candidate]) -> str:
     """Return why no case has a time and an energy to compare, as far as records give reasons."""
-    if any(math.isfinite(candidate.facts["energy_pkg_j_mean"]) for candidate in candidates):
+    if any(candidate.summary.measures["energy_pkg_j"].n for candidate in candidates):
         return "every case that has it lost more than a tenth of its runs to placement"
     given = runs.reasons
     reasons = given["reason"][given["field"] == "energy_pkg_j"].astype(str)
@@ -164,12 +161,12 @@ def _lines(
         return ()
     # Left to the scheduler, the reference has every CPU.
     node_cpus = len(reference.start.mask) if reference.start else 0
-    threads = [int(candidate.facts["threads"]) for candidate in candidates]
+    threads = [candidate.summary.table.threads for candidate in candidates]
     start = taken.start.among(threads, node_cpus)
-    if len({str(candidate.facts["schedule"]) for candidate in candidates}) == 1:
+    if len({candidate.summary.table.schedule for candidate in candidates}) == 1:
         start = start.without_schedule()
-    governor = str(taken.facts["governor"])
-    before = [str(name) for name in reference.facts["governors_read"]]
+    governor = taken.summary.governor
+    before = reference.summary.governors_read
     if governor != CURRENT_GOVERNOR and before != [governor]:
         start = start.under(governor, before[0] if len(before) == 1 else None)
     return ready_lines(start)

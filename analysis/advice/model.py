@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.advice.lines import Line
 from analysis.advice.start import Start
 from analysis.objectives import Objective
+from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
 from base.cpulist import format_cpulist, parse_cpulist
@@ -20,38 +20,35 @@ from runners.records.placed_runs import PlacedRuns
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
-_SAID_BEFORE = ("app", "variant", "size")
-_SAID_AFTER = {
-    "schedule": "schedule {}",
-    "wait_policy": "wait policy {}",
-    "governor": "governor {}",
-}
-Facts = Mapping[str, Any]
+# What tells the cases of a race apart: before their threads and mapping, and after.
+_SAID = ("app", "variant", "size", "schedule", "wait policy", "governor")
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A case that took part; `name` has what tells it from the others of the race.
 
-    `facts` is its row of analysis.results.cases.summarise. `start` is how it starts the program, None
-    when no record tells it.
+    `start` is how it starts the program, None when no record tells it.
     """
 
-    case_id: str
     name: str
-    facts: Mapping[str, Any]
+    summary: CaseSummary
     start: Start | None = None
+
+    @property
+    def case_id(self) -> str:
+        """The case's digest."""
+        return self.summary.case_id
 
     @property
     def runs(self) -> int:
         """How many of its runs are averaged."""
-        return int(self.facts["n"])
+        return self.summary.n or 0
 
     @property
     def placed(self) -> PlacedRuns:
         """In how many of its runs threads were where they belong, and whether it is compared."""
-        placed: PlacedRuns = self.facts["placed"]
-        return placed
+        return self.summary.placed
 
 
 @dataclass(frozen=True)
@@ -135,30 +132,42 @@ class Advice:
         return self.reference if self.standing.decision == "no gain" else None
 
 
-def names_of(cases: Sequence[Facts]) -> dict[str, str]:
+def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:
     """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
-    differ = {
-        key for key in (*_SAID_BEFORE, *_SAID_AFTER) if len({str(case[key]) for case in cases}) > 1
+    said = {case.case_id: _said_of(case) for case in cases}
+    differ = {what for what in _SAID if len({of_case[what] for of_case in said.values()}) > 1}
+    return {case.case_id: _name(case, said[case.case_id], differ) for case in cases}
+
+
+def _said_of(case: CaseSummary) -> dict[str, str]:
+    """Return what tells cases apart, beside threads and mapping."""
+    table = case.table
+    return {
+        "app": table.app,
+        "variant": table.variant,
+        "size": table.size,
+        "schedule": table.schedule,
+        "wait policy": table.wait_policy,
+        "governor": case.governor,
     }
-    return {str(case["case_id"]): _name(case, differ) for case in cases}
 
 
-def _name(case: Facts, differ: set[str]) -> str:
-    before = [str(case[key]) for key in _SAID_BEFORE if key in differ]
+def _name(case: CaseSummary, said: Mapping[str, str], differ: set[str]) -> str:
+    before = [said[what] for what in _SAID[:3] if what in differ]
     # A case under the governor in force asks for none.
     after = [
-        text.format(case[key])
-        for key, text in _SAID_AFTER.items()
-        if key in differ and case[key] != CURRENT_GOVERNOR
+        f"{what} {said[what]}"
+        for what in _SAID[3:]
+        if what in differ and said[what] != CURRENT_GOVERNOR
     ]
-    parts = [" ".join(before), plural(int(case["threads"]), "thread"), str(case["mapping"]), *after]
+    parts = [" ".join(before), plural(case.table.threads, "thread"), case.mapping, *after]
     return one_line(", ".join(filter(None, parts)))
 
 
-def cpus_of(case: Facts) -> str:
+def cpus_of(case: CaseSummary) -> str:
     """Return the CPUs of a case: `CPUs 0-7`; empty where they are not known."""
     try:
-        cpus = format_cpulist(parse_cpulist(str(case["cpus"])))
+        cpus = format_cpulist(parse_cpulist(case.cpus or ""))
     except ValueError:
         return ""
     return f"CPU{'' if cpus.isdecimal() else 's'} {cpus}" if cpus else ""

@@ -150,14 +150,14 @@ _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
 
 def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
-    cpus = cpus_of(candidate.facts)
-    return f"{candidate.name}: {do(candidate.facts)}{f' ({cpus})' if cpus else ''}"
+    cpus = cpus_of(candidate.summary)
+    return f"{candidate.name}: {do(candidate.summary)}{f' ({cpus})' if cpus else ''}"
 
 
 def _changed(advice: Advice, difference: Difference) -> str:
     told = change(difference, advice.quantity)
     interval = f"{told.interval}, 95 % interval" if told.interval else told.bracket
-    starts = start_up(advice.best.facts, advice.reference.facts) if advice.best else ""
+    starts = start_up(advice.best.summary, advice.reference.summary) if advice.best else ""
     return f"{told.what} ({'; '.join(filter(None, (interval, starts)))})"
 
 

@@ -117,15 +117,16 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[tuple[Measured, Meas
 
     Those that the node cannot do are not among them.
     """
-    done = [measured for measured in group if measured.case.facts["left_out"] is None]
+    done = [measured for measured in group if measured.case.summary.left_out is None]
     for inside in done:
-        facts = inside.case.facts
-        if facts["mechanism"] != BY_ITSELF:
+        mine = inside.case.summary
+        if mine.mechanism != BY_ITSELF:
             continue
         for outside in done:
-            others = outside.case.facts
-            alike = all(facts[name] == others[name] for name in ("selection", "binding", "cpus"))
-            if alike and others["mechanism"] not in (BY_ITSELF, None):
+            theirs = outside.case.summary
+            same_binding = (mine.selection, mine.binding) == (theirs.selection, theirs.binding)
+            alike = same_binding and mine.cpus == theirs.cpus
+            if alike and theirs.mechanism not in (BY_ITSELF, None):
                 yield inside, outside
 
 
@@ -173,7 +174,7 @@ def tell_contention(found: Contention, margin: float) -> Told:
 
 
 def _size(found: Contention) -> str:
-    return one_line(str(found.rows[0].measured.case.facts["size"]))
+    return one_line(str(found.rows[0].measured.case.summary.table.size))
 
 
 def _placements(found: Contention, margin: float) -> Iterator[str]:
@@ -205,8 +206,8 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
         inside, outside = pair.by_itself.case, pair.from_outside.case
         start = (
             f"Threads that pin themselves ({name(inside)}) beside threads that "
-            f"{placed_by(outside.facts)} pins ({name(outside)}), on the same CPUs "
-            f"({one_line(str(inside.facts['cpus']))})"
+            f"{placed_by(outside.summary)} pins ({name(outside)}), on the same CPUs "
+            f"({one_line(str(inside.summary.cpus))})"
         )
         yield f"{start}: {_compared(pair, margin)}; {_proof(pair)}."
 
@@ -227,7 +228,7 @@ def _compared(pair: SamePlacement, margin: float) -> str:
 
 def _proof(pair: SamePlacement) -> str:
     """Return in how many runs the kernel has shown the placement."""
-    counts = [int(of.case.facts["n"]) for of in (pair.by_itself, pair.from_outside)]
+    counts = [of.case.summary.n or 0 for of in (pair.by_itself, pair.from_outside)]
     if list(pair.proved) == counts and all(counts):
         return "the kernel showed that placement in every run of both"
     shown = [f"{proved} of {n}" for proved, n in zip(pair.proved, counts, strict=True)]
@@ -284,13 +285,13 @@ def _table(found: Contention) -> Table:
 
 
 def _cells(row: Contended, decimals: int, kinds: list[str], stars: bool) -> tuple[str, ...]:
-    facts = row.measured.case.facts
+    summary = row.measured.case.summary
     published = row.published.time_ms if row.published else None
     return (
         *head_cells(row.measured, decimals),
         NOTHING if row.ns is None else number_of(row.ns, 2),
-        *ratio_cells(row.against, "baseline" if leaves_all(facts) else ""),
-        placed_by(facts),
+        *ratio_cells(row.against, "baseline" if leaves_all(summary) else ""),
+        placed_by(summary),
         *(NOTHING if kind not in row.l1d else number_of(100 * row.l1d[kind], 2) for kind in kinds),
         *((NOTHING if published is None else f"{published:g}",) if stars else ()),
     )

@@ -13,7 +13,6 @@ from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
 from analysis.latency import Latency, read_latency
-from analysis.results.fields import TABLE_KEYS
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from base.errors import UserError
@@ -43,7 +42,7 @@ class Affinity:
 
 def affinity(results: Results, findings: Findings) -> Affinity | None:
     """Return the affinity experiments of results; None where there is none of them."""
-    here = {str(table.keys["app"]) for table in findings.tables}
+    here = {str(table.key.app) for table in findings.tables}
     apps = tuple(app for app in APPS if app in here)
     latency, why_not = _latency(results.folder)
     if not apps and latency is None and not why_not:
@@ -72,8 +71,8 @@ def _latency(folder: Path | None) -> tuple[Latency | None, str]:
 
 def _by_table(found: Sequence[Team]) -> Iterator[tuple[Team, ...]]:
     """Yield the teams of each table and governor."""
-    groups: dict[tuple[str, ...], list[Team]] = {}
+    groups: dict[tuple[object, ...], list[Team]] = {}
     for team in found:
-        key = tuple(str(team.case.facts[name]) for name in (*TABLE_KEYS, "governor"))
+        key = (*team.case.summary.table[1:], team.case.governor)
         groups.setdefault(key, []).append(team)
     yield from map(tuple, groups.values())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.format.table import joined
+from analysis.results.case_summary import CaseSummary
 from analysis.results.fields import METRIC
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -20,8 +20,6 @@ from analysis.verdict.values import Values, are_apart, difference_of, values_by_
 from base.text import one_line
 
 NO_REASON = "not recorded, and no reason given"
-# What two cases share that are compared with each other; the governor and the node around them.
-_SETTING = ("study", "node_id", "variant", "size", "schedule", "wait_policy", "governor", "engine")
 CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
 # What each program times by itself, by the name of the metric in its records.
 TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
@@ -55,12 +53,14 @@ class Measured:
     @property
     def setting(self) -> tuple[object, ...]:
         """What it shares with the cases it may be compared with, its thread count apart."""
-        return tuple(_plain(self.case.facts[name]) for name in _SETTING)
+        case, table = self.case.summary, self.case.summary.table
+        build = table.variant, table.size, table.schedule, table.wait_policy
+        return case.study, case.node_id, *build, case.governor, case.engine
 
     @property
     def threads(self) -> int:
         """How many threads it has."""
-        return int(self.case.facts["threads"])
+        return int(self.case.summary.table.threads)
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,6 @@ class Against:
     def difference(self) -> Difference:
         """The ratio of the times, case / other."""
         return self.comparison.difference
-
-
-def _plain(value: object) -> object:
-    """Return a fact that can be compared: NaN, which equals nothing, is None."""
-    return None if value != value else value
 
 
 def measured_cases(results: Results, findings: Findings, app: str) -> list[Measured]:
@@ -103,7 +98,7 @@ def samples_of(results: Results, app: str, metric: str) -> dict[str, tuple[Value
 
 def with_scheduler(group: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
     """Return every other case with the one that is left to the scheduler, if there is one."""
-    free = next((case for case in group if leaves_all(case.case.facts)), None)
+    free = next((case for case in group if leaves_all(case.case.summary)), None)
     return [(case, free) for case in group if free is not None and case is not free]
 
 
@@ -198,21 +193,20 @@ def why_not(results: Results, cases: Sequence[CaseFinding], field: str) -> str:
 
 def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
     """Return the cases of a program, in the order of the tables."""
-    return [case for table in findings.tables for case in table.cases if table.keys["app"] == app]
+    return [case for table in findings.tables for case in table.cases if table.key.app == app]
 
 
 def where_pairs_are(case: CaseFinding) -> str:
     """Return where a case puts the two threads of a pair: `on one CPU`."""
-    facts = case.facts
-    if leaves_all(facts):
+    summary = case.summary
+    if leaves_all(summary):
         return "left to the scheduler"
-    selection, binding = str(facts["selection"]), facts["binding"]
+    selection, binding = str(summary.selection), summary.binding
     if binding == "pin" and selection in _PAIRS:
         return _PAIRS[selection]
     return one_line(f"under {case.mapping}")
 
 
-def placed_by(facts: Mapping[str, Any]) -> str:
+def placed_by(case: CaseSummary) -> str:
     """Return what puts a case's threads into their places: a mechanism's word."""
-    mechanism = facts.get("mechanism")
-    return "nothing" if mechanism is None else one_line(str(mechanism))
+    return "nothing" if case.mechanism is None else one_line(case.mechanism)

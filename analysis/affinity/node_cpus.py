@@ -63,7 +63,7 @@ def cpus_of(text: object) -> tuple[int, ...]:
 
 def kinds_of_case(case: CaseFinding, node: NodeCpus) -> tuple[str, ...]:
     """Return the kinds of the CPUs that a case's mapping names."""
-    return node.kinds_of(case.facts["cpus"])
+    return node.kinds_of(case.summary.cpus)
 
 
 def _tables(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

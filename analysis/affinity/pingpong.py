@@ -96,7 +96,7 @@ def _placements(found: Exchanges) -> Iterator[str]:
     if not known:
         return
     by_time = sorted(known, key=_latency)
-    free = next((row for row in known if leaves_all(row.measured.case.facts)), None)
+    free = next((row for row in known if leaves_all(row.measured.case.summary)), None)
     if free is not None:
         yield f"{_handed(free, 'Two threads left to the scheduler')}."
     ends = {"The shortest mean: two": by_time[0], "The longest mean: two": by_time[-1]}
@@ -179,7 +179,7 @@ def _table(found: Exchanges) -> Table:
 
 
 def _cells(row: Exchange, decimals: int) -> tuple[str, ...]:
-    facts = row.measured.case.facts
+    summary = row.measured.case.summary
     rate = (NOTHING, NOTHING)
     if row.rate is not None:
         sample = row.rate
@@ -189,6 +189,6 @@ def _cells(row: Exchange, decimals: int) -> tuple[str, ...]:
     return (
         *head_cells(row.measured, decimals),
         *rate,
-        *ratio_cells(row.against, "baseline" if leaves_all(facts) else ""),
-        placed_by(facts),
+        *ratio_cells(row.against, "baseline" if leaves_all(summary) else ""),
+        placed_by(summary),
     )

@@ -62,12 +62,12 @@ def published_of(experiment: str, size: str, selection: str) -> Published | None
 
 def published_for(experiment: str, case: CaseFinding) -> Published | None:
     """Return what was published of a case's size, threads and placement: pinned, or left alone."""
-    facts = case.facts
-    selection, binding = str(facts["selection"]), facts["binding"]
+    summary = case.summary
+    selection, binding = str(summary.selection), summary.binding
     if binding != ("none" if selection == "all" else "pin"):
         return None
-    found = published_of(experiment, str(facts["size"]), selection)
-    return found if found is not None and found.threads == facts["threads"] else None
+    found = published_of(experiment, str(summary.table.size), selection)
+    return found if found is not None and found.threads == summary.table.threads else None
 
 
 def sources_of(found: Iterable[Published | None]) -> str:

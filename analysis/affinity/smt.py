@@ -102,16 +102,14 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     A case that is left to the scheduler is compared with one thread that is left to it as well.
     """
     solos = [one for one in group if one.threads == 1 and one.values is not None]
-    free = [one for one in solos if leaves_all(one.case.facts)]
-    if leaves_all(case.case.facts):
+    free = [one for one in solos if leaves_all(one.case.summary)]
+    if leaves_all(case.case.summary):
         return tuple(free[:1])
-    pinned = [one for one in solos if one.case.facts["binding"] == "pin"]
+    pinned = [one for one in solos if one.case.summary.binding == "pin"]
     kinds = kinds_of_case(case.case, node)
     if not kinds:
         # On a node whose kinds nobody knows only the same selection is surely of the same kind.
-        same = [
-            one for one in pinned if one.case.facts["selection"] == case.case.facts["selection"]
-        ]
+        same = [one for one in pinned if one.case.summary.selection == case.case.summary.selection]
         return tuple(same[:1])
     of_kinds = [
         next((one for one in pinned if kinds_of_case(one.case, node) == (kind,)), None)
@@ -128,7 +126,7 @@ def tell_smt(found: Sharing, margin: float) -> Told:
 
 
 def _size(found: Sharing) -> str:
-    return one_line(str(found.rows[0].measured.case.facts["size"]))
+    return one_line(str(found.rows[0].measured.case.summary.table.size))
 
 
 def _placements(found: Sharing, margin: float) -> Iterator[str]:
@@ -163,7 +161,7 @@ def _placements(found: Sharing, margin: float) -> Iterator[str]:
 def _on(row: Shared) -> str:
     """Return where the one thread is: `on a P-core`, `left to the scheduler`."""
     assert row.against is not None
-    if leaves_all(row.measured.case.facts):
+    if leaves_all(row.measured.case.summary):
         return ", left to the scheduler as well"
     if not row.kinds:
         return ""
@@ -224,6 +222,6 @@ def _cells(row: Shared, decimals: int, stars: bool) -> tuple[str, ...]:
         *head_cells(row.measured, decimals),
         *ratio_cells(row.against, "alone" if row.alone and row.measured.sample else ""),
         f"{against} (1 thread)" if against else NOTHING,
-        placed_by(row.measured.case.facts),
+        placed_by(row.measured.case.summary),
         *((NOTHING if published is None else f"{published:g}",) if stars else ()),
     )

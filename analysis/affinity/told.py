@@ -37,40 +37,40 @@ class Told:
 
 def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
     """Return what the cases of an experiment share; `without` are facts in which they differ."""
-    facts = case.facts
+    summary = case.summary
     shared = {
-        "size": f"size {facts['size']}",
-        "threads": plural(int(facts["threads"]), "thread"),
-        "wait_policy": f"wait policy {facts['wait_policy']}",
+        "size": f"size {summary.table.size}",
+        "threads": plural(int(summary.table.threads), "thread"),
+        "wait_policy": f"wait policy {summary.table.wait_policy}",
         "governor": f"governor {case.governor}",
     }
     parts = [text for name, text in shared.items() if name not in without]
-    return one_line(", ".join([f"{facts['app']} ({facts['variant']})", *parts]))
+    return one_line(", ".join([f"{summary.table.app} ({summary.table.variant})", *parts]))
 
 
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield what could not be done and why: cases left out, without a good run, not compared."""
     by_reason: dict[str, list[CaseFinding]] = {}
     for case in cases:
-        if case.facts["left_out"] is not None:
-            reason = one_line(str(case.facts["left_out"])) or "no reason given"
+        if case.summary.left_out is not None:
+            reason = one_line(str(case.summary.left_out)) or "no reason given"
             by_reason.setdefault(reason, []).append(case)
     for reason, left in by_reason.items():
         mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in left))
         yield f"Left out: {mappings} ({plural(len(left), 'case')}), because {reason}."
-    lost = [case for case in cases if case.facts["left_out"] is None and not case.facts["n"]]
+    lost = [case for case in cases if case.summary.left_out is None and not case.summary.has_runs]
     if lost:
         yield f"No run of {names(lost)} could be used{_how(lost)}."
-    if unplaced := not_placed(case for case in cases if case.facts["app"] in TIMES):
+    if unplaced := not_placed(case for case in cases if case.summary.table.app in TIMES):
         yield unplaced
 
 
 def _how(cases: Sequence[CaseFinding]) -> str:
     reasons = joined(
         dict.fromkeys(
-            one_line(f"{status}: {joined(case.facts['reasons'].get(status, ())) or 'no reason'}")
+            one_line(f"{status}: {joined(case.summary.reasons.get(status, ())) or 'no reason'}")
             for case in cases
-            for status in case.facts["excluded"]
+            for status in case.summary.excluded
         )
     )
     return f" ({reasons})" if reasons else ""
@@ -100,10 +100,10 @@ def head_cells(measured: Measured, decimals: int) -> tuple[str, ...]:
     head = (
         str(case.number),
         one_line(case.mapping),
-        one_line(str(case.facts["cpus"] or NOTHING)),
+        one_line(str(case.summary.cpus or NOTHING)),
     )
     if sample is None:
-        why = "left out" if case.facts["left_out"] is not None else "n/a"
+        why = "left out" if case.summary.left_out is not None else "n/a"
         return (*head, NOTHING, why, NOTHING)
     return (
         *head,

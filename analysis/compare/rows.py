@@ -28,18 +28,18 @@ def matched_tables(
 
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
-    in_guest = bool(table.cases[0].facts["vcpu_mapping"])
-    return algorithm_of(table), int(table.keys["threads"]), in_guest
+    in_guest = bool(table.cases[0].summary.vcpu_mapping)
+    return algorithm_of(table), int(table.key.threads), in_guest
 
 
 def algorithm_of(table: TableFindings) -> str:
     """Return what a table's program computes: the app's name, unless several apps do so."""
-    return str(table.cases[0].facts["algorithm"] or table.keys["app"])
+    return str(table.cases[0].summary.algorithm or table.key.app)
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
     keys = ("app", "size", "variant", "schedule", "wait_policy")
-    return tuple(a.keys[key] == b.keys[key] for key in keys)
+    return tuple(getattr(a.key, key) == getattr(b.key, key) for key in keys)
 
 
 def matched_programs(
@@ -50,14 +50,14 @@ def matched_programs(
     The first table's app has another name than its algorithm, as the originals have.
     """
     for table in tables:
-        if table.keys["app"] == algorithm_of(table):
+        if table.key.app == algorithm_of(table):
             continue
         for other in tables:
             alike = ("size", "variant", "threads", "wait_policy")
             if (
-                other.keys["app"] == algorithm_of(table)
+                other.key.app == algorithm_of(table)
                 and _of_the_same(other) == _of_the_same(table)
-                and all(other.keys[key] == table.keys[key] for key in alike)
+                and all(getattr(other.key, key) == getattr(table.key, key) for key in alike)
             ):
                 yield table, other
                 break
@@ -102,7 +102,7 @@ def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
-        str(case.facts["vcpu_mapping"] or ""),
+        str(case.summary.vcpu_mapping or ""),
         governor_of(case) or as_governor,
     )
 
@@ -113,7 +113,7 @@ def governor_of(case: CaseFinding) -> str | None:
         return None
     if case.governor != CURRENT_GOVERNOR:
         return case.governor
-    read = case.facts["governors_read"]
+    read = case.summary.governors_read
     return str(read[0]) if len(read) == 1 else None
 
 
@@ -130,7 +130,7 @@ def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, Case
 def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
     """Yield in what two tables differ that are compared all the same."""
     for key in ("app", "size", "variant", "schedule", "wait_policy"):
-        words = a.keys[key], b.keys[key]
+        words = str(getattr(a.key, key)), str(getattr(b.key, key))
         if words[0] != words[1] and UNKNOWN not in words:
             yield f"{key.replace('_', ' ')}: A {words[0]}, B {words[1]}"
 

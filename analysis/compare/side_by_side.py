@@ -169,7 +169,7 @@ def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
     opened = _Opened.of(results, findings)
     pairs = tuple(pair for a, b in matched for pair in _pairs(opened, opened, a, b, None))
     name_a, name_b = (
-        ", ".join(dict.fromkeys(str(pair[side].keys["app"]) for pair in matched)) for side in (0, 1)
+        ", ".join(dict.fromkeys(str(pair[side].key.app) for pair in matched)) for side in (0, 1)
     )
     return SideBySide(name_a, name_b, pairs, (), (), results.remarks)
 
@@ -226,12 +226,12 @@ def _start_ups(
 def _direct_start_ups(matched: Sequence[Matched]) -> Iterator[str]:
     """Say in which rows' ratios B / A the start differs as well."""
     for a, b in matched:
-        if a and b and (said := start_up(b.facts, a.facts)):
+        if a and b and (said := start_up(b.summary, a.summary)):
             yield f"{name(b)}, B against A: {said}"
 
 
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
-    return all(a.keys[key] == b.keys[key] for key in ("size", "variant"))
+    return (a.key.size, a.key.variant) == (b.key.size, b.key.variant)
 
 
 def _row(
@@ -270,7 +270,7 @@ def _to_reference(
         return None
     if case is reference:
         return Ratio(1.0)
-    difference = difference_between(case.facts, reference.facts, opened.values, objective)
+    difference = difference_between(case.summary, reference.summary, opened.values, objective)
     if difference is not None:
         return Ratio.of(difference)
     return _of_means(case, reference, objective)
@@ -295,7 +295,7 @@ def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective
         if min(map(len, logs)) >= 2:
             difference = Difference.of_runs(*logs)
     else:
-        difference = difference_of_summaries(b.case.facts, a.case.facts, objective)
+        difference = difference_of_summaries(b.case.summary, a.case.summary, objective)
     return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)
 
 

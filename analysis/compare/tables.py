@@ -54,7 +54,7 @@ def _rows(both: SideBySide, objective: Objective) -> list[tuple[Pair, Row]]:
 
 def _named(pair: Pair, row: Row) -> str:
     words = ", ".join(f"{name} {side.word}" for name, side in (("A", row.a), ("B", row.b)) if side)
-    return f"{pair.a.keys['app']} x{pair.a.keys['threads']} {row.case.label} ({words})"
+    return f"{pair.a.key.app} x{pair.a.key.threads} {row.case.label} ({words})"
 
 
 def _summary(both: SideBySide) -> Table:
@@ -82,7 +82,7 @@ def _summary(both: SideBySide) -> Table:
 
 
 def _table(both: SideBySide, pair: Pair) -> Table:
-    in_guest = any(row.case.facts["vcpu_mapping"] for row in pair.rows)
+    in_guest = any(row.case.summary.vcpu_mapping for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
     unit = UNITS[pair.objective]
     both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
@@ -137,7 +137,7 @@ def _number(row: Row, both_numbers: bool) -> str:
 
 def _head(row: Row, in_guest: bool) -> tuple[str, ...]:
     case = row.case
-    vcpus = (one_line(str(case.facts["vcpu_mapping"] or NOTHING)),) if in_guest else ()
+    vcpus = (one_line(str(case.summary.vcpu_mapping or NOTHING)),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
     return (*vcpus, one_line(case.mapping), one_line(" = ".join(governors)))
 
@@ -192,15 +192,19 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
     exact: dict[str, object] = {
         "a": both.name_a,
         "b": both.name_b,
-        "app": pair.a.keys["app"],
-        "threads": int(pair.a.keys["threads"]),
+        "app": pair.a.key.app,
+        "threads": int(pair.a.key.threads),
         "objective": pair.objective,
         "unit": UNITS[pair.objective],
         "mapping": row.case.mapping,
-        "vcpu_mapping": row.case.facts["vcpu_mapping"],
+        "vcpu_mapping": row.case.summary.vcpu_mapping,
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
-        exact |= {f"{name}_{key}": table.keys[key] for key in TABLE_KEYS if key != "threads"}
+        exact |= {
+            f"{name}_{key}": value
+            for key, value in zip(TABLE_KEYS, table.key[1:], strict=True)
+            if key != "threads"
+        }
         exact |= {f"{name}_{key}": value for key, value in _exact_side(side).items()}
     exact |= _exact_ratio("b_to_a", row.direct)
     exact["conclusions"] = row.agreement

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from analysis.affinity.experiments import Affinity
 from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP
@@ -39,9 +38,10 @@ def affinity_figures(found: Affinity, runs: RunsByCase) -> Iterator[OfExperiment
 
 def _workloads(found: Sequence[Sharing]) -> list[list[Sharing]]:
     """Return the workloads that share build, governor and all else."""
-    groups: dict[Any, list[Sharing]] = {}
+    groups: dict[tuple[str, ...], list[Sharing]] = {}
     for sharing in found:
-        facts = sharing.rows[0].measured.case.facts
-        key = tuple(str(facts[name]) for name in ("variant", "schedule", "wait_policy", "governor"))
+        case = sharing.rows[0].measured.case.summary
+        table = case.table
+        key = (table.variant, table.schedule, table.wait_policy, case.governor)
         groups.setdefault(key, []).append(sharing)
     return list(groups.values())

@@ -67,16 +67,15 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
 
 def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
     """Return the mean frequencies by kind, or that over all CPUs where no more is known."""
-    by_kind: Mapping[str, float] = case.facts["freq_ghz"]
-    if by_kind or not case.facts["freq_mean_ghz_n"]:
-        return by_kind
-    return {ANY_KIND: float(case.facts["freq_mean_ghz_mean"])}
+    of_all = case.summary.measures["freq_mean_ghz"]
+    if case.summary.freq_ghz or of_all.n == 0:
+        return case.summary.freq_ghz
+    return {ANY_KIND: of_all.mean}
 
 
 def _residencies_of(case: CaseFinding) -> Mapping[str, float]:
     """Return the shares of CPU time by kind."""
-    shares: Mapping[str, float] = case.facts["residency"]
-    return shares
+    return case.summary.residency
 
 
 _OF_CASE = {"freq_ghz": _frequencies_of, "residency": _residencies_of}
@@ -109,9 +108,9 @@ def _frequencies(axes: Axes, cases: Sequence[CaseFinding], kinds: Sequence[str])
 def _residencies(axes: Axes, cases: Sequence[CaseFinding], kinds: Sequence[str]) -> None:
     ends = [0.0] * len(cases)
     for kind in kinds:
-        if not any(case.facts["residency"].get(kind) for case in cases):
+        if not any(case.summary.residency.get(kind) for case in cases):
             continue
-        shares = [100 * float(case.facts["residency"].get(kind, 0.0)) for case in cases]
+        shares = [100 * float(case.summary.residency.get(kind, 0.0)) for case in cases]
         axes.barh(
             range(len(cases)), shares, left=ends, height=0.62, zorder=2,
             linewidth=[0.7 if share else 0.0 for share in shares],
@@ -120,7 +119,7 @@ def _residencies(axes: Axes, cases: Sequence[CaseFinding], kinds: Sequence[str])
         )  # fmt: skip
         ends = [end + share for end, share in zip(ends, shares, strict=True)]
     for row, case in enumerate(cases):
-        thin = {k: case.facts["residency"].get(k, 0.0) for k in kinds}
+        thin = {k: case.summary.residency.get(k, 0.0) for k in kinds}
         words = ", ".join(
             f"{label_text(kind, 8)} {percent(share)}" for kind, share in thin.items()
             if 0 < share < _THIN

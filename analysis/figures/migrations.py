@@ -39,7 +39,9 @@ def draw_migrations(
 ) -> Drawing | NotDrawn:
     """Draw how often the kernel moved threads, and a guest's CPUs, to another CPU."""
     shown = [
-        measure for measure in _MEASURES if any(case.facts[f"{measure}_n"] for case in table.cases)
+        measure
+        for measure in _MEASURES
+        if any(case.summary.measures[measure].n != 0 for case in table.cases)
     ]
     if not shown:
         return NotDrawn(name, TITLE, why_not_measured(results, table.cases, ["migrations"]))
@@ -64,9 +66,9 @@ def draw_migrations(
 
 def _means(cases: Sequence[CaseFinding], measure: str) -> dict[int, float]:
     return {
-        row: float(case.facts[f"{measure}_mean"])
+        row: case.summary.measures[measure].mean
         for row, case in enumerate(cases)
-        if case.facts[f"{measure}_n"]
+        if case.summary.measures[measure].n != 0
     }
 
 

@@ -177,10 +177,10 @@ def _front(axes: Axes, points: Sequence[_Point]) -> None:
 
 def _points(axes: Axes, points: Sequence[_Point]) -> None:
     for p in points:
-        look = look_of(p.case.facts["selection"])
+        look = look_of(p.case.summary.selection)
         axes.errorbar(
             p.time, p.energy, xerr=reach([p.case.samples["time"]]),
-            yerr=reach([p.case.samples["energy"]]), fmt=marker_of(p.case.facts["binding"]),
+            yerr=reach([p.case.samples["energy"]]), fmt=marker_of(p.case.summary.binding),
             markersize=6.5, color=look.colour, markerfacecolor=to_rgba(look.face, 0.4),
             elinewidth=1.0, zorder=3,
         )  # fmt: skip

@@ -160,9 +160,9 @@ def put_words(axes: Axes, row: int, words: str) -> None:
 
 def why_empty(case: CaseFinding) -> str:
     """Return in two words why a case has no numbers."""
-    if case.facts["left_out"] is not None:
+    if case.summary.left_out is not None:
         return "left out"
-    return "n/a" if case.facts["n"] else "no good run"
+    return "n/a" if case.summary.has_runs else "no good run"
 
 
 def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str) -> str:
@@ -173,7 +173,7 @@ def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column
     dots: dict[tuple[Look, str], list[tuple[Array, Array]]] = {}
     for row, (case, (repetitions, values)) in enumerate(zip(cases, found, strict=True)):
         y = row + jitter(repetitions)
-        key = look_of(case.facts["selection"]), marker_of(case.facts["binding"])
+        key = look_of(case.summary.selection), marker_of(case.summary.binding)
         dots.setdefault(key, []).append((values[::step], y[::step]))
     for (look, marker), parts in dots.items():
         axes.scatter(
@@ -217,8 +217,8 @@ def looks_of(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
 
 def looks_of_cases(shown: Sequence[CaseFinding]) -> list[Line2D]:
     """Return the legend's entries for the selections and bindings of these cases."""
-    selections = {look_of(case.facts["selection"]) for case in shown}
-    markers = {marker_of(case.facts["binding"]) for case in shown}
+    selections = {look_of(case.summary.selection) for case in shown}
+    markers = {marker_of(case.summary.binding) for case in shown}
     entries = [
         Line2D([], [], linestyle="", marker="o", markersize=5, color=look.colour,
                markerfacecolor=look.face, label=look.name)

@@ -62,7 +62,7 @@ def draw_smt(found: Sequence[Sharing], title: str, name: str) -> Drawing | NotDr
 
 
 def _workload(sharing: Sharing) -> str:
-    return one_line(str(sharing.rows[0].measured.case.facts["size"]))
+    return one_line(str(sharing.rows[0].measured.case.summary.table.size))
 
 
 def _in_places(sharing: Sharing, places: Mapping[str, int]) -> Rows:

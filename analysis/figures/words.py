@@ -52,8 +52,8 @@ def sentences(*parts: str) -> str:
 
 def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Sequence[str]) -> str:
     """Return why none of the cases has these fields (of a record)."""
-    if not any(case.facts["n"] for case in cases):
-        left_out = [case.facts["left_out"] for case in cases if case.facts["left_out"]]
+    if not any(case.summary.has_runs for case in cases):
+        left_out = [case.summary.left_out for case in cases if case.summary.left_out]
         return _told(left_out) or "no run that could be averaged"
     reasons: list[str] = []
     if results.runs is not None:
@@ -62,7 +62,7 @@ def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Seq
         reasons += given[mine & given["field"].isin(fields)]["reason"].tolist()
     for case in cases:
         for field in fields:
-            reasons += case.facts["reasons"].get(field, ())
+            reasons += case.summary.reasons.get(field, ())
     return _told(reasons) or NO_REASON
 
 

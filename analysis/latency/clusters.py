@@ -294,7 +294,6 @@ def completed(log_ns: Array) -> Array:
     A pair that was not measured, or that is far beyond the way over a third CPU, takes that way's
     latency: where caches form nested groups, no two CPUs are farther apart than the longer of both
     steps over any third.
-
     """
     far = np.where(np.isnan(log_ns), over_a_third(log_ns), log_ns)
     np.fill_diagonal(far, np.inf)
@@ -314,7 +313,6 @@ def tree_of(log_ns: Array) -> Branch:
 
     Average linkage (Sokal and Michener 1958, as scipy has it) on the logarithms of the medians, so
     that what counts is how many times as far two CPUs are.
-
     """
     full = completed(log_ns)
     upper = np.triu_indices(len(full), 1)

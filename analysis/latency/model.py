@@ -190,7 +190,6 @@ def rates(groups: NDArray[np.intp], times_ns: NDArray[np.float64]) -> pd.DataFra
     for the mean time, inverted, and so longer towards higher rates. Its ends are NaN for a single
     time, and the upper one is infinite where the times spread so far that a mean of 0 cannot be
     excluded.
-
     """
     grouped = pd.Series(times_ns).groupby(groups)
     mean, sd, n = grouped.mean(), grouped.std(ddof=1), grouped.size()

@@ -117,8 +117,8 @@ def _left_out(findings: Findings) -> list[Missing]:
     by_reason: dict[str, list[tuple[int, CaseFinding]]] = {}
     for at, table in enumerate(findings.tables, 1):
         for case in table.cases:
-            if case.facts["left_out"] is not None:
-                reason = str(case.facts["left_out"]) or "no reason given"
+            if case.summary.left_out is not None:
+                reason = str(case.summary.left_out) or "no reason given"
                 by_reason.setdefault(reason, []).append((at, case))
     return [Missing("the case", _rows(cases), reason) for reason, cases in by_reason.items()]
 
@@ -130,7 +130,7 @@ def _not_measured(results: Results, findings: Findings) -> list[Missing]:
     for case_id, field, reason in _given(results, findings):
         if case_id in places:
             of_reason.setdefault(reason, {}).setdefault(field, []).append(case_id)
-    measured = {case_id for case_id, (_, case) in places.items() if case.facts["n"]}
+    measured = {case_id for case_id, (_, case) in places.items() if case.summary.has_runs}
     found = []
     for reason, fields in of_reason.items():
         # Fields that the same cases lack for the same reason stand together.
@@ -157,20 +157,22 @@ def _given(results: Results, findings: Findings) -> list[tuple[str, str, str]]:
         (case.case_id, field, reason)
         for table in findings.tables
         for case in table.cases
-        for field, reasons in case.facts["reasons"].items()
+        for field, reasons in case.summary.reasons.items()
         for reason in reasons
     ]
 
 
 def _unproved(findings: Findings) -> Iterator[Missing]:
-    for name, what in (("unproved", "placement"), ("vcpus_unproved", "placement of vCPUs")):
-        cases = [
-            (at, case)
-            for at, table in enumerate(findings.tables, 1)
-            for case in table.cases
-            if case.facts[name]
-        ]
-        runs = sum(case.facts[name] for _, case in cases)
+    cases_by_table = [
+        (at, case) for at, table in enumerate(findings.tables, 1) for case in table.cases
+    ]
+    counts = {
+        "placement": [case.summary.unproved for _, case in cases_by_table],
+        "placement of vCPUs": [case.summary.vcpus_unproved for _, case in cases_by_table],
+    }
+    for what, of_cases in counts.items():
+        cases = [of for of, count in zip(cases_by_table, of_cases, strict=True) if count]
+        runs = sum(of_cases)
         if cases:
             of = f"the {what} in {plural(runs, 'run')}"
             yield Missing(of, _rows(cases), "see the tables' notes")

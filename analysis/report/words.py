@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from analysis.format.table import joined
@@ -16,8 +15,8 @@ _MAX_NAMED = 6
 
 def question(findings: Findings) -> str:
     """Return what was asked, by the tables that answer it."""
-    apps = list(dict.fromkeys(str(table.keys["app"]) for table in findings.tables))
-    threads = sorted({int(table.keys["threads"]) for table in findings.tables})
+    apps = list(dict.fromkeys(str(table.key.app) for table in findings.tables))
+    threads = sorted({int(table.key.threads) for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
     named = _listed([*apps[:_MAX_NAMED], *(["others"] if len(apps) > _MAX_NAMED else [])], "and")
@@ -35,10 +34,10 @@ def _listed(names: Sequence[str], last: str) -> str:
 
 def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured."""
-    counts = [float(case.facts["n"]) for table in findings.tables for case in table.cases]
-    known = [number for number in counts if not math.isnan(number)]
+    counts = [case.summary.n for table in findings.tables for case in table.cases]
+    known = [number for number in counts if number is not None]
     parts = [plural(len(findings.tables), "table"), plural(len(counts), "case")]
-    runs = plural(int(sum(known)), "run")
+    runs = plural(sum(known), "run")
     text = f"{', '.join(parts)} and {runs} that are averaged"
     if len(known) < len(counts):
         unknown = plural(len(counts) - len(known), "case")

@@ -118,9 +118,8 @@ def pool_remark(frame: pd.DataFrame) -> str:
     """Return over which nodes the runs are divided, and whether these differ; empty for one node.
 
     Comparisons are made within blocks, and a block is made on one node: a slow node makes no
-    mapping look slow. Means and their spread have the nodes' differences in them. `frame` is that of
-    `analysis.results.runs.Runs`.
-
+    mapping look slow. Means and their spread have the nodes' differences in them. `frame` is that
+    of `analysis.results.runs.Runs`.
     """
     if MADE_ON not in frame:
         return ""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
 ROW_KEYS = ("case_number", "mapping", "governor")
@@ -45,13 +42,6 @@ L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
 MAX_METRICS = 32
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
-
-
-def table_of(case: Mapping[Any, Any]) -> tuple[object, ...]:
-    """Return what a case shares with the others of its table, and with their baselines."""
-    number = case["table_number"]
-    # None and NaN, which is not even equal to itself, are both "none".
-    return None if number != number else number, *(case[key] for key in TABLE_KEYS)
 
 
 def with_unit_last(measure: str, statistic: str) -> str:

@@ -5,16 +5,18 @@ Records of several nodes, studies or programs are refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.published import publication
-from analysis.results.cases import summarise
+from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_remarks
 from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
+from analysis.results.summarise import summarise
 from base.errors import UserError
 from base.text import one_line, shown
 from runners.node.kept_nodes import changed_between
@@ -32,14 +34,13 @@ class Results:
     """Results by case, and by run where there are runs.
 
     `name` is what people call them; `folder` is where they are and files about them belong, None
-    for a publication's. `cases` has the columns of `analysis.results.cases.summarise`; `remarks` have to
-    stand under each of their tables.
+    for a publication's. `remarks` have to stand under each of their tables.
     """
 
     name: str
     folder: Path | None
     runs: Runs | None
-    cases: pd.DataFrame
+    cases: Sequence[CaseSummary]
     remarks: tuple[str, ...]
 
     @property

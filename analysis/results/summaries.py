@@ -1,8 +1,7 @@
 """Means and deviations without their runs: the file `summaries.csv`, read and checked.
 
 Its columns are those of the `tables.csv` that `pinstudy tables` writes (docs/import.md lists them),
-so that one node's tables are another's summaries. What is made of it has the columns that
-`analysis.results.cases.summarise` gives for runs.
+so that one node's tables are another's summaries.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from analysis.results.case_summary import CaseSummary, Moments, TableKey
 from analysis.results.fields import (
     MEASURES,
     MORE_MEASURES,
@@ -47,6 +45,7 @@ _TEXTS = (
 _COUNTS = (
     "table_number", "case_number", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
+_FACTS = tuple(name for name in ROW_FACTS if name not in _COUNTS)
 _FROM_0 = ("n", "unproved")
 # A number of a measure: `elapsed_mean_s` -> ("elapsed_s", "mean").
 NUMBERS = {
@@ -101,19 +100,18 @@ class _Row:
         return None if text is None else int(text)
 
 
-def read_summaries(path: Path, absent: str) -> pd.DataFrame:
-    """Return the cases of a file of summaries, one row a case, in the order of the tables.
+def read_summaries(path: Path, absent: str) -> list[CaseSummary]:
+    """Return the cases of a file of summaries, in the order of the tables.
 
-    The columns are those of `analysis.results.cases.summarise`, and `as_given`: the numbers' own texts by
-    `M_mean` and `M_sd`, so that tables show the digits that the source has. What a source does not
-    tell is NaN or None (`n` as well), and `absent` is why.
+    The texts of numbers are kept, so that tables show the digits that the source has. `absent` is
+    why a source does not tell a number.
 
     Raises UserError when the file cannot be read, ConfigError with every mistake in it.
     """
     return parse_summaries(read_text(path, WHAT), path, absent)
 
 
-def parse_summaries(text: str, path: Path, absent: str) -> pd.DataFrame:
+def parse_summaries(text: str, path: Path, absent: str) -> list[CaseSummary]:
     """Return the cases of a file's text, as `read_summaries` does; raises ConfigError."""
     name = one_line(str(path), None)
     return cases_of(_checked_rows(read_lines(text, name), name), absent)
@@ -239,7 +237,7 @@ def _known(row: _Row, name: str) -> str | int | None:
     return row.text(name) or (UNKNOWN if name in _WORDS else None)
 
 
-def cases_of(rows: Sequence[_Row], absent: str) -> pd.DataFrame:
+def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
     """Return the rows as cases, in the order of their tables.
 
     `absent` is why a number that a row lacks is not there. Tables and rows that the source does not
@@ -253,49 +251,58 @@ def cases_of(rows: Sequence[_Row], absent: str) -> pd.DataFrame:
         keys = tuple(_known(row, name) for name in (*TABLE_KEYS, "vm_cpus", "vm_memory_mib"))
         table = row.count("table_number") or tables.setdefault(keys, len(tables) + 1)
         numbers[table] = row.count("case_number") or numbers.get(table, 0) + 1
-        case = _case(row, known, absent)
-        case["table_number"], case["case_number"] = table, numbers[table]
-        cases.append(case)
-    frame = pd.DataFrame(cases, columns=list(cases[0]), dtype=object)
-    order = ["table_number", *TABLE_KEYS, "case_number", "case_id"]
-    return frame.sort_values(order, kind="stable").reset_index(drop=True)
+        key = TableKey(table, *(_known(row, name) for name in TABLE_KEYS))  # type: ignore[arg-type]
+        cases.append(
+            CaseSummary(
+                case_id=row.text("case_id") or digest_of({n: row.text(n) for n in _IDENTITY}),
+                table=key,
+                number=numbers[table],
+                governor=row.text("governor") or UNKNOWN,
+                n=row.count("n"),
+                vm_cpus=row.count("vm_cpus"),
+                vm_memory_mib=row.count("vm_memory_mib"),
+                left_out=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
+                **_facts(row, known),
+                **_numbers(row, absent),
+                **_circumstances(row),
+            )
+        )
+    return sorted(cases, key=lambda case: case.order)
 
 
-def _case(row: _Row, known: Mapping[str, Any], absent: str) -> dict[str, Any]:
-    case: dict[str, Any] = dict.fromkeys(("table_number", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS))
-    case |= {name: row.text(name) for name in case if name in _TEXTS}
-    case |= {name: row.text(name) or UNKNOWN for name in _WORDS}
-    case |= {name: row.count(name) for name in _COUNTS}
+def _facts(row: _Row, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the texts of a row; what a mapping of pinstudy's own does need not be there."""
+    facts: dict[str, Any] = {name: row.text(name) for name in ("mapping", *_FACTS)}
     for prefix in ("", "vcpu_"):
-        mapping = known.get(case[f"{prefix}mapping"] or "")
+        mapping = known.get(facts[f"{prefix}mapping"] or "")
         for name in ("selection", "binding", "mechanism"):
-            if mapping and f"{prefix}{name}" in case:
-                case[f"{prefix}{name}"] = case[f"{prefix}{name}"] or getattr(mapping, name)
-    identity = {name: row.text(name) for name in _IDENTITY}
-    case["case_id"] = row.text("case_id") or digest_of(dict(identity))
-    case["left_out"] = (row.text("reasons") or "") if row.text("status") == SKIPPED else None
-    return case | _numbers(row, absent) | _circumstances(row)
+            if mapping and f"{prefix}{name}" in facts:
+                facts[f"{prefix}{name}"] = facts[f"{prefix}{name}"] or getattr(mapping, name)
+    return facts
 
 
 def _numbers(row: _Row, absent: str) -> dict[str, Any]:
-    """Return n, and mean, sd and n of each measure, with the reasons of what is not there."""
-    n = row.count("n")
-    numbers: dict[str, Any] = {"n": math.nan if n is None else n}
-    as_given: dict[str, str] = {}
+    """Return the moments of each measure, with the reasons of what is not there."""
     given = _given_reasons(row.text("reasons") or "")
-    for name, (measure, statistic) in NUMBERS.items():
-        text = row.text(name)
-        numbers[f"{measure}_{statistic}"] = math.nan if text is None else float(text)
-        if text is not None:
-            as_given[f"{measure}_{statistic}"] = text
-        if statistic == "mean":
-            numbers[f"{measure}_n"] = 0 if text is None else numbers["n"]
-            if text is None:
-                given.setdefault(measure, [absent])
+    measures = {}
+    for measure in (*MEASURES, *MORE_MEASURES):
+        mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
+        n = row.count("n") if mean else 0
+        measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
+        if not mean:
+            given.setdefault(measure, [absent])
     given.setdefault("driver", [absent])
     if row.text("driver"):
         del given["driver"]
-    return numbers | {"as_given": as_given, "reasons": given}
+    times = {
+        f"time_{of}_s": _float(row.text(with_unit_last("elapsed_s", of)) or "")
+        for of in ("median", "min", "max")
+    }
+    return times | {"measures": measures, "reasons": given}
+
+
+def _float(text: str) -> float:
+    return float(text) if text else math.nan
 
 
 def _circumstances(row: _Row) -> dict[str, Any]:
@@ -311,9 +318,7 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         "drivers": _parts(row.text("driver")),
         "implementations": _parts(row.text("implementation")),
         "unproved": row.count("unproved") or 0,
-        "vcpus_unproved": 0,
         "placed": _placed(row, excluded),
-        "disturbed": {},
     }
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from analysis.format.numbers import (
     ENERGY_DECIMALS,
@@ -18,11 +18,11 @@ from analysis.format.numbers import (
     mean_count,
 )
 from analysis.format.table import Column, Notes, joined
+from analysis.results.case_summary import CaseSummary
 from analysis.tables.remarks import drivers, guest_rows, whose_numbers
 from base.text import one_line
 
 LayoutName = Literal["full", "published"]
-Case = Mapping[str, Any]
 
 NOT_AVAILABLE = "n/a"
 NOTHING = "-"
@@ -43,7 +43,7 @@ class Page:
     notes: Notes = field(default_factory=Notes)
 
 
-Write = Callable[[Case, Page], str]
+Write = Callable[[CaseSummary, Page], str]
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Layout:
     head: tuple[tuple[Column, Write], ...]
     numbers: tuple[tuple[Column, Write], ...]
     fixed_decimals: bool = False
-    remarks: tuple[Callable[[Sequence[Case]], Iterable[str]], ...] = ()
+    remarks: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns in their order."""
         return tuple(column for column, _ in (*self.head, *self.numbers))
 
-    def cells(self, case: Case, page: Page) -> tuple[str, ...]:
+    def cells(self, case: CaseSummary, page: Page) -> tuple[str, ...]:
         """Return a row; footnotes are added to the page's."""
         head = tuple(write(case, page) for _, write in self.head)
         why = _why_no_numbers(case, page.notes)
@@ -74,85 +74,85 @@ class Layout:
         return head + tuple(write(case, page) for _, write in self.numbers)
 
 
-def _why_no_numbers(case: Case, notes: Notes) -> str:
+def _why_no_numbers(case: CaseSummary, notes: Notes) -> str:
     """Return what stands in place of numbers; empty for a case that has some."""
-    if case["left_out"] is not None:
-        why = f": {case['left_out']}" if case["left_out"] else ", and no reason given"
+    if case.left_out is not None:
+        why = f": {case.left_out}" if case.left_out else ", and no reason given"
         return f"left out ({notes.marker(f'left out{why}')})"
-    if case["n"] == 0:
-        why = "no run that could be averaged" if case["excluded"] else "only warm-up runs so far"
+    if case.n == 0:
+        why = "no run that could be averaged" if case.excluded else "only warm-up runs so far"
         return f"{NOT_AVAILABLE} ({notes.marker(why)})"
     return ""
 
 
-def _text(name: str) -> Write:
-    return lambda case, _: NOTHING if case[name] is None else one_line(str(case[name]))
+def _text(of: Callable[[CaseSummary], str | int | None]) -> Write:
+    return lambda case, _: NOTHING if (value := of(case)) is None else one_line(str(value))
 
 
-def _runs(case: Case, _page: Page) -> str:
-    if case["left_out"] is not None:
+def _runs(case: CaseSummary, _page: Page) -> str:
+    if case.left_out is not None:
         return NOTHING
-    return NOT_AVAILABLE if math.isnan(case["n"]) else str(case["n"])
+    return NOT_AVAILABLE if case.n is None else str(case.n)
 
 
-def _governor_and_driver(case: Case, _page: Page) -> str:
+def _governor_and_driver(case: CaseSummary, _page: Page) -> str:
     """Return the governor with its driver: `powersave` of one is not that of another."""
-    if case["n"] == 0:
-        return one_line(case["governor"])
-    return one_line(f"{case['governor']} ({joined(case['drivers']) or NOT_AVAILABLE})")
+    if case.n == 0:
+        return one_line(case.governor)
+    return one_line(f"{case.governor} ({joined(case.drivers) or NOT_AVAILABLE})")
 
 
 def _mean(name: str, write: Callable[[float, Page], str]) -> Write:
     return partial(_write_mean, name=name, write=write)
 
 
-def _write_mean(case: Case, page: Page, name: str, write: Callable[[float, Page], str]) -> str:
+def _write_mean(
+    case: CaseSummary, page: Page, name: str, write: Callable[[float, Page], str]
+) -> str:
     reasons = _reasons(case, name)
-    measured = case[f"{name}_n"]
-    if measured == 0:
+    of = case.measures[name]
+    if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
-    mean = f"{name}_mean"
-    text = _as_given(case, mean, page) or write(case[mean], page)
+    text = of.mean_given if f"{name}_mean" in page.given else ""
+    text = text or write(of.mean, page)
     # The number of runs behind a mean from elsewhere may not be known.
-    if measured == case["n"] or math.isnan(measured):
+    if of.n is None or of.n == case.n:
         return text
-    marker = page.notes.marker(f"mean of {measured} of {case['n']} runs; the others: {reasons}")
+    marker = page.notes.marker(f"mean of {of.n} of {case.n} runs; the others: {reasons}")
     return f"{text} ({marker})"
 
 
-def _reasons(case: Case, name: str) -> str:
+def _reasons(case: CaseSummary, name: str) -> str:
     """Return why runs lack a measure."""
-    return joined(case["reasons"].get(name, ())) or "not recorded, and no reason given"
+    return joined(case.reasons.get(name, ())) or "not recorded, and no reason given"
 
 
-def _deviation(case: Case, page: Page) -> str:
-    if text := _as_given(case, "elapsed_s_sd", page):
-        return text
-    if case["elapsed_s_n"] == 0:
+def _deviation(case: CaseSummary, page: Page) -> str:
+    of = case.time
+    if of.sd_given and "elapsed_s_sd" in page.given:
+        return of.sd_given
+    if of.n == 0:
         why = _reasons(case, "elapsed_s")
-    elif case["elapsed_s_n"] == 1:
+    elif of.n == 1:
         why = "one run has no standard deviation"
-    elif math.isnan(case["elapsed_s_sd"]):
+    elif math.isnan(of.sd):
         why = "the standard deviation is not given"
     else:
-        return _time(case["elapsed_s_sd"], page)
+        return _time(of.sd, page)
     return f"{NOT_AVAILABLE} ({page.notes.marker(why)})"
 
 
-def _as_given(case: Case, name: str, page: Page) -> str:
-    """Return a number in the digits of where it is from; empty where it was computed."""
-    return str(case["as_given"].get(name, "")) if name in page.given else ""
-
-
-def names_as_given(cases: Iterable[Case]) -> frozenset[str]:
-    """Return the means and deviations whose texts all are such as people write.
+def names_as_given(cases: Iterable[CaseSummary]) -> frozenset[str]:
+    """Return the means and deviations (`M_mean`, `M_sd`) whose texts all are such as people write.
 
     A mean with a computer's sixteen digits is rounded, and with it all that stands in its column.
     """
     texts: dict[str, list[str]] = {}
     for case in cases:
-        for name, text in (case.get("as_given") or {}).items():
-            texts.setdefault(name, []).append(text)
+        for name, of in case.measures.items():
+            for statistic, text in (("mean", of.mean_given), ("sd", of.sd_given)):
+                if text:
+                    texts.setdefault(f"{name}_{statistic}", []).append(text)
     return frozenset(name for name, of in texts.items() if all(map(_PLAIN.fullmatch, of)))
 
 
@@ -176,7 +176,7 @@ def _whole(value: float, _page: Page) -> str:
     return fixed(value, 0)
 
 
-_NUMBER = Column("#"), _text("case_number")
+_NUMBER = Column("#"), _text(lambda case: case.number)
 _GOVERNOR = Column("governor (driver)", right=False), _governor_and_driver
 _N = Column("n"), _runs
 _MIGRATIONS = Column("migrations"), _mean("migrations", _count)
@@ -191,16 +191,20 @@ _AFTER_MIGRATIONS = (
     (Column("energy package", "J"), _mean("energy_pkg_j", _energy)),
 )
 _FULL = Layout(
-    (_NUMBER, (Column("mapping", right=False), _text("mapping")), _GOVERNOR, _N),
+    (_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping)), _GOVERNOR, _N),
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
     remarks=(drivers,),
 )
 # Of guests the mapping of virtual CPUs counts, beside that of the threads.
-_VCPU_MAPPING = Column("vCPU mapping", right=False), _text("vcpu_mapping")
+_VCPU_MAPPING = Column("vCPU mapping", right=False), _text(lambda case: case.vcpu_mapping)
 _FULL_OF_GUESTS = Layout(
     (
         *(_NUMBER, _VCPU_MAPPING),
-        *((Column("mapping in guest", right=False), _text("mapping")), _GOVERNOR, _N),
+        *(
+            (Column("mapping in guest", right=False), _text(lambda case: case.mapping)),
+            _GOVERNOR,
+            _N,
+        ),
     ),
     (
         *(*_BEFORE_MIGRATIONS, _MIGRATIONS),
@@ -216,9 +220,9 @@ _PUBLISHED_TIMES = (
 )
 _PUBLISHED = Layout(
     (
-        (Column("test case #"), _text("case_number")),
-        (Column("mapping", right=False), _text("mapping")),
-        (Column("governor", right=False), _text("governor")),
+        (Column("test case #"), _text(lambda case: case.number)),
+        (Column("mapping", right=False), _text(lambda case: case.mapping)),
+        (Column("governor", right=False), _text(lambda case: case.governor)),
     ),
     (
         *_PUBLISHED_TIMES,
@@ -231,9 +235,9 @@ _PUBLISHED = Layout(
 )
 _PUBLISHED_OF_GUESTS = Layout(
     (
-        (Column("app", right=False), _text("app")),
-        (Column("guest threads"), _text("threads")),
-        (Column("vCPUs"), _text("vm_cpus")),
+        (Column("app", right=False), _text(lambda case: case.table.app)),
+        (Column("guest threads"), _text(lambda case: case.table.threads)),
+        (Column("vCPUs"), _text(lambda case: case.vm_cpus)),
         _VCPU_MAPPING,
     ),
     _PUBLISHED_TIMES,

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from analysis.format.files import again, write_file
 from analysis.format.numbers import TIME_DECIMALS, time_decimals
 from analysis.format.render import render
 from analysis.format.table import Table, joined
+from analysis.results.case_summary import CaseSummary, TableKey
 from analysis.results.fields import (
-    MEASURES,
-    MORE_MEASURES,
     ROW_FACTS,
     TABLE_KEYS,
-    table_of,
     with_unit_last,
 )
 from analysis.results.sources import open_results
@@ -31,19 +26,6 @@ from runners.records.values import SKIPPED
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
-_IDENTITY = (
-    "study", "node_id", *TABLE_KEYS, "case_number", "mapping", "governor", *ROW_FACTS, "case_id",
-)  # fmt: skip
-_MEANS = tuple(
-    (f"{measure}_{statistic}", with_unit_last(measure, statistic))
-    for measure in (*MEASURES, *MORE_MEASURES)
-    for statistic in ("mean", "sd")
-)
-# Means from elsewhere come without these.
-_OF_TIMES = tuple(
-    (f"elapsed_s_{statistic}", with_unit_last("elapsed_s", statistic))
-    for statistic in ("median", "min", "max")
-)
 
 
 def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
@@ -52,24 +34,19 @@ def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
     Raises UserError when there are no readable results, or no run among them.
     """
     results = open_results(str(source))
-    if results.cases.empty:
+    if not results.cases:
         why = f" ({joined(results.remarks)})" if results.remarks else ""
         raise UserError(f"{source}: there is no run in its records{why}")
     return tables_of_cases(results.cases, results.remarks, layout)
 
 
 def tables_of_cases(
-    cases: pd.DataFrame, remarks: Sequence[str] = (), layout: LayoutName = "full"
+    cases: Iterable[CaseSummary], remarks: Sequence[str] = (), layout: LayoutName = "full"
 ) -> list[Table]:
-    """Return the tables of cases; `remarks` are put under each of them.
-
-    `cases` has the columns of `analysis.results.cases.summarise`. Means that come without their runs may
-    lack median, minimum and maximum, have a NaN `n`, and have `as_given`: {`M_mean` or `M_sd`: the
-    text that was given}, whose digits are kept (`analysis.tables.layouts.names_as_given`).
-    """
-    tables: dict[tuple[object, ...], list[Mapping[Any, Any]]] = {}
-    for case in cases.to_dict("records"):
-        tables.setdefault(table_of(case), []).append(case)
+    """Return the tables of cases; `remarks` are put under each of them."""
+    tables: dict[TableKey, list[CaseSummary]] = {}
+    for case in cases:
+        tables.setdefault(case.table, []).append(case)
     return [_table(rows, remarks, layout) for rows in tables.values()]
 
 
@@ -84,10 +61,10 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     ]
 
 
-def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: LayoutName) -> Table:
+def _table(rows: Sequence[CaseSummary], remarks: Sequence[str], name: LayoutName) -> Table:
     on_node, of_guests = LAYOUTS[name]
-    layout = of_guests if any(case["vcpu_mapping"] for case in rows) else on_node
-    decimals = time_decimals(case["elapsed_s_mean"] for case in rows)
+    layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
+    decimals = time_decimals(case.time.mean for case in rows)
     page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, names_as_given(rows))
     cells = tuple(layout.cells(case, page) for case in rows)
     of_columns = [text for say in layout.remarks for text in say(rows)]
@@ -103,66 +80,73 @@ def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: Layo
     )
 
 
-def _table_number(case: Mapping[str, Any]) -> str:
+def _table_number(case: CaseSummary) -> str:
     """Return `Table 3: ` for the third table of a study or publication; empty when not known."""
-    number = case["table_number"]
-    return "" if pd.isna(number) else f"Table {int(number)}: "
+    number = case.table.number
+    return "" if number is None else f"Table {number}: "
 
 
-def caption(cases: Sequence[Mapping[str, Any]]) -> str:
+def caption(cases: Sequence[CaseSummary]) -> str:
     """Return the caption of the table that has these rows of `summarise`."""
     case = cases[0]
-    program = f"{_implementation(cases)}{case['app']} ({case['variant']})"
-    threads = plural(case["threads"], "thread")
+    program = f"{_implementation(cases)}{case.table.app} ({case.table.variant})"
+    threads = plural(case.table.threads, "thread")
     return one_line(
-        f"{program}, size {case['size']}, {threads}, schedule {case['schedule']}, "
-        f"wait policy {case['wait_policy']}{_guest(case)}"
+        f"{program}, size {case.table.size}, {threads}, schedule {case.table.schedule}, "
+        f"wait policy {case.table.wait_policy}{_guest(case)}"
     )
 
 
-def _implementation(cases: Sequence[Mapping[str, Any]]) -> str:
+def _implementation(cases: Sequence[CaseSummary]) -> str:
     """Return whose programs were run, where their records tell it."""
-    told = dict.fromkeys(name for case in cases for name in case["implementations"])
+    told = dict.fromkeys(name for case in cases for name in case.implementations)
     return f"{joined(told)}: " if told else ""
 
 
-def _guest(case: Mapping[str, Any]) -> str:
-    if not case["vcpu_mapping"]:
+def _guest(case: CaseSummary) -> str:
+    if not case.vcpu_mapping:
         return ""
-    size = [plural(case["vm_cpus"], "vCPU")] if case["vm_cpus"] else []
-    size += [f"{case['vm_memory_mib']} MiB"] if case["vm_memory_mib"] else []
+    size = [plural(case.vm_cpus, "vCPU")] if case.vm_cpus else []
+    size += [f"{case.vm_memory_mib} MiB"] if case.vm_memory_mib else []
     return ", in a guest" + (f" with {' and '.join(size)}" if size else "")
 
 
-def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
+def exact_row(case: CaseSummary) -> dict[str, object]:
     """Return a case's numbers by name, with the unit last; what is not there is None.
 
     `elapsed_cv` is the coefficient of variation of the time, sd / mean.
     """
-    exact: dict[str, object] = {name: case[name] for name in _IDENTITY}
-    exact["status"] = SKIPPED if case["left_out"] is not None else "measured"
-    exact["n"] = None if math.isnan(case["n"]) else case["n"]
-    exact["unproved"] = case["placed"].unproved
-    exact["driver"] = joined(case["drivers"])
-    exact["governor_read"] = joined(case["governors_read"])
-    exact["implementation"] = joined(case["implementations"])
-    for name, title in _MEANS:
-        exact[title] = _known(case[name])
-    for name, title in _OF_TIMES:
-        exact[title] = _known(case.get(name))
-    mean, sd = exact["elapsed_mean_s"], exact["elapsed_sd_s"]
-    known = isinstance(mean, float) and isinstance(sd, float) and mean > 0
-    exact["elapsed_cv"] = case["elapsed_s_sd"] / case["elapsed_s_mean"] if known else None
-    for kind, value in case["residency"].items():
-        exact[f"residency_{kind}"] = value
-    for kind, value in case["freq_ghz"].items():
-        exact[f"freq_{kind}_mean_ghz"] = value
-    exact["excluded"] = joined(f"{status}: {count}" for status, count in case["excluded"].items())
-    exact["reasons"] = case["left_out"] or joined(
-        f"{name}: {joined(reasons)}" for name, reasons in case["reasons"].items()
+    exact: dict[str, object] = {
+        "study": case.study,
+        "node_id": case.node_id,
+        **dict(zip(TABLE_KEYS, case.table[1:], strict=True)),
+        "case_number": case.number,
+        "mapping": case.mapping,
+        "governor": case.governor,
+        **{name: getattr(case, name) for name in ROW_FACTS},
+        "case_id": case.case_id,
+        "status": SKIPPED if case.left_out is not None else "measured",
+        "n": case.n,
+        "unproved": case.placed.unproved,
+        "driver": joined(case.drivers),
+        "governor_read": joined(case.governors_read),
+        "implementation": joined(case.implementations),
+    }
+    for measure, of in case.measures.items():
+        exact[with_unit_last(measure, "mean")] = _known(of.mean)
+        exact[with_unit_last(measure, "sd")] = _known(of.sd)
+    exact["elapsed_median_s"] = _known(case.time_median_s)
+    exact["elapsed_min_s"] = _known(case.time_min_s)
+    exact["elapsed_max_s"] = _known(case.time_max_s)
+    exact["elapsed_cv"] = _known(case.time.sd / case.time.mean) if case.time.mean > 0 else None
+    exact |= {f"residency_{kind}": value for kind, value in case.residency.items()}
+    exact |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
+    exact["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
+    exact["reasons"] = case.left_out or joined(
+        f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
     )
     return exact
 
 
-def _known(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

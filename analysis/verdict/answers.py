@@ -99,7 +99,7 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
 
 def _answer(best: CaseFinding) -> str:
     """Return the word for what a case does to its threads, or to its virtual CPUs."""
-    bindings = {best.facts.get("binding"), best.facts.get("vcpu_binding")} - {None}
+    bindings = {best.summary.binding, best.summary.vcpu_binding} - {None}
     for binding, answer in (("pin", "pin"), ("set", "confine"), ("none", "leave")):
         if binding in bindings:
             return answer

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from analysis.objectives import NOUNS, Objective
+from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import ALPHA
 from analysis.verdict.model import CaseFinding, Comparison
 from analysis.verdict.phrases import (
@@ -132,7 +132,6 @@ def not_placed(cases: Iterable[CaseFinding]) -> str:
     """Say which of some cases are not compared for their placement; empty when all are.
 
     The rule is runners.records.placed_runs.PlacedRuns.usable.
-
     """
     lost = unusable(cases)
     if not lost:
@@ -158,13 +157,12 @@ def _counts(cases: Sequence[CaseFinding]) -> str:
     return listed([*shown, *and_others(cases)])
 
 
-def start_up(facts: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+def start_up(case: CaseSummary, other: CaseSummary) -> str:
     """Return what differs in how two cases start, as a clause; empty where nothing does.
 
     Some mechanisms do a part of their work within the program's measured time.
-
     """
-    mine, theirs = (_within(of) for of in (facts, others))
+    mine, theirs = (_within(of) for of in (case, other))
     if mine == theirs:
         return ""
     which = f"{mine} is loaded into it" if mine else f"{theirs} is loaded into the other"
@@ -173,10 +171,10 @@ def start_up(facts: Mapping[str, Any], others: Mapping[str, Any]) -> str:
 
 def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
     """Say which cases start otherwise than their baseline; empty where none does."""
-    unlike = [case for case in cases if _within(case.facts) != _within(baseline.facts)]
+    unlike = [case for case in cases if _within(case.summary) != _within(baseline.summary)]
     if not unlike:
         return ""
-    tools = {_within(case.facts) or _within(baseline.facts) for case in unlike}
+    tools = {_within(case.summary) or _within(baseline.summary) for case in unlike}
     return (
         f"Between {name(baseline)} and {names(unlike)} the start differs as well: "
         f"{' and '.join(sorted(tools))} is loaded into the program, and what that does at start "
@@ -184,7 +182,6 @@ def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
     )
 
 
-def _within(facts: Mapping[str, Any]) -> str:
+def _within(case: CaseSummary) -> str:
     """Return the mechanism that does a part of its work within the program's time, or nothing."""
-    mechanism = facts.get("mechanism")
-    return str(mechanism) if mechanism in WITHIN_THE_RUN else ""
+    return case.mechanism if case.mechanism in WITHIN_THE_RUN else ""

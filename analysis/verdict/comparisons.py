@@ -5,15 +5,13 @@ A baseline is in the case's table and under its governor.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.fields import TABLE_KEYS
+from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
     Word,
@@ -31,16 +29,12 @@ from analysis.verdict.values import Values, difference_of, difference_of_summari
 from base.errors import UserError
 from base.text import one_line, unknown_word
 
-Case = Mapping[str, Any]
 Key = tuple[str, Objective]
-# A baseline has the same values of these as the cases that are compared with it.
-_GUEST = ("engine", "vm_cpus", "vm_memory_mib", "vm_accelerator")
-SHARED = ("study", "node_id", "table_number", *TABLE_KEYS, "governor", *_GUEST)
 
 
 def differences_from_baselines(
-    cases: Sequence[Case],
-    baselines: Mapping[str, Case],
+    cases: Sequence[CaseSummary],
+    baselines: Mapping[str, CaseSummary],
     values: Mapping[str, Values],
     sd_is_error: bool = False,
 ) -> dict[Key, Difference]:
@@ -50,8 +44,8 @@ def differences_from_baselines(
     """
     found: dict[Key, Difference] = {}
     for case in cases:
-        case_id, baseline = case["case_id"], baselines.get(case["case_id"])
-        if baseline is None or baseline["case_id"] == case_id:
+        case_id, baseline = case.case_id, baselines.get(case.case_id)
+        if baseline is None or baseline.case_id == case_id:
             continue
         for objective in OBJECTIVES:
             difference = difference_between(case, baseline, values, objective, sd_is_error)
@@ -61,8 +55,8 @@ def differences_from_baselines(
 
 
 def difference_between(
-    a: Case,
-    b: Case,
+    a: CaseSummary,
+    b: CaseSummary,
     values: Mapping[str, Values],
     objective: Objective,
     sd_is_error: bool = False,
@@ -71,9 +65,9 @@ def difference_between(
 
     None where one of them lost so many runs to placement that it is not compared.
     """
-    if not (a["placed"].usable and b["placed"].usable):
+    if not (a.placed.usable and b.placed.usable):
         return None
-    mine, theirs = values.get(a["case_id"]), values.get(b["case_id"])
+    mine, theirs = values.get(a.case_id), values.get(b.case_id)
     if mine and theirs:
         return difference_of(mine, theirs, objective)
     return difference_of_summaries(a, b, objective, sd_is_error)
@@ -100,12 +94,12 @@ def compare_all(
     }
 
 
-def questions_by(baselines: Mapping[str, Case]) -> Callable[[Key], tuple[str, Objective]]:
+def questions_by(baselines: Mapping[str, CaseSummary]) -> Callable[[Key], tuple[str, Objective]]:
     """Return a function from a comparison to its question: its baseline and objective.
 
     One answer chooses among the comparisons of a question.
     """
-    return lambda key: (str(baselines[key[0]]["case_id"]), key[1])
+    return lambda key: (baselines[key[0]].case_id, key[1])
 
 
 def _by_question(
@@ -138,13 +132,13 @@ def _of_question(
 
 def with_shapes(
     comparisons: Mapping[Key, Comparison],
-    baselines: Mapping[str, Case],
+    baselines: Mapping[str, CaseSummary],
     values: Mapping[str, Values],
     samples: Mapping[Key, Sample],
     slow: Mapping[str, SlowRuns],
 ) -> dict[Key, Comparison]:
     """Return the comparisons with what else differs: means, spreads and shares of slow runs."""
-    others = {case_id: str(baselines[case_id]["case_id"]) for case_id, _ in comparisons}
+    others = {case_id: baselines[case_id].case_id for case_id, _ in comparisons}
     of_shares = _p_of_shares(comparisons, others, slow)
     found: dict[Key, Comparison] = {}
     for (case_id, objective), comparison in comparisons.items():
@@ -185,44 +179,40 @@ def _p_of_shares(
 
 
 def baselines_of(
-    cases: Sequence[Mapping[str, Any]], mapping: str | None = None
-) -> dict[str, Mapping[str, Any]]:
+    cases: Sequence[CaseSummary], mapping: str | None = None
+) -> dict[str, CaseSummary]:
     """Return the baseline of each case that has one, by case_id.
 
     A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
     mapping that is named. Of several (a mapping that was run on two sets of CPUs) the one with most
     runs is taken. Raises UserError when no case has the named mapping.
     """
-    known = [str(case["mapping"]) for case in cases]
+    known = dict.fromkeys(case.mapping for case in cases)
     if mapping is not None and mapping not in known:
-        raise UserError(unknown_word("mapping", mapping, dict.fromkeys(known), " in these results"))
-    found: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        raise UserError(unknown_word("mapping", mapping, known, " in these results"))
+    found: dict[tuple[object, ...], CaseSummary] = {}
     for case in cases:
+        is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
         key = _shared(case)
-        if _is_baseline(case, mapping) and _runs(case) > _runs(found.get(key, {"n": 0})):
+        if is_baseline and _runs(case) > (_runs(found[key]) if key in found else 0):
             found[key] = case
-    return {case["case_id"]: found[_shared(case)] for case in cases if _shared(case) in found}
+    return {case.case_id: found[_shared(case)] for case in cases if _shared(case) in found}
 
 
-def _shared(case: Mapping[str, Any]) -> tuple[object, ...]:
-    # NaN and None are both "none", and NaN is not even equal to itself.
-    return tuple(None if case[key] != case[key] else case[key] for key in SHARED)
+def _shared(case: CaseSummary) -> tuple[object, ...]:
+    """Return what a baseline has in common with the cases that are compared with it."""
+    of_guest = case.engine, case.vm_cpus, case.vm_memory_mib, case.vm_accelerator
+    return case.study, case.node_id, case.table, case.governor, *of_guest
 
 
-def _runs(case: Mapping[str, Any]) -> float:
+def _runs(case: CaseSummary) -> int:
     """Return how many runs a case has; one where a publication does not say how many."""
-    return 1.0 if math.isnan(case["n"]) else float(case["n"])
-
-
-def _is_baseline(case: Mapping[str, Any], mapping: str | None) -> bool:
-    if mapping is not None:
-        return bool(case["mapping"] == mapping)
-    return leaves_all(case)
+    return 1 if case.n is None else case.n
 
 
 def other_reading(
-    cases: Sequence[Case],
-    baselines: Mapping[str, Case],
+    cases: Sequence[CaseSummary],
+    baselines: Mapping[str, CaseSummary],
     comparisons: Mapping[Key, Comparison],
     margin: float,
 ) -> tuple[str, ...]:
@@ -232,13 +222,12 @@ def other_reading(
     tools/perf/util/stat.c, stddev_stats). A publication that took its deviations from there has
     understated its spread by the square root of its repetitions, and may not say where it took
     them. Nothing is returned where there is no word.
-
     """
     if not comparisons:
         return ()
     differences = differences_from_baselines(cases, baselines, {}, sd_is_error=True)
     other = compare_all(differences, margin, questions_by(baselines))
-    rows = {case["case_id"]: case for case in cases}
+    rows = {case.case_id: case for case in cases}
     changed = [
         f"{_row(rows[key[0]])}: {comparison.word} -> {other[key].word}"
         for key, comparison in comparisons.items()
@@ -251,5 +240,5 @@ def other_reading(
     return (f"{start}: {'; '.join(changed)}" if changed else start,)
 
 
-def _row(case: Case) -> str:
-    return one_line(f"{case['app']} x{case['threads']} #{case['case_number']}")
+def _row(case: CaseSummary) -> str:
+    return one_line(f"{case.table.app} x{case.table.threads} #{case.number}")

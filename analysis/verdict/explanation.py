@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from analysis.format.numbers import mean_count
 from analysis.verdict.model import CaseFinding
@@ -35,8 +33,7 @@ def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
 
 
 def _mean(case: CaseFinding, measure: str) -> float:
-    value = case.facts.get(f"{measure}_mean")
-    return math.nan if value is None else float(value)
+    return case.summary.measures[measure].mean
 
 
 def _differ(mine: float, theirs: float, least: float) -> bool:
@@ -60,7 +57,7 @@ def _times(count: float) -> str:
 
 
 def _residency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
-    mine, theirs = _shares(case), _shares(baseline)
+    mine, theirs = case.summary.residency, baseline.summary.residency
     known = [kind for kind in reversed(KIND_ORDER) if kind in mine and kind in theirs]
     # The share of the last kind, the best cores, follows from the others; alone it is named.
     for kind in known[:-1] or known:
@@ -70,11 +67,6 @@ def _residency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
                 f"{b * 100:.1f} % of CPU time was on {kind}-cores under #{baseline.number} and "
                 f"{a * 100:.1f} % under #{case.number}"
             )
-
-
-def _shares(case: CaseFinding) -> Mapping[str, float]:
-    shares: Any = case.facts.get("residency")
-    return shares if isinstance(shares, dict) else {}
 
 
 def _frequency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:

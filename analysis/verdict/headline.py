@@ -82,14 +82,14 @@ def _words(answer: str, verdicts: Verdicts) -> str:
     """Return an answer in words, with the place where all its verdicts have the same one."""
     of_answer = [verdict for _, verdict in verdicts if verdict.answer == answer]
     cases = [case for table, _ in verdicts for case in table.cases]
-    guests = [bool(case.facts.get("vcpu_mapping")) for case in cases]
+    guests = [case.summary.vcpu_mapping for case in cases]
     what = "threads or virtual CPUs" if any(guests) else "threads"
     words = _ANSWERS[answer].format(
         what=what,
         mappings=_either(verdict.best.mapping for verdict in of_answer if verdict.best),
         baseline=_either(case.mapping for case in cases if case.is_baseline),
     )
-    places = {place(verdict.best.facts) for verdict in of_answer if verdict.best}
+    places = {place(verdict.best.summary) for verdict in of_answer if verdict.best}
     where = places.pop() if len(places) == 1 else None
     if where and answer == "pin":
         return f"{words} on {where}"
@@ -117,7 +117,7 @@ def _hedge(verdicts: Verdicts) -> str:
 
 
 def _does(case: CaseFinding, binding: str) -> bool:
-    of_case = (case.facts.get("binding"), case.facts.get("vcpu_binding"))
+    of_case = (case.summary.binding, case.summary.vcpu_binding)
     return binding in of_case and (binding == "pin" or "pin" not in of_case)
 
 
@@ -140,7 +140,7 @@ def _most(
     count = sum(objective in case.comparisons for other in tables for case in other.cases)
     gain = change(difference, objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
-    starts = start_up(best.facts, baseline.facts)
+    starts = start_up(best.summary, baseline.summary)
     yield (
         f"The largest gain in {NOUNS[objective]}: {_where(table, tables)}, governor "
         f"{governor(best)}: {name(best)} with {gain.under(name(baseline))} "
@@ -150,7 +150,8 @@ def _most(
 
 def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
     """Return a table as app and threads, or with all that tells it from another one of these."""
-    short = ("app", "threads")
-    if sum(all(other.keys[key] == table.keys[key] for key in short) for other in tables) > 1:
+    key = table.key
+    named_so = [of for of in tables if (of.key.app, of.key.threads) == (key.app, key.threads)]
+    if len(named_so) > 1:
         return table.title
-    return one_line(f"{table.keys['app']} with {plural(table.keys['threads'], 'thread')}")
+    return one_line(f"{key.app} with {plural(key.threads, 'thread')}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from analysis.objectives import Objective
+from analysis.results.case_summary import CaseSummary, TableKey
 from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
@@ -83,37 +83,57 @@ class Outlier:
 
 @dataclass(frozen=True)
 class CaseFinding:
-    """One row of a table.
+    """A case with what its runs say.
 
-    `facts` is its row of `analysis.results.cases.summarise`. `samples` has the objectives that were
-    measured, `comparisons` those that can be compared with the baseline's; a baseline has none.
-    `slow` counts its slow runs, None where too few runs tell.
+    `samples` has the objectives that were measured, `comparisons` those that can be compared with
+    the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.
     """
 
-    case_id: str
-    number: int
-    mapping: str
-    governor: str
-    is_baseline: bool
-    facts: Mapping[str, Any]
-    samples: Mapping[Objective, Sample]
-    comparisons: Mapping[Objective, Comparison]
+    summary: CaseSummary
+    is_baseline: bool = False
+    samples: Mapping[Objective, Sample] = field(default_factory=dict)
+    comparisons: Mapping[Objective, Comparison] = field(default_factory=dict)
     outliers: tuple[Outlier, ...] = ()
     slow: SlowRuns | None = None
     on_front: bool = False
 
     @property
+    def case_id(self) -> str:
+        """The case's digest."""
+        return self.summary.case_id
+
+    @property
+    def number(self) -> int:
+        """Its row's number."""
+        return self.summary.number
+
+    @property
+    def mapping(self) -> str:
+        """The mapping of its threads."""
+        return self.summary.mapping
+
+    @property
+    def governor(self) -> str:
+        """The governor that it was run under, as the study names it."""
+        return self.summary.governor
+
+    @property
     def label(self) -> str:
         """The row as people name it: `#3 pcores-pin (performance)`."""
-        vcpus = self.facts.get("vcpu_mapping")
+        vcpus = self.summary.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
         return one_line(f"#{self.number} {where}{self.mapping} ({self.governor})")
 
     @property
+    def full_mapping(self) -> str:
+        """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/scheduler`."""
+        vcpus = self.summary.vcpu_mapping
+        return f"{vcpus}/{self.mapping}" if vcpus else self.mapping
+
+    @property
     def placed(self) -> PlacedRuns:
         """In how many of its runs threads were where they belong, and whether it is compared."""
-        placed: PlacedRuns = self.facts["placed"]
-        return placed
+        return self.summary.placed
 
 
 @dataclass(frozen=True)
@@ -144,7 +164,7 @@ class TableFindings:
     """
 
     title: str
-    keys: Mapping[str, Any]
+    key: TableKey
     cases: tuple[CaseFinding, ...]
     verdicts: tuple[Verdict, ...]
 

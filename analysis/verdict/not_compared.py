@@ -55,7 +55,7 @@ def not_compared(
 
 def _no_baseline(cases: Sequence[CaseFinding], named: str | None) -> str:
     if named is None:
-        meant = [case for case in cases if leaves_all(case.facts)]
+        meant = [case for case in cases if leaves_all(case.summary)]
     else:
         meant = [case for case in cases if case.mapping == named]
     if meant:
@@ -74,9 +74,7 @@ def _no_baseline(cases: Sequence[CaseFinding], named: str | None) -> str:
 def _how(cases: Sequence[CaseFinding]) -> str:
     """Return how the runs of some cases ended, in brackets; empty where there were none."""
     ends = [
-        f"{count} {status}"
-        for case in cases
-        for status, count in (case.facts.get("excluded") or {}).items()
+        f"{count} {status}" for case in cases for status, count in case.summary.excluded.items()
     ]
     return f" ({one_line(', '.join(ends))})" if ends else ""
 
@@ -99,7 +97,7 @@ def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
     reasons = dict.fromkeys(
         one_line(reason)
         for case in cases
-        for reason in case.facts["reasons"].get(OBJECTIVES[objective], ())
+        for reason in case.summary.reasons.get(OBJECTIVES[objective], ())
     )
     return f", because {joined(reasons)}" if reasons else ""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from analysis.objectives import NOUNS, Objective
+from analysis.results.case_summary import CaseSummary, Placing
 from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
@@ -175,9 +175,7 @@ def _side(size: str, word: str) -> str:
 
 def name(case: CaseFinding) -> str:
     """Return a case's row and mapping: `#3 pcores-pin`."""
-    vcpus = case.facts.get("vcpu_mapping")
-    mapping = case.mapping if not vcpus else f"{vcpus}/{case.mapping}"
-    return one_line(f"#{case.number} {mapping}")
+    return one_line(f"#{case.number} {case.full_mapping}")
 
 
 def names(cases: Sequence[CaseFinding]) -> str:
@@ -197,47 +195,39 @@ def sentence(text: str) -> str:
 
 def governor(case: CaseFinding) -> str:
     """Return a case's governor, with what was in force where the study took what there was."""
-    read = case.facts.get("governors_read")
+    read = case.summary.governors_read
     if case.governor == CURRENT_GOVERNOR and read:
-        return one_line(f"{case.governor} ({', '.join(map(str, read))})")
+        return one_line(f"{case.governor} ({', '.join(read)})")
     return one_line(case.governor)
 
 
-def place(facts: Mapping[str, Any]) -> str | None:
+def place(case: CaseSummary) -> str | None:
     """Return the CPUs that a case's mapping selects, in words; None for a selection unknown."""
-    selection = facts.get("vcpu_selection" if facts.get("vcpu_mapping") else "selection")
-    return _PLACES.get(str(selection))
+    return _PLACES.get(str((case.of_vcpus or case.of_threads).selection))
 
 
-def leaves_all(facts: Mapping[str, Any]) -> bool:
+def leaves_all(case: CaseSummary) -> bool:
     """Return whether a case leaves its threads, and a guest's virtual CPUs, to the OS scheduler."""
-    prefixes = ("", "vcpu_") if facts.get("vcpu_mapping") else ("",)
-    return all(
-        (facts.get(f"{prefix}selection"), facts.get(f"{prefix}binding")) == ("all", "none")
-        for prefix in prefixes
-    )
+    placings = filter(None, (case.of_threads, case.of_vcpus))
+    return all((of.selection, of.binding) == ("all", "none") for of in placings)
 
 
-def do(facts: Mapping[str, Any]) -> str:
+def do(case: CaseSummary) -> str:
     """Return what a case's mapping does to threads, as an instruction."""
-    if facts.get("vcpu_mapping"):
-        of_guest = _instruction("virtual CPU", facts, "vcpu_", _count(facts.get("vm_cpus")))
-        if facts["binding"] in (None, "none"):
-            return of_guest
-        return f"{of_guest} and, in the guest, {_instruction('thread', facts, '', 2)}"
-    return _instruction("thread", facts, "", _count(facts["threads"]))
+    if case.of_vcpus is None:
+        return _instruction("thread", case.of_threads, case.table.threads)
+    # Where nobody knows how many there are, there are several.
+    of_guest = _instruction("virtual CPU", case.of_vcpus, case.vm_cpus or 2)
+    if case.binding in (None, "none"):
+        return of_guest
+    return f"{of_guest} and, in the guest, {_instruction('thread', case.of_threads, 2)}"
 
 
-def _count(value: Any) -> int:  # noqa: ANN401 - whatever a record has there
-    """Return a count; 2, as of several, where nobody knows it."""
-    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else 2
-
-
-def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -> str:
-    selection, binding = facts.get(f"{prefix}selection"), facts.get(f"{prefix}binding")
+def _instruction(what: str, placing: Placing, count: int) -> str:
+    mapping, selection, binding = placing
     where = _PLACES.get(str(selection))
     if where is None or binding not in ("none", "set", "pin"):
-        return f"use {one_line(str(facts[f'{prefix}mapping']))}"
+        return f"use {one_line(mapping)}"
     all_ = f"the {what}" if count == 1 else f"the {what}s"
     if binding == "none":
         # Only all CPUs can be left to the scheduler; what else a record says is taken literally.

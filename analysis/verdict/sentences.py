@@ -117,7 +117,7 @@ def _recommendation(ground: Ground, best: CaseFinding) -> str:
     gain = change(difference, ground.objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
     return (
-        f"{sentence(do(best.facts))} ({name(best)}): {gain.under(name(ground.baseline))} "
+        f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(ground.baseline))} "
         f"(95 % interval {gain.bracket}{widened}; {_basis(ground, best)})."
     )
 
@@ -129,7 +129,7 @@ def _basis(ground: Ground, case: CaseFinding) -> str:
     runs = f"{mine} runs of each" if mine == theirs else f"{mine} runs against {theirs}"
     if difference.paired:
         runs = f"{difference.n} pairs of runs"
-    return "; ".join(filter(None, (runs, start_up(case.facts, ground.baseline.facts))))
+    return "; ".join(filter(None, (runs, start_up(case.summary, ground.baseline.summary))))
 
 
 def _would_do(
@@ -279,7 +279,7 @@ def no_difference(ground: Ground) -> tuple[str, ...]:
 def leave(ground: Ground) -> tuple[str, ...]:
     """Say that every other mapping is worse than the baseline."""
     worse = ground.having("worse")
-    what = sentence(do(ground.baseline.facts))
+    what = sentence(do(ground.baseline.summary))
     count = {1: "the only other case", 2: "both other cases"}.get(
         len(worse), f"all {len(worse)} other cases"
     )
@@ -319,12 +319,12 @@ def _lost(ground: Ground, cases: Sequence[CaseFinding]) -> str:
     """Say how many runs of these cases and the baseline are not in their numbers."""
     parts = []
     for case in (ground.baseline, *cases[:MAX_NAMED]):
-        excluded = case.facts.get("excluded") or {}
+        excluded = case.summary.excluded
         lost = sum(excluded.values())
         if lost:
             how = ", ".join(f"{count} {status}" for status, count in excluded.items())
-            total = int(case.facts["n"]) + lost
-            parts.append(one_line(f"{lost} of {total} runs of {name(case)} ({how})"))
+            of = "" if case.summary.n is None else f" of {case.summary.n + lost}"
+            parts.append(one_line(f"{lost}{of} runs of {name(case)} ({how})"))
     if not parts:
         return ""
     return f"Not in these numbers, which may flatter a case: {listed(parts)}."

@@ -149,9 +149,7 @@ def word_of(comparison: Comparison) -> str:
 
 
 def _head(case: CaseFinding) -> tuple[str, ...]:
-    vcpus = case.facts.get("vcpu_mapping")
-    mapping = f"{vcpus}/{case.mapping}" if vcpus else case.mapping
-    return (str(case.number), one_line(mapping), one_line(case.governor))
+    return (str(case.number), one_line(case.full_mapping), one_line(case.governor))
 
 
 def number_of(value: float, decimals: int) -> str:
@@ -235,7 +233,7 @@ def _identity(case: CaseFinding) -> dict[str, Any]:
         "case_id": case.case_id,
         "case_number": case.number,
         "mapping": one_line(case.mapping),
-        "vcpu_mapping": case.facts.get("vcpu_mapping"),
+        "vcpu_mapping": case.summary.vcpu_mapping,
         "governor": one_line(case.governor),
     }
 

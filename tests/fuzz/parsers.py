@@ -131,7 +131,7 @@ def _runs(path: Path) -> None:
 
 def _means(path: Path) -> None:
     cases = read_summaries(path, "")
-    _finite(cases["elapsed_s_mean"].dropna(), 0)
+    _finite([case.time.mean for case in cases if case.time.n != 0], 0)
 
 
 def _log(path: Path) -> None:

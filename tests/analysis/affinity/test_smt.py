@@ -22,7 +22,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> list[Sharing]:
 
 
 def pairs(study: list[Sharing], size: str) -> dict[str, Shared]:
-    (found,) = [one for one in study if one.rows[0].measured.case.facts["size"] == size]
+    (found,) = [one for one in study if one.rows[0].measured.case.summary.table.size == size]
     return {row.measured.case.mapping: row for row in found.rows if not row.alone}
 
 

@@ -171,7 +171,7 @@ def test_our_runs_stand_beside_the_publication_s_without_a_direct_ratio(tmp_path
     both = side_by_side(a, "published:galante-2025")
 
     pair = both.pairs[0]
-    assert (pair.a.keys["threads"], pair.remarks) == (1, ())
+    assert (pair.a.key.threads, pair.remarks) == (1, ())
     assert [row.agreement for row in pair.rows] == [
         "baseline", *["agree"] * 4, *["only in B"] * 5,
     ]  # fmt: skip
@@ -212,7 +212,7 @@ def test_of_two_sizes_the_same_one_is_taken(tmp_path: Path) -> None:
 
     both = side_by_side(a, b)
 
-    assert both.pairs[0].b.keys["size"] == "paper"
+    assert both.pairs[0].b.key.size == "paper"
     assert [title.split(", ")[1] for title in both.only_b] == ["size quick"]
 
 
@@ -232,7 +232,7 @@ def test_of_two_wait_policies_the_same_one_is_taken(tmp_path: Path) -> None:
 
     both = side_by_side(a, b)
 
-    policies = [(pair.a.keys["wait_policy"], pair.b.keys["wait_policy"]) for pair in both.pairs]
+    policies = [(pair.a.key.wait_policy, pair.b.key.wait_policy) for pair in both.pairs]
     assert policies == [("active", "active")] * 2 + [("passive", "passive")] * 2
     assert (both.only_a, both.only_b) == ((), ())
     assert {pair.remarks for pair in both.pairs} == {()}

@@ -156,9 +156,9 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
     imported = import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", SAID)
 
     assert imported == Imported(runs=0, averages=1, cases=1)
-    (case,) = open_results(str(tmp_path / "out")).cases.to_dict("records")
-    assert (case["n"], case["elapsed_s_mean"], case["energy_pkg_j_mean"]) == (5, 0.052881, 2215.08)
-    assert case["energy_pkg_j_sd"] == pytest.approx(2.21508 * math.sqrt(5), rel=0.005)
+    (case,) = open_results(str(tmp_path / "out")).cases
+    assert (case.n, case.time.mean, case.measures["energy_pkg_j"].mean) == (5, 0.052881, 2215.08)
+    assert case.measures["energy_pkg_j"].sd == pytest.approx(2.21508 * math.sqrt(5), rel=0.005)
     with pytest.raises(
         UserError, match=r"joules\.txt:1: averages of 5 runs, and .*old\.txt:2 of 4"
     ):
@@ -186,9 +186,9 @@ def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
 
     import_logs([log], tmp_path, SAID | {"repeats": 4})
 
-    (case,) = open_results(str(tmp_path)).cases.to_dict("records")
-    assert "ask for the event duration_time" in case["reasons"]["elapsed_s"][0]
-    assert "energy counter did not move" in case["reasons"]["energy_pkg_j"][0]
+    (case,) = open_results(str(tmp_path)).cases
+    assert "ask for the event duration_time" in case.reasons["elapsed_s"][0]
+    assert "energy counter did not move" in case.reasons["energy_pkg_j"][0]
 
 
 def test_logs_of_all_cpus_can_be_said_to_be_such(tmp_path: Path) -> None:
@@ -201,9 +201,9 @@ def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> No
     into = bring(tmp_path, "killed.txt", "three-runs.txt")
 
     results = open_results(str(into))
-    assert list(results.cases["n"]) == [3]
-    assert results.cases.iloc[0]["excluded"] == {"failed": 1}
-    assert results.cases.iloc[0]["elapsed_s_mean"] == pytest.approx(
+    assert [case.n for case in results.cases] == [3]
+    assert results.cases[0].excluded == {"failed": 1}
+    assert results.cases[0].time.mean == pytest.approx(
         (0.022193446 + 0.021591851 + 0.020765021) / 3
     )
 
@@ -225,11 +225,11 @@ def test_the_deviation_of_averages_is_that_of_the_runs(tmp_path: Path) -> None:
     mean = sum(single) / 3
     sd = math.sqrt(sum((time - mean) ** 2 for time in single) / 2)
 
-    case = open_results(str(bring(tmp_path, "repeated-table.txt"))).cases.iloc[0]
+    case = open_results(str(bring(tmp_path, "repeated-table.txt"))).cases[0]
 
-    assert case["n"] == 3
-    assert case["elapsed_s_mean"] == pytest.approx(mean, abs=1e-6)
-    assert case["elapsed_s_sd"] == pytest.approx(sd, rel=0.005)
+    assert case.n == 3
+    assert case.time.mean == pytest.approx(mean, abs=1e-6)
+    assert case.time.sd == pytest.approx(sd, rel=0.005)
     assert sd / math.sqrt(3) == pytest.approx(0.000323, abs=1e-6)
 
 
@@ -247,13 +247,15 @@ def test_averages_keep_their_digits_and_are_no_runs(tmp_path: Path) -> None:
 
 
 def test_counts_of_averages_have_deviations_where_they_are_known_finely(tmp_path: Path) -> None:
-    case = open_results(str(bring(tmp_path, "french-repeated.txt"))).cases.iloc[0]
+    case = open_results(str(bring(tmp_path, "french-repeated.txt"))).cases[0]
 
-    assert case["elapsed_s_sd"] == pytest.approx(0.00822 * math.sqrt(10), rel=0.005)
-    assert case["cache_misses_mean"] == 1376989875
-    assert case["cache_misses_sd"] == pytest.approx(1376989875 * 0.02 * math.sqrt(10), rel=0.005)
-    few = open_results(str(bring(tmp_path / "few", "repeated.txt"))).cases.iloc[0]
-    assert math.isnan(few["context_switches_sd"])
+    assert case.time.sd == pytest.approx(0.00822 * math.sqrt(10), rel=0.005)
+    assert case.measures["cache_misses"].mean == 1376989875
+    assert case.measures["cache_misses"].sd == pytest.approx(
+        1376989875 * 0.02 * math.sqrt(10), rel=0.005
+    )
+    few = open_results(str(bring(tmp_path / "few", "repeated.txt"))).cases[0]
+    assert math.isnan(few.measures["context_switches"].sd)
 
 
 @pytest.mark.parametrize("name", ["repeated.csv", "repeated.json"])
@@ -263,8 +265,8 @@ def test_averages_that_do_not_tell_of_how_many_runs_need_to_be_told(
     with pytest.raises(UserError, match=rf"{name}:3: averages .* give --repeats N"):
         bring(tmp_path, name)
 
-    case = open_results(str(bring(tmp_path, name, repeats=4))).cases.iloc[0]
-    assert case["n"] == 4
+    case = open_results(str(bring(tmp_path, name, repeats=4))).cases[0]
+    assert case.n == 4
 
 
 def test_a_number_of_runs_that_the_log_denies_is_refused(tmp_path: Path) -> None:
@@ -353,7 +355,7 @@ def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: P
         ("8", "my cpus", "powersave", "2"),
     ]
     cases = open_results(str(tmp_path / "out")).cases
-    assert list(cases["binding"])[:4] == ["none", "pin", "pin", None]
+    assert [case.binding for case in cases[:4]] == ["none", "pin", "pin", None]
 
 
 def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import find
+from analysis.answer import Answer, find
 from analysis.imports.perf import import_logs
 from analysis.report.page import report_html, write_report
 from analysis.results.sources import open_results
-from analysis.verdict.model import Findings
 from base.errors import UserError
 from tests.analysis.made_studies import Study
 from tests.analysis.records import left_out, record, without, write
@@ -72,12 +71,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def findings(study: Path) -> Findings:
+def findings(study: Path) -> Answer:
     return find(open_results(str(study)))
 
 
 @pytest.fixture(scope="module")
-def html(study: Path, findings: Findings) -> str:
+def html(study: Path, findings: Answer) -> str:
     return report_html(open_results(str(study)), findings)
 
 
@@ -86,7 +85,7 @@ def page(html: str) -> _Texts:
     return read_html(html)
 
 
-def test_the_answer_is_the_findings_headline(findings: Findings, page: _Texts) -> None:
+def test_the_answer_is_the_findings_headline(findings: Answer, page: _Texts) -> None:
     for sentence in findings.headline:
         assert sentence in page.of("answer")
 
@@ -105,7 +104,7 @@ def test_what_is_undecided_comes_with_the_command_that_helps(
     assert find(open_results(str(folder))).next_command in answer
 
 
-def test_ratios_and_statistics_stand_beside_the_means(findings: Findings, html: str) -> None:
+def test_ratios_and_statistics_stand_beside_the_means(findings: Answer, html: str) -> None:
     assert html.count("ratios of typical values to the baseline</caption>") == len(findings.tables)
     case = findings.tables[0].cases[1]
     interval = case.samples["time"].mean_interval
@@ -219,7 +218,7 @@ def test_what_ended_the_repetitions_is_said(tmp_path: Path, rule: object, said: 
 
 
 def test_the_comparisons_that_share_a_level_are_those_of_a_question(
-    findings: Findings, page: _Texts
+    findings: Answer, page: _Texts
 ) -> None:
     assert findings.questions > 1
     assert (

@@ -19,7 +19,7 @@ def test_a_folder_of_records_has_runs_and_cases(tmp_path: Path) -> None:
 
     assert results.runs is not None
     assert len(results.runs.frame) == 2
-    assert list(results.cases["n"]) == [2]
+    assert [case.n for case in results.cases] == [2]
     assert (results.folder, results.name) == (tmp_path, str(tmp_path))
     assert results.remarks == ("core kinds declared by hand",)
 
@@ -30,7 +30,7 @@ def test_a_folder_of_summaries_has_cases_without_runs(tmp_path: Path) -> None:
     results = open_results(str(tmp_path))
 
     assert results.runs is None
-    assert list(results.cases["elapsed_s_mean"]) == [45.073]
+    assert [case.time.mean for case in results.cases] == [45.073]
     assert results.folder == tmp_path
     assert any("without their runs" in remark for remark in results.remarks)
 

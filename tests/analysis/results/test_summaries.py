@@ -9,15 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.results.cases import summarise
+from analysis.results.case_summary import CaseSummary
 from analysis.results.files import read_lines
 from analysis.results.runs import read_runs
 from analysis.results.summaries import COLUMNS, read_summaries
+from analysis.results.summarise import summarise
 from analysis.tables.means import make_tables, render
 from base.errors import ConfigError, UserError
 from tests.analysis.records import left_out, record, without, write
@@ -26,7 +26,7 @@ HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_
 ROW = "lulesh,serial,paper,1,pcores-pin,performance,10,45.073,0.026\n"
 
 
-def summaries(folder: Path, text: str) -> pd.DataFrame:
+def summaries(folder: Path, text: str) -> list[CaseSummary]:
     path = folder / "mine.csv"
     path.write_text(text)
     return read_summaries(path, "nobody wrote it down")
@@ -40,29 +40,19 @@ def mistakes(folder: Path, text: str) -> list[str]:
 
 
 def test_a_row_has_what_the_file_says_and_a_reason_for_what_it_does_not(tmp_path: Path) -> None:
-    case = summaries(tmp_path, HEADER + ROW).iloc[0]
+    case = summaries(tmp_path, HEADER + ROW)[0]
 
-    assert (case["app"], case["variant"], case["threads"], case["n"]) == ("lulesh", "serial", 1, 10)
-    assert (case["elapsed_s_mean"], case["elapsed_s_sd"], case["elapsed_s_n"]) == (
-        45.073, 0.026, 10,
-    )  # fmt: skip
-    assert math.isnan(case["energy_pkg_j_mean"])
-    assert case["energy_pkg_j_n"] == 0
-    assert case["reasons"]["energy_pkg_j"] == ["nobody wrote it down"]
-    assert "elapsed_s" not in case["reasons"]
-    assert (case["schedule"], case["left_out"]) == ("unknown", None)
-
-
-def test_the_columns_are_those_of_cases_made_of_runs_and_their_texts(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1)])
-    of_runs = open_cases(tmp_path)
-
-    of_file = summaries(tmp_path, HEADER + ROW)
-
-    assert set(of_file.columns) == {*of_runs.columns, "as_given"}
+    assert (*case.table[1:3], case.table.threads, case.n) == ("lulesh", "serial", 1, 10)
+    assert (case.time.mean, case.time.sd, case.time.n) == (45.073, 0.026, 10)
+    energy = case.measures["energy_pkg_j"]
+    assert math.isnan(energy.mean)
+    assert energy.n == 0
+    assert case.reasons["energy_pkg_j"] == ["nobody wrote it down"]
+    assert "elapsed_s" not in case.reasons
+    assert (case.table.schedule, case.left_out) == ("unknown", None)
 
 
-def open_cases(folder: Path) -> pd.DataFrame:
+def open_cases(folder: Path) -> list[CaseSummary]:
     return summarise(read_runs(folder))
 
 
@@ -71,15 +61,15 @@ def test_mappings_of_the_installation_bring_what_they_mean_and_others_do_not(
 ) -> None:
     cases = summaries(tmp_path, HEADER + ROW + ROW.replace("pcores-pin", "cpus 4 and 5"))
 
-    known, unknown = cases.iloc[0], cases.iloc[1]
-    assert (known["selection"], known["binding"]) == ("pcores", "pin")
-    assert (unknown["selection"], unknown["binding"]) == (None, None)
+    known, unknown = cases
+    assert (known.selection, known.binding) == ("pcores", "pin")
+    assert (unknown.selection, unknown.binding) == (None, None)
 
 
 def test_numbers_keep_the_text_that_the_file_has(tmp_path: Path) -> None:
-    case = summaries(tmp_path, HEADER + ROW.replace("45.073", "45.0730")).iloc[0]
+    case = summaries(tmp_path, HEADER + ROW.replace("45.073", "45.0730"))[0]
 
-    assert case["as_given"] == {"elapsed_s_mean": "45.0730", "elapsed_s_sd": "0.026"}
+    assert (case.time.mean_given, case.time.sd_given) == ("45.0730", "0.026")
 
 
 def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
@@ -89,15 +79,15 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
             for app, mapping in (("lu", "scheduler"), ("lulesh", "a"), ("lu", "b"))]  # fmt: skip
     cases = summaries(tmp_path, HEADER + "".join(rows))
 
-    numbers = cases[["table_number", "app", "case_number", "mapping"]].to_numpy().tolist()
-    assert numbers == [[1, "lu", 1, "scheduler"], [1, "lu", 2, "b"], [2, "lulesh", 1, "a"]]
+    numbers = [(case.table.number, case.table.app, case.number, case.mapping) for case in cases]
+    assert numbers == [(1, "lu", 1, "scheduler"), (1, "lu", 2, "b"), (2, "lulesh", 1, "a")]
 
 
 def test_an_unknown_number_of_runs_is_no_number(tmp_path: Path) -> None:
-    case = summaries(tmp_path, HEADER + ROW.replace(",10,", ",,")).iloc[0]
+    case = summaries(tmp_path, HEADER + ROW.replace(",10,", ",,"))[0]
 
-    assert math.isnan(case["n"])
-    assert math.isnan(case["elapsed_s_n"])
+    assert case.n is None
+    assert case.time.n is None
 
 
 @pytest.mark.parametrize(
@@ -182,16 +172,16 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
 
     cases = summaries(tmp_path, text)
 
-    measured, without_energy, absent = (dict(cases.iloc[at]) for at in range(3))
-    assert measured["elapsed_s_mean"] == measured["elapsed_s_median"] == 45.5
-    assert measured["elapsed_s_sd"] == pytest.approx(math.sqrt(4.5))
-    assert measured["excluded"] == {"timeout": 1}
-    assert measured["residency"] == {"P": 1.0, "E": 0.0}
-    assert measured["freq_ghz"] == {"P": 5.976}
-    assert measured["drivers"] == ["intel_pstate"]
-    assert without_energy["reasons"]["energy_pkg_j"] == ["no permission", "ask"]
-    assert absent["left_out"] == "no E-cores: none"
-    assert list(cases["case_id"]) == list(open_cases(tmp_path)["case_id"])
+    measured, without_energy, absent = cases
+    assert measured.time.mean == measured.time_median_s == 45.5
+    assert measured.time.sd == pytest.approx(math.sqrt(4.5))
+    assert measured.excluded == {"timeout": 1}
+    assert measured.residency == {"P": 1.0, "E": 0.0}
+    assert measured.freq_ghz == {"P": 5.976}
+    assert measured.drivers == ["intel_pstate"]
+    assert without_energy.reasons["energy_pkg_j"] == ["no permission", "ask"]
+    assert absent.left_out == "no E-cores: none"
+    assert [case.case_id for case in cases] == [case.case_id for case in open_cases(tmp_path)]
 
 
 def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:
@@ -201,11 +191,11 @@ def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:
     lost["unavailable"]["placement"] = "too short"
     write(tmp_path, [lost, record(1, 2, status="failed", reason="exit status: 1; stderr: none")])
 
-    (case,) = summaries(tmp_path, render(make_tables(tmp_path), "csv")).to_dict("records")
+    (case,) = summaries(tmp_path, render(make_tables(tmp_path), "csv"))
 
-    assert "; ".join(case["reasons"]["energy_pkg_j"]) == why
-    assert case["reasons"]["placement"] == ["too short"]
-    assert "; ".join(case["reasons"]["failed"]) == "exit status: 1; stderr: none"
+    assert "; ".join(case.reasons["energy_pkg_j"]) == why
+    assert case.reasons["placement"] == ["too short"]
+    assert "; ".join(case.reasons["failed"]) == "exit status: 1; stderr: none"
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n"), max_size=6), min_size=1))

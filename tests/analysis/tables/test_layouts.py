@@ -5,18 +5,17 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from analysis.format.table import Table
 from analysis.published import FOLDER
-from analysis.results.cases import summarise
-from analysis.results.fields import MEASURES, MORE_MEASURES, ROW_FACTS
+from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.runs import read_runs
 from analysis.results.sources import open_results
+from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import render, tables_of_cases
-from runners.records.placed_runs import PlacedRuns
+from tests.analysis.made_cases import summary
 from tests.analysis.made_tables import cells_by_title
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.tables.test_means import PUBLISHED, ten_runs
@@ -155,25 +154,14 @@ def test_machine_readable_rows_are_the_same_in_both_layouts(tmp_path: Path) -> N
     assert csvs[0] == csvs[1]
 
 
-def means(**fields: object) -> pd.DataFrame:
-    """Return a case of which only the time's mean and sd are known, with some columns changed."""
-    facts = {"table_number": 1, "app": "lu", "variant": "serial", "size": "paper", "threads": 1,
-             "schedule": "static", "wait_policy": "passive", "case_number": 1,
-             "mapping": "scheduler", "governor": "performance", "case_id": "c"}  # fmt: skip
-    beside = {"n": 10, "excluded": {}, "reasons": {}, "left_out": None, "governors_read": [],
-              "drivers": [], "implementations": [], "residency": {}, "freq_ghz": {}, "unproved": 0,
-              "vcpus_unproved": 0, "placed": PlacedRuns(), "disturbed": {}}  # fmt: skip
-    measures = (*MEASURES, *MORE_MEASURES)
-    numbers = {f"{name}_{of}": float("nan") for name in measures for of in ("mean", "sd")}
-    counts = {f"{name}_n": 0 for name in measures}
-    time = {"elapsed_s_mean": 65.957, "elapsed_s_sd": 0.109, "elapsed_s_n": 10}
-    row = dict.fromkeys(ROW_FACTS) | facts | beside | numbers | counts | time | fields
-    return pd.DataFrame([row], dtype=object)
+def means(time: Moments, n: int | None = 10) -> CaseSummary:
+    """Return a case of which only the time is known."""
+    return summary(n=n, mapping="scheduler", elapsed_s=time)
 
 
 @pytest.mark.parametrize("layout", ["full", "published"])
 def test_means_without_runs_make_tables(layout: LayoutName) -> None:
-    (table,) = tables_of_cases(means(), layout=layout)
+    (table,) = tables_of_cases([means(Moments(10, 65.957, 0.109))], layout=layout)
 
     cells = cells_by_title(table)
     assert cells["time mean (s)"] == "65.957"
@@ -185,26 +173,25 @@ def test_means_without_runs_make_tables(layout: LayoutName) -> None:
 
 
 def test_digits_that_were_given_are_kept_and_those_of_a_computer_are_not() -> None:
-    given = {"elapsed_s_mean": "65.95700", "elapsed_s_sd": "0.10899999999999999"}
-    (table,) = tables_of_cases(means(as_given=given), layout="published")
+    given = Moments(10, 65.957, 0.109, "65.95700", "0.10899999999999999")
+    (table,) = tables_of_cases([means(given)], layout="published")
 
     cells = cells_by_title(table)
     assert (cells["time mean (s)"], cells["time std (s)"]) == ("65.95700", "0.109")
 
 
 def test_the_digits_of_a_column_are_of_one_kind() -> None:
-    given = [{"elapsed_s_mean": "65.9"}, {"elapsed_s_mean": "66.12345678"}]
-    cases = [means(elapsed_s_mean=float(g["elapsed_s_mean"]), as_given=g) for g in given]
+    given = ["65.9", "66.12345678"]
+    cases = [means(Moments(10, float(text), 0.109, text)) for text in given]
 
-    (table,) = tables_of_cases(pd.concat(cases, ignore_index=True))
+    (table,) = tables_of_cases(cases)
 
     times = [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)]
     assert times == ["65.900", "66.123"]
 
 
 def test_a_number_of_runs_that_nobody_told_is_not_made_up() -> None:
-    unknown = {"n": float("nan"), "elapsed_s_n": float("nan")}
-    (table,) = tables_of_cases(means(**unknown))
+    (table,) = tables_of_cases([means(Moments(None, 65.957, 0.109), n=None)])
 
     cells = cells_by_title(table)
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")
@@ -212,7 +199,7 @@ def test_a_number_of_runs_that_nobody_told_is_not_made_up() -> None:
 
 
 def test_a_deviation_that_was_not_given_is_na() -> None:
-    (table,) = tables_of_cases(means(elapsed_s_sd=float("nan")))
+    (table,) = tables_of_cases([means(Moments(10, 65.957))])
 
     assert cells_by_title(table)["sd (s)"].startswith("n/a")
     assert "the standard deviation is not given" in dict(table.notes).values()

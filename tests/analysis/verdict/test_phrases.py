@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
 from configs.mapping import SELECTIONS
-from tests.analysis.made_cases import case
+from tests.analysis.made_cases import TABLE, case, summary
 
 
 def of(ratio: float, error: float) -> Difference:
@@ -116,15 +117,18 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
          "CPUs of the P-cores"),
     ],
 )  # fmt: skip
-def test_what_a_mapping_does(facts: dict[str, object], said: str) -> None:
-    assert do({"threads": 8, "mapping": "m"} | facts) == said
+def test_what_a_mapping_does(facts: dict[str, Any], said: str) -> None:
+    threads = facts.pop("threads", 8)
+    table = TABLE._replace(threads=threads)
+
+    assert do(summary(**{"table": table, "mapping": "m"} | facts)) == said
 
 
 @pytest.mark.parametrize("selection", sorted(SELECTIONS))
 def test_every_selection_has_its_words(selection: str) -> None:
-    facts = {"mapping": "mine", "selection": selection, "binding": "pin", "threads": 4}
+    pinned = summary(selection=selection, binding="pin", table=TABLE._replace(threads=4))
 
-    assert do(facts).startswith("pin each thread on ")
+    assert do(pinned).startswith("pin each thread on ")
 
 
 def test_many_names_are_not_all_listed() -> None:

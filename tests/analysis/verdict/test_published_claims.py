@@ -6,9 +6,11 @@ import pytest
 from scipy import stats
 
 from analysis.answer import find
+from analysis.results.case_summary import Moments
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.values import difference_of_summaries
+from tests.analysis.made_cases import summary
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def test_every_published_time_is_compared_with_its_own_baseline(findings: Findin
 def test_words_follow_from_welchs_test_of_the_published_numbers(findings: Findings) -> None:
     # Table 7, powersave: 26.043 +- 0.090 under the scheduler, 22.975 +- 0.028 in a set of P-cores.
     table = findings.tables[4]
-    assert (table.keys["app"], table.keys["threads"]) == ("lulesh", 8)
+    assert (table.key.app, table.key.threads) == ("lulesh", 8)
     best = next(v for v in table.verdicts if (v.objective, v.governor) == ("time", "powersave"))
     assert (best.answer, best.best and best.best.number) == ("confine", 7)
     assert best.best is not None
@@ -51,8 +53,8 @@ def test_the_other_reading_of_the_deviations_is_reported(findings: Findings) -> 
 
 
 def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_the_repetitions() -> None:
-    case = {"elapsed_s_mean": 20.0, "elapsed_s_sd": 0.1, "elapsed_s_n": 16.0}
-    base = {"elapsed_s_mean": 21.0, "elapsed_s_sd": 0.2, "elapsed_s_n": 9.0}
+    case = summary(elapsed_s=Moments(16, 20.0, 0.1))
+    base = summary(elapsed_s=Moments(9, 21.0, 0.2))
     as_given = difference_of_summaries(case, base, "time")
     as_errors = difference_of_summaries(case, base, "time", sd_is_error=True)
     assert as_given is not None
@@ -63,7 +65,7 @@ def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_the_repeti
 
 @pytest.mark.parametrize("sd", [0.0, -1.0, 1e200, float("nan")])
 def test_a_deviation_that_is_none_makes_no_comparison(sd: float) -> None:
-    case = {"elapsed_s_mean": 20.0, "elapsed_s_sd": sd, "elapsed_s_n": 10.0}
+    case = summary(elapsed_s=Moments(10, 20.0, sd))
     assert difference_of_summaries(case, case, "time") is None
 
 

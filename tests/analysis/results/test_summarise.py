@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from analysis.results.cases import summarise
+from analysis.results.case_summary import CaseSummary
 from analysis.results.runs import read_runs
+from analysis.results.summarise import summarise
 from tests.analysis.records import left_out, record, without, write
 
 
-def summary_of(tmp_path: Path, *records: dict[str, object]) -> pd.DataFrame:
+def summary_of(tmp_path: Path, *records: dict[str, object]) -> list[CaseSummary]:
     write(tmp_path, records)
     return summarise(read_runs(tmp_path))
 
@@ -23,17 +23,17 @@ def test_the_deviation_is_that_of_a_sample(tmp_path: Path) -> None:
     times = [2, 4, 4, 4, 5, 5, 7, 9]
     case = summary_of(
         tmp_path, *(record(1, r, elapsed_s=float(t)) for r, t in enumerate(times, 1))
-    ).iloc[0]
+    )[0]
 
-    assert case["n"] == 8
-    assert case["elapsed_s_mean"] == pytest.approx(5.0)
-    assert case["elapsed_s_sd"] == pytest.approx(math.sqrt(32 / 7))
+    assert case.n == 8
+    assert case.time.mean == pytest.approx(5.0)
+    assert case.time.sd == pytest.approx(math.sqrt(32 / 7))
 
 
 def test_one_run_has_no_deviation(tmp_path: Path) -> None:
-    case = summary_of(tmp_path, record(1, 1)).iloc[0]
+    case = summary_of(tmp_path, record(1, 1))[0]
 
-    assert math.isnan(case["elapsed_s_sd"])
+    assert math.isnan(case.time.sd)
 
 
 def test_warm_ups_and_runs_that_went_wrong_are_not_averaged(tmp_path: Path) -> None:
@@ -45,11 +45,11 @@ def test_warm_ups_and_runs_that_went_wrong_are_not_averaged(tmp_path: Path) -> N
         record(1, 3, status="placement-violated", reason="CPU 5 seen", elapsed_s=99.0),
         record(1, 4, status="timeout", reason="limit", elapsed_s=600.0),
         record(1, 5, status="timeout", reason="limit", elapsed_s=600.0),
-    ).iloc[0]
+    )[0]
 
-    assert (case["n"], case["elapsed_s_mean"]) == (2, 11.0)
-    assert case["excluded"] == {"placement-violated": 1, "timeout": 2}
-    assert case["reasons"]["timeout"] == ["limit"]
+    assert (case.n, case.time.mean) == (2, 11.0)
+    assert case.excluded == {"placement-violated": 1, "timeout": 2}
+    assert case.reasons["timeout"] == ["limit"]
 
 
 def test_a_measure_is_averaged_over_the_runs_that_have_it(tmp_path: Path) -> None:
@@ -57,10 +57,14 @@ def test_a_measure_is_averaged_over_the_runs_that_have_it(tmp_path: Path) -> Non
         tmp_path,
         record(1, 1, energy_pkg_j=10.0),
         without(["energy_pkg_j"], "counter wrapped", number=1, repetition=2),
-    ).iloc[0]
+    )[0]
 
-    assert (case["n"], case["energy_pkg_j_n"], case["energy_pkg_j_mean"]) == (2, 1, 10.0)
-    assert case["reasons"]["energy_pkg_j"] == ["counter wrapped"]
+    assert (case.n, case.measures["energy_pkg_j"].n, case.measures["energy_pkg_j"].mean) == (
+        2,
+        1,
+        10.0,
+    )
+    assert case.reasons["energy_pkg_j"] == ["counter wrapped"]
 
 
 def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_path: Path) -> None:
@@ -73,7 +77,7 @@ def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_p
         left_out(9, "no E-cores"),
     )
 
-    assert list(zip(table["threads"], table["case_number"], strict=True)) == [
+    assert [(case.table.threads, case.number) for case in table] == [
         (1, 2), (1, 9), (1, 10), (2, 1), (8, 1),
     ]  # fmt: skip
 
@@ -85,7 +89,7 @@ def test_tables_are_in_the_order_of_the_study(tmp_path: Path) -> None:
         record(1, 1, app="z", table_number=1, case_id="first"),
     )
 
-    assert list(table["app"]) == ["z", "a"]
+    assert [case.table.app for case in table] == ["z", "a"]
 
 
 def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_them(
@@ -99,10 +103,10 @@ def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_th
         record(1, 4, residency={}, freq_ghz=[5.0]),
         record(1, 5, residency={"P": 9.0}, freq_ghz={"P": 9.0}, warmup=True),
         record(1, 6, residency={"P": 9.0}, freq_ghz={"P": 9.0}, status="failed"),
-    ).iloc[0]
+    )[0]
 
-    assert case["residency"] == {"P": 0.75, "E": 0.5}
-    assert case["freq_ghz"] == {"P": 5.25, "E": 4.0}
+    assert case.residency == {"P": 0.75, "E": 0.5}
+    assert case.freq_ghz == {"P": 5.25, "E": 4.0}
 
 
 def test_a_case_without_measured_kinds_has_none(tmp_path: Path) -> None:
@@ -112,8 +116,8 @@ def test_a_case_without_measured_kinds_has_none(tmp_path: Path) -> None:
         without(["residency", "freq_ghz"], "no hardware counters", number=2),
     )
 
-    assert list(table["residency"]) == [{"P": 1.0}, {}]
-    assert list(table["freq_ghz"]) == [{"P": 5.976}, {}]
+    assert [case.residency for case in table] == [{"P": 1.0}, {}]
+    assert [case.freq_ghz for case in table] == [{"P": 5.976}, {}]
 
 
 def test_times_have_median_and_range(tmp_path: Path) -> None:
@@ -125,8 +129,8 @@ def test_times_have_median_and_range(tmp_path: Path) -> None:
         record(2, 1, elapsed_s=None),
     )
 
-    first, second = table[["elapsed_s_median", "elapsed_s_min", "elapsed_s_max"]].to_numpy()
-    assert first.tolist() == [4.5, 3.0, 9.0]
+    first, second = ((of.time_median_s, of.time_min_s, of.time_max_s) for of in table)
+    assert first == (4.5, 3.0, 9.0)
     assert all(math.isnan(value) for value in second)
 
 
@@ -144,7 +148,7 @@ def test_each_case_has_its_own_reasons_once_and_in_the_order_of_its_runs(tmp_pat
         record(1, 7, status="failed", reason="a"),
     )
 
-    first, second = table["reasons"]
+    first, second = (case.reasons for case in table)
     assert first == {"failed": ["b", "a"], "timeout": ["a"],
                      "energy_pkg_j": ["wrapped", "did not move"]}  # fmt: skip
     assert second == {"cache_misses": ["no permission"], "energy_pkg_j": ["no permission"]}
@@ -160,9 +164,9 @@ def test_placement_that_was_not_proved_is_counted_in_good_runs_only(tmp_path: Pa
         record(1, 4, **unproved, status="failed"),
         record(1, 5, placement={"verdict": ["unproved"]}),
         record(1, 6, placement="unproved"),
-    ).iloc[0]
+    )[0]
 
-    assert (case["unproved"], case["vcpus_unproved"]) == (2, 1)
+    assert (case.unproved, case.vcpus_unproved) == (2, 1)
 
 
 def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_path: Path) -> None:
@@ -172,10 +176,10 @@ def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_pat
         record(1, 2, driver="acpi-cpufreq", governor_read=""),
         record(1, 3, driver="intel_cpufreq", governor_read="a"),
         record(1, 4, driver="of a failed run", status="failed"),
-    ).iloc[0]
+    )[0]
 
-    assert case["drivers"] == ["intel_cpufreq", "acpi-cpufreq"]
-    assert case["governors_read"] == ["b", "a"]
+    assert case.drivers == ["intel_cpufreq", "acpi-cpufreq"]
+    assert case.governors_read == ["b", "a"]
 
 
 def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: Path) -> None:
@@ -183,22 +187,21 @@ def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: 
         tmp_path, record(1, 1, vm_cpus=8, engine="vm"), record(2, 1, table_number=None)
     )
     # The row whose table has no number stands first.
-    assert list(table["case_number"]) == [2, 1]
-    assert list(table["table_number"]) == [None, 1]
-    assert [(v, type(v)) for v in table["vm_cpus"]] == [(None, type(None)), (8, int)]
-    assert list(table["mechanism"]) == [None, None]
-    assert list(table["engine"]) == [None, "vm"]
+    assert [case.number for case in table] == [2, 1]
+    assert [case.table.number for case in table] == [None, 1]
+    assert [(case.vm_cpus, type(case.vm_cpus)) for case in table] == [(None, type(None)), (8, int)]
+    assert [case.mechanism for case in table] == [None, None]
+    assert [case.engine for case in table] == [None, "vm"]
 
 
 def test_only_warm_ups_leave_a_case_without_runs(tmp_path: Path) -> None:
-    case = summary_of(tmp_path, record(1, 1, warmup=True)).iloc[0]
+    case = summary_of(tmp_path, record(1, 1, warmup=True))[0]
 
-    assert (case["n"], case["elapsed_s_n"], case["excluded"]) == (0, 0, {})
-    assert math.isnan(case["elapsed_s_mean"])
+    assert (case.n, case.time.n, case.excluded) == (0, 0, {})
+    assert math.isnan(case.time.mean)
 
 
 def test_no_records_at_all_are_no_cases(tmp_path: Path) -> None:
     table = summary_of(tmp_path, {"schema": 1, "status": "baseline"})
 
-    assert len(table) == 0
-    assert {"app", "n", "elapsed_s_mean", "left_out"} <= set(table.columns)
+    assert table == []

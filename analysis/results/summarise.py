@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.results.case_summary import CaseSummary, Moments, TableKey
 from analysis.results.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.results.runs import Runs
 from runners.records.disturbances import SEPARATOR
@@ -18,30 +19,16 @@ from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
-_ORDER = ("table_number", *TABLE_KEYS, "case_number", "case_id")
-_WHOLE = ("threads", "case_number")
 # Whose reasons stand under tables, beside those of runs that are not averaged.
 _EXPLAINED = (*MEASURES, "vcpu_migrations", "placement", "vcpu_placement", "driver")
 _UNPROVED = {"unproved": "placement_verdict", "vcpus_unproved": "vcpu_placement_verdict"}
-_BY_KIND = {"residency": "residency_{}", "freq_ghz": "freq_{}_ghz"}
 
 _Made = TypeVar("_Made")
 Mask = NDArray[np.bool_]
 
 
-def summarise(runs: Runs) -> pd.DataFrame:
-    """Return one row a case, in the order of the tables.
-
-    Columns: `table_number`, TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are
-    averaged (status ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`,
-    `M_sd` (with n - 1; NaN for a single run) and `M_n`; of the time also `elapsed_s_median`,
-    `elapsed_s_min` and `elapsed_s_max`; `residency` and `freq_ghz`, means by kind;
-    `drivers`, `governors_read` and `implementations`, each distinct one of the good runs;
-    `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
-    `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
-    of threads, or of a guest's CPUs, could not be proved; `placed`, the PlacedRuns of both;
-    `disturbed`, {what: averaged runs} of runners.records.disturbances.DISTURBANCES.
-    """
+def summarise(runs: Runs) -> list[CaseSummary]:
+    """Return the cases of runs, in the order of the tables."""
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
     cases = _Cases(frame, keys.ngroup().to_numpy(), keys.ngroups)
@@ -49,25 +36,30 @@ def summarise(runs: Runs) -> pd.DataFrame:
     ok = (frame["status"] == OK).to_numpy()
     counted = ~left_out & ~frame["warmup"].to_numpy()
     good, bad = counted & ok, counted & ~ok
-    table = _facts(cases) | {"n": cases.how_many(good)} | _statistics(cases, good)
-    table["excluded"] = _objects(_excluded(cases, bad))
-    table["reasons"] = _objects(_reasons(cases, bad, runs.reasons))
-    table["left_out"] = _objects(_left_out(cases, left_out))
-    for name, of in (
-        ("governors_read", "governor_read"),
-        ("drivers", "driver"),
-        ("implementations", "implementation"),
-    ):
-        table[name] = _objects(_distinct(cases, good, of))
-    for name, pattern in _BY_KIND.items():
-        table[name] = _objects(_means_by_kind(cases, good, pattern, runs.kinds))
-    for name, of in _UNPROVED.items():
-        table[name] = cases.how_many(good & (frame[of] == UNPROVED).to_numpy())
-    table["placed"] = _objects(_placed(cases, good, bad))
-    table["disturbed"] = _objects(_disturbed(cases, good))
-    return pd.DataFrame(table).sort_values(
-        list(_ORDER), kind="stable", na_position="first", ignore_index=True
-    )
+    unproved = {
+        name: cases.how_many(good & (frame[of] == UNPROVED).to_numpy()).tolist()
+        for name, of in _UNPROVED.items()
+    }
+    columns: dict[str, list[Any]] = {
+        **_facts(cases),
+        **_times(cases, good),
+        **unproved,
+        "n": cases.how_many(good).tolist(),
+        "measures": _measures(cases, good),
+        "excluded": _excluded(cases, bad),
+        "reasons": _reasons(cases, bad, runs.reasons),
+        "left_out": _left_out(cases, left_out),
+        "drivers": _distinct(cases, good, "driver"),
+        "governors_read": _distinct(cases, good, "governor_read"),
+        "implementations": _distinct(cases, good, "implementation"),
+        "residency": _means_by_kind(cases, good, "residency_{}", runs.kinds),
+        "freq_ghz": _means_by_kind(cases, good, "freq_{}_ghz", runs.kinds),
+        "placed": _placed(cases, good, bad),
+        "disturbed": _disturbed(cases, good),
+    }
+    rows = zip(*columns.values(), strict=True)
+    found = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
+    return sorted(found, key=lambda case: case.order)
 
 
 @dataclass(frozen=True)
@@ -102,39 +94,44 @@ class _Cases:
         return [empty() for _ in range(self.count)]
 
 
-def _objects(values: list[Any]) -> pd.Series[Any]:
-    """Return a column of lists, dicts or texts, in which None stays None."""
-    return pd.Series(values, dtype=object)
-
-
-def _facts(cases: _Cases) -> dict[str, Any]:
+def _facts(cases: _Cases) -> dict[str, list[Any]]:
     """Return what identifies a case and what its row says of it, from its first run."""
-    names = list(dict.fromkeys((*_KEYS, *ROW_FACTS)))
-    facts: dict[str, Any] = {}
-    for name, column in cases.first_runs(names).items():
-        if name in _WHOLE:
-            facts[str(name)] = column.to_numpy()
-        elif isinstance(column.dtype, pd.CategoricalDtype):
-            facts[str(name)] = _objects([v if isinstance(v, str) else None for v in column])
-        else:
-            facts[str(name)] = _objects([None if math.isnan(v) else int(v) for v in column])
-    return facts
+    first = cases.first_runs(list(dict.fromkeys((*_KEYS, *ROW_FACTS))))
+    facts = {str(name): [_plain(value) for value in column] for name, column in first.items()}
+    tables = zip(*(facts.pop(name) for name in ("table_number", *TABLE_KEYS)), strict=True)
+    return {"table": [TableKey(*of) for of in tables], "number": facts.pop("case_number"), **facts}
 
 
-def _statistics(cases: _Cases, good: Mask) -> dict[str, Any]:
+def _plain(value: object) -> str | int | None:
+    """Return a text or a whole number of a frame; None where it has none."""
+    if isinstance(value, str):
+        return value
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def _measures(cases: _Cases, good: Mask) -> list[dict[str, Moments]]:
+    """Return the moments of each measure, by case."""
     names = [*MEASURES, *MORE_MEASURES]
     numbers = pd.RangeIndex(cases.count)
     values = cases.frame.loc[good, names].groupby(cases.number[good], sort=False)
     mean, sd = values.mean().reindex(numbers), values.std(ddof=1).reindex(numbers)
     known = values.count().reindex(numbers, fill_value=0)
-    found: dict[str, Any] = {}
+    of_cases: list[dict[str, Moments]] = cases.made(dict)
     for name in names:
-        found |= {f"{name}_n": known[name], f"{name}_mean": mean[name], f"{name}_sd": sd[name]}
-    times = values["elapsed_s"]
-    found["elapsed_s_median"] = times.median().reindex(numbers)
-    found["elapsed_s_min"] = times.min().reindex(numbers)
-    found["elapsed_s_max"] = times.max().reindex(numbers)
-    return found
+        moments = zip(known[name].tolist(), mean[name].tolist(), sd[name].tolist(), strict=True)
+        for of_case, each in zip(of_cases, moments, strict=True):
+            of_case[name] = Moments(*each)
+    return of_cases
+
+
+def _times(cases: _Cases, good: Mask) -> dict[str, list[float]]:
+    numbers = pd.RangeIndex(cases.count)
+    times = cases.frame.loc[good, "elapsed_s"].groupby(cases.number[good], sort=False)
+    return {
+        "time_median_s": times.median().reindex(numbers).tolist(),
+        "time_min_s": times.min().reindex(numbers).tolist(),
+        "time_max_s": times.max().reindex(numbers).tolist(),
+    }
 
 
 def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
