@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -220,13 +221,11 @@ def _left_s(
         return None
     if newest.left == 0:
         return 0.0
-    if newest.ended is not None or not any(job.state == RUNNING for job in jobs):
-        return newest.left_s
-    try:
-        since = (at - datetime.datetime.fromisoformat(newest.updated_at)).total_seconds()
-    except (ValueError, TypeError):
-        return newest.left_s
-    return max(0.0, newest.left_s - max(0.0, since))
+    since_s = 0.0
+    if newest.ended is None and any(job.state == RUNNING for job in jobs):
+        with suppress(ValueError, TypeError):
+            since_s = (at - datetime.datetime.fromisoformat(newest.updated_at)).total_seconds()
+    return max(0.0, newest.left_s - max(0.0, since_s))
 
 
 def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
