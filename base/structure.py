@@ -134,16 +134,18 @@ def keys_of(table: type) -> tuple[Key, ...]:
 
 
 class Table(Kind):
-    """A table of keys, as the dataclass that declares them.
+    """A table of keys, as the dataclass that declares them, or as `made` makes it of their values.
 
     The dataclass may have a static method `contradictions(values, given)`, which yields mistakes
     between keys as (path, message): `values` are the valid values by the names of their fields,
     `given` are the names of all keys that are there.
     """
 
-    def __init__(self, declared: type, expected: str) -> None:
+    def __init__(
+        self, declared: type, expected: str, made: Callable[..., Any] | None = None
+    ) -> None:
         super().__init__(expected)
-        self.declared = declared
+        self.declared, self.made = declared, made or declared
 
     @property
     def key_names(self) -> list[str]:
@@ -151,15 +153,11 @@ class Table(Kind):
         return [key.name for key in flat(keys_of(self.declared))]
 
     def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
-        """Return the dataclass; fields in `known` are no keys of this table."""
+        """Return what the values make; fields in `known` are no keys of this table."""
         values, mistakes = self.values(value, **known)
         if mistakes:
             raise InvalidError(mistakes, values)
-        return self.build(values)
-
-    def build(self, values: dict[str, Any]) -> Any:  # noqa: ANN401 - what the table declares
-        """Return what the values of all fields are decoded to."""
-        return self.declared(**values)
+        return self.made(**values)
 
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
         """Return the valid values by field, and all mistakes."""
@@ -186,14 +184,6 @@ class Table(Kind):
         if between is not None:
             mistakes += between(values, value.keys())
         return values, mistakes
-
-
-class AsWritten(Table):
-    """A table that stays a dict: its values are looked up before its dataclass can be made."""
-
-    def build(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values as they are."""
-        return values
 
 
 class Beside(Table):

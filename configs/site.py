@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
 from base.cpulist import parse_cpulist
@@ -120,10 +121,6 @@ class GovernorRule:
         """Refuse a table without the command that sets a governor."""
         if "set" not in given:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
-
-
-def _by_command(rule: GovernorRule) -> GovernorRule:
-    return replace(rule, by="command")
 
 
 @dataclass(frozen=True)
@@ -239,7 +236,11 @@ class Site:
         GovernorRule,
         Either(
             As(Word("who sets governors", GOVERNOR_SETTERS), GovernorRule),
-            As(Table(GovernorRule, "a table with the command that sets them"), _by_command),
+            Table(
+                GovernorRule,
+                "a table with the command that sets them",
+                partial(GovernorRule, by="command"),
+            ),
         ),
         "who sets governors ([settings.md](settings.md))",
         Without("pinstudy, where it may"),

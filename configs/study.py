@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from base.structure import (
     As,
-    AsWritten,
     AtKey,
     Called,
     Either,
@@ -258,7 +257,8 @@ class Study:
     title: Annotated[str, Text("a title"), "one line for people"]
     apps: Annotated[
         tuple[AppChoice, ...],
-        OneOrMore(AsWritten(AppChoice, "an app with variants, sizes, threads")),
+        # A dict, until the app and what it has by these names are looked up.
+        OneOrMore(Table(AppChoice, "an app with variants, sizes, threads", dict)),
         "programs, each with `variants`, `sizes`, `threads` and, where its loops take one, "
         "`schedules`; an entry may have `mappings` of its own, and `oversubscribe: true` where "
         "more threads than CPUs are meant (not pinned ones)",

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.structure import (
-    AsWritten,
     AtKey,
     Beside,
     ByName,
@@ -143,8 +142,8 @@ def test_a_field_without_a_kind_is_no_key() -> None:
     assert "'note' is not known here" in mistakes(PLAIN | {"note": "x"})[0][1]
 
 
-def test_a_table_as_it_is_written_stays_a_dict() -> None:
-    assert AsWritten(Edge, "an edge").decode({"length": "4"}, name="left") == {
+def test_a_table_may_stay_a_dict() -> None:
+    assert Table(Edge, "an edge", dict).decode({"length": "4"}, name="left") == {
         "name": "left",
         "length_mm": 4,
     }
