@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from base.reading import Reading, number_or_nan
 from base.units import duration
-from runners.host.tree import Tree, Unavailable, known
+from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.topology import Topology
 
@@ -118,14 +118,13 @@ class Gate:
         while (waited_s := self._clock() - began_s) < self._rule.limit_s and hot and not problem:
             self._sleep(min(LOOK_EVERY_S, self._rule.limit_s - waited_s))
             hot, problem = self._hot()
-        reading = Reading(
-            {"gate_wait_s": waited_s, "temperature_reference_c": dict(self.reference_c)}
+        return reading_of(
+            {
+                "gate_wait_s": waited_s,
+                "gate_reached": Unavailable(problem) if problem else not hot,
+                "temperature_reference_c": dict(self.reference_c),
+            }
         )
-        if problem:
-            reading.unavailable["gate_reached"] = problem
-        else:
-            reading.fields["gate_reached"] = not hot
-        return reading
 
     def _hot(self) -> tuple[list[str], str]:
         """Return a phrase for each package that is too hot, and a sensor's problem, if any."""
