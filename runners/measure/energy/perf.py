@@ -15,7 +15,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, reading_of
 from runners.measure.energy.figures import domain_fields
 from runners.measure.perf.events import PerfPermission, perf_command
 from runners.measure.perf.output import parse_perf_output
@@ -126,15 +126,8 @@ def find_power_pmu(root: Path) -> PowerPmu:
     cpus = _cpus(tree)
     if isinstance(cpus, Unavailable):
         return _without(cpus.reason)
-    events: dict[str, str] = {}
-    unavailable: dict[str, str] = {}
-    for domain, event in EVENTS.items():
-        problem = _event_problem(tree, event) if event in names else f"the power PMU has no {event}"
-        if problem:
-            unavailable[domain] = problem
-        else:
-            events[domain] = f"power/{event}/"
-    return PowerPmu(events, cpus, unavailable)
+    found = reading_of({domain: _event(tree, event) for domain, event in EVENTS.items()})
+    return PowerPmu(found.fields, cpus, found.unavailable)
 
 
 def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
@@ -172,12 +165,14 @@ def _without(reason: str) -> PowerPmu:
     return PowerPmu({}, (), dict.fromkeys(EVENTS, reason))
 
 
-def _event_problem(tree: Tree, event: str) -> str:
+def _event(tree: Tree, event: str) -> str | Unavailable:
     path = f"{POWER_PMU}/events/{event}"
     text = tree.text(path)
     if isinstance(text, Unavailable):
-        return text.reason
-    return "" if _ENCODING.fullmatch(text) else f"{path} does not hold an event"
+        return Unavailable(f"the power PMU has no {event}") if text.missing else text
+    if _ENCODING.fullmatch(text):
+        return f"power/{event}/"
+    return Unavailable(f"{path} does not hold an event")
 
 
 def _cpus(tree: Tree) -> tuple[int, ...] | Unavailable:
