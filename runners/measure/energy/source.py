@@ -62,10 +62,9 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
         for domain in DOMAINS
         if domain in first and domain in second
     }
-    if len(first) < len(DOMAINS):
-        return EnergySource(powercap, {"package": both["package"]})
-    if len(second) < len(DOMAINS):
-        return EnergySource(counting, {"package": both["package"]})
+    for meter, problems in ((powercap, first), (counting, second)):
+        if len(problems) < len(DOMAINS):
+            return EnergySource(meter, {"package": both["package"]})
     return EnergySource(None, both)
 
 
