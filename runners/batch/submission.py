@@ -224,11 +224,11 @@ def _submission(folder: Path, data: dict[str, Any]) -> Submission:
 class Attempt:
     """One attempt: one process of a worker on one node.
 
-    `runs` is the worker's total number of runs, at most; `left` is how many of them were left when
-    the attempt began, or when it had made all that it could. `left_s` are the expected seconds of
-    those left at `updated_at`, None when not known. `case_ids` are the cases that it can run on the
-    node. `ended` is the exit status, None until the attempt has reported it. Times are UTC in ISO
-    format.
+    `runs` is the worker's total number of runs at most, and `left` how many of them are left, both
+    counted when the attempt began and when it ended. `left_s` are the expected seconds of the runs
+    that were left at `updated_at`, None when not known. `case_ids` are the cases that it can run on
+    the node. `ended` is the exit status, None until the attempt has reported it. Times are UTC in
+    ISO format.
     """
 
     worker: int

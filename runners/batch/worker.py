@@ -194,9 +194,7 @@ class WorkerSession:
             return self._ended(STOPPED, "stopped by a signal; what was measured is kept")
         except UserError as error:
             return self._ended(error.exit_status, str(error))
-        # Anew: cases may have reached their precision, or lost a race, or could not run.
-        summary = replace(self.session.summary)
-        self.file.attempt = replace(self.file.attempt, runs=summary.runs, left=summary.left)
+        summary = self.session.summary
         skipped = {case_id for case_id, _, _ in summary.history.skipped}
         refused = len(skipped) + len(summary.plan.skipped)
         if refused:
@@ -210,7 +208,9 @@ class WorkerSession:
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
         if self.session.left_changed not in reason:
             reason = f"{reason}; {self.session.left_changed}"
-        self.file.write(ended=status, reason=reason)
+        # Anew: runs were made, and cases may have reached their precision or lost a race.
+        now = replace(self.session.summary)
+        self.file.write(runs=now.runs, left=now.left, ended=status, reason=reason)
         return status, reason
 
     def _handle_signals(self) -> None:

@@ -102,12 +102,11 @@ class Trial:
         return (self._of(submission) / "logs" / f"worker-{worker}.log").read_text()
 
     def process(self, worker: int = 0, submission: int = 1) -> str:
-        """Return the number of a worker's process, as it has claimed the work."""
-        for claim in sorted((self._of(submission).parent / "fence").iterdir(), reverse=True):
-            who = json.loads(claim.read_text())
-            if who["worker"] == worker and f"{submission:04d}-w" in claim.name:
-                return str(who["pid"])
-        raise AssertionError(f"worker {worker} has claimed nothing")
+        """Return the number of a worker's process, as the marker of its attempt tells it."""
+        told = self.attempts(submission)
+        *_, node = (each["node_id"] for each in told if each["worker"] == worker)
+        [marker] = self.seen.glob(f"*/records/{node}-*.under-way")
+        return str(json.loads(marker.read_text())["pid"])
 
     def _of(self, submission: int) -> Path:
         return self.seen / "submissions" / f"{submission:04d}"
