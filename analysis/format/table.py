@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from base.text import one_line
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,21 @@ class Table:
     cells: tuple[tuple[str, ...], ...]
     notes: tuple[tuple[str, str], ...] = ()
     exact: tuple[Mapping[str, object], ...] = ()
+
+
+# A column, and what writes its cell of a row.
+Written = tuple[Column, Callable[[Row], str]]
+
+
+def table_of(
+    caption: str,
+    columns: Sequence[Written[Row]],
+    rows: Iterable[Row],
+    notes: tuple[tuple[str, str], ...] = (),
+) -> Table:
+    """Return a table without exact rows, from its columns and what its rows are about."""
+    cells = tuple(tuple(write(row) for _, write in columns) for row in rows)
+    return Table(caption, tuple(column for column, _ in columns), cells, notes)
 
 
 @dataclass

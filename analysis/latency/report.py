@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
 from analysis.format.table import Table
-from analysis.latency.agreement import Agreement, compare
+from analysis.latency.agreement import Agreement, Measured, compare
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
-from analysis.latency.partners import Partners, find_nearness, find_partners
+from analysis.latency.partners import Nearness, Partners, find_nearness, find_partners
 from analysis.latency.sentences import (
     cluster_sentences,
     measured_sentences,
@@ -19,7 +21,9 @@ from analysis.latency.sentences import (
     team_sentences,
 )
 from analysis.latency.tables import (
+    alike_clusters,
     clusters_table,
+    kernel_name,
     nearness_table,
     pairs_table,
     partners_table,
@@ -40,6 +44,7 @@ class LatencyFindings:
     latency: Latency
     clusters: Clusters
     agreement: Agreement
+    nearness: tuple[Nearness, ...]
     partners: tuple[Partners, ...]
     teams: tuple[Team, ...]
     sentences: tuple[str, ...]
@@ -51,10 +56,10 @@ def latency_findings(latency: Latency) -> LatencyFindings:
     """Return what the latencies say; seconds for hundreds of CPUs."""
     clusters = find_clusters(latency.both_ways)
     agreement = compare(latency, clusters)
-    partners, teams = find_partners(latency), find_teams(latency)
+    nearness, partners, teams = find_nearness(latency), find_partners(latency), find_teams(latency)
     tables = (
         pairs_table(latency),
-        nearness_table(find_nearness(latency)),
+        nearness_table(nearness),
         clusters_table(agreement),
         partners_table(partners),
         teams_table(teams),
@@ -63,6 +68,7 @@ def latency_findings(latency: Latency) -> LatencyFindings:
         latency,
         clusters,
         agreement,
+        tuple(nearness),
         tuple(partners),
         tuple(teams),
         (
@@ -78,17 +84,19 @@ def latency_findings(latency: Latency) -> LatencyFindings:
 def findings_json(findings: LatencyFindings) -> dict[str, Any]:
     """Return the findings for a program to read; times in ns, rates a second, CPUs as lists."""
     latency = findings.latency
-    pairs, clusters, partners, teams = _exact_tables(findings)
+    pairs = latency.pairs.sort_values(["median_ns", "a", "b"]).to_dict("records")
     return {
         "node_id": latency.node_id,
         "started_at": latency.started_at,
         "method": latency.method,
         "plan": latency.plan,
         "pairs_of_node": latency.pairs_of_node,
-        "pairs": pairs,
+        "pairs": [_finite(pair) for pair in pairs],
         "left_out": [{"cpus": list(one.cpus), "reason": one.reason} for one in latency.left_out],
-        "nearness": list(nearness_table(find_nearness(latency)).exact),
-        "clusters": clusters,
+        "nearness": [asdict(one) for one in findings.nearness],
+        "clusters": [
+            _cluster(one) for alike in alike_clusters(findings.agreement) for one in alike
+        ],
         "levels": [
             {
                 "level": match.level,
@@ -108,20 +116,67 @@ def findings_json(findings: LatencyFindings) -> dict[str, Any]:
             for one in findings.agreement.denied
         ],
         "disturbed": [[latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed],
-        "partners": partners,
-        "mappings": teams,
+        "partners": [_partners(one) for one in findings.partners],
+        "mappings": [_team(team) for team in findings.teams],
         "sentences": list(findings.sentences),
     }
 
 
-def _exact_tables(findings: LatencyFindings) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    clusters, teams = clusters_table(findings.agreement), teams_table(findings.teams)
-    return (
-        list(pairs_table(findings.latency).exact),
-        list(clusters.exact) if clusters else [],
-        list(partners_table(findings.partners).exact),
-        list(teams.exact) if teams else [],
+def _cluster(one: Measured) -> dict[str, Any]:
+    return {
+        "level": one.cluster.level,
+        "cpus": format_cpulist(one.cpus),
+        "within_ns": one.cluster.within_ns,
+        "outside_ns": one.cluster.outside_ns,
+        "kernel": kernel_name(one),
+    }
+
+
+def _partners(one: Partners) -> dict[Hashable, Any]:
+    best, next_, rates = one.best, one.runner_up, one.rate_interval
+    return _finite(
+        {
+            "cpu": one.cpu,
+            "kind": one.kind,
+            "siblings": format_cpulist(partner.cpu for partner in one.siblings),
+            "sibling_ns": one.siblings[0].ns if one.siblings else None,
+            "best": best.cpu if best else None,
+            "best_ns": best.ns if best else None,
+            "rate_per_s": one.rate,
+            "rate_low_per_s": rates.low if rates else None,
+            "rate_high_per_s": rates.high if rates else None,
+            "next": next_.cpu if next_ else None,
+            "next_ns": next_.ns if next_ else None,
+            "tied": format_cpulist(one.tied),
+        }
     )
+
+
+def _team(team: Team) -> dict[Hashable, Any]:
+    gains = team.gain_interval
+    return _finite(
+        {
+            "threads": len(team.cpus),
+            "talk": team.how,
+            "chosen": ",".join(map(str, team.cpus)),
+            "numerical": ",".join(map(str, team.numerical)),
+            "numerical_rate_per_s": team.numerical_rate,
+            "chosen_rate_per_s": team.rate,
+            "gain": team.gain,
+            "gain_low": gains.low if gains else None,
+            "gain_high": gains.high if gains else None,
+            "why_no_gain": team.why_no_gain,
+            "environment": team.places,
+        }
+    )
+
+
+def _finite(facts: Mapping[Hashable, object]) -> dict[Hashable, Any]:
+    """Return facts as JSON has them: None for NaN, and for what has no end."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in facts.items()
+    }
 
 
 def pairs_csv(latency: Latency) -> str:
