@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from analysis.figures.style import BLACK, GREY, KIND_COLOURS, KIND_FILLS, KIND_HATCHES, PURPLE
-from analysis.latency.kernel import LEVELS, kernel_groups
+from analysis.latency.agreement import LEVELS, kernel_groups
 from analysis.latency.model import Latency
 from runners.node.topology import Topology
 

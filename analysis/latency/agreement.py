@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.latency.clusters import Cluster, Clusters, enough
-from analysis.latency.kernel import (
-    LEVELS,
-    KernelGroup,
-    inner_groups,
-    kernel_groups,
-    outer_cpus,
-)
-from analysis.latency.model import Latency
+from analysis.latency.model import Array, Latency
+from runners.node.topology import Topology
 
-Array = NDArray[np.float64]
+SIBLINGS, L2, L3, PACKAGE, NUMA = "SMT siblings", "L2", "L3", "package", "NUMA node"
+# What the kernel tells of how near CPUs are, inner levels first; a kind says nothing of that.
+LEVELS = (SIBLINGS, L2, L3, PACKAGE, NUMA)
 # By a smaller factor a group is not nearer in any way that matters to thread placement.
 NO_NEARER = 1.05
+# Why a group of the kernel was not found; `partly` if a cluster has most of its CPUs.
+Why = Literal["unmeasured", "no nearer", "partly", "unclear"]
+
+
+@dataclass(frozen=True)
+class KernelGroup:
+    """CPUs, two or more and not all of those measured, and what the kernel calls them.
+
+    `names` are of LEVELS, inner ones first; a core's CPUs that have an L2 to themselves have both.
+    `kind` is the core kind that consists of just these CPUs, empty without one.
+    """
+
+    cpus: tuple[int, ...]
+    names: tuple[str, ...]
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,11 +60,13 @@ class Denied:
     nearest: tuple[int, ...]
 
     @property
-    def no_nearer(self) -> bool:
-        """Whether its CPUs are no nearer to each other than to those around them."""
+    def why(self) -> Why:
+        """Whether it was measured, whether its CPUs are nearer to each other than to others."""
         if self.within_ns is None or self.outside_ns is None:
-            return False
-        return self.within_ns * NO_NEARER >= self.outside_ns
+            return "unmeasured"
+        if self.within_ns * NO_NEARER >= self.outside_ns:
+            return "no nearer"
+        return "partly" if self.nearest else "unclear"
 
 
 @dataclass(frozen=True)
@@ -89,16 +102,53 @@ def compare(latency: Latency, clusters: Clusters) -> Agreement:
         for cluster in clusters.found
         for cpus in [_cpus(latency, cluster.rows)]
     )
+    named = [group for group in groups if group.names]
     found = {one.cpus for one in measured}
-    denied = tuple(
-        _denied(latency, group, groups, found)
-        for group in groups
-        if group.names and group.cpus not in found and enough(latency.both_ways)
+    lacking = [group for group in named if group.cpus not in found]
+    return Agreement(
+        measured,
+        tuple(_denied(latency, group, named, found) for group in lacking)
+        if enough(latency.both_ways)
+        else (),
+        tuple(groups),
+        tuple(_level(latency, clusters, level, named) for level in range(1, clusters.levels + 1)),
     )
-    levels = tuple(
-        _level(latency, clusters, level, groups) for level in range(1, clusters.levels + 1)
-    )
-    return Agreement(measured, denied, tuple(groups), levels)
+
+
+def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGroup]:
+    """Return the kernel's groups among the measured CPUs, smaller ones first."""
+    cpus = frozenset(measured)
+
+    def kept(group: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(cpus.intersection(group)))
+
+    names: dict[tuple[int, ...], dict[str, None]] = {}
+    for name, group in _levels(topology):
+        names.setdefault(kept(group), {})[name] = None
+    kinds = {kept(kind.cpus): kind.name for kind in topology.kinds}
+    groups = [
+        KernelGroup(group, tuple(names.get(group, ())), kinds.get(group, ""))
+        for group in {**names, **kinds}
+        if 1 < len(group) < len(cpus)
+    ]
+    return sorted(groups, key=lambda group: (len(group.cpus), group.cpus))
+
+
+def _levels(topology: Topology) -> Iterator[tuple[str, Iterable[int]]]:
+    """Yield the groups of every level with its name, inner ones first."""
+    for core in topology.cores:
+        yield SIBLINGS, core.cpus
+    for level, name in ((2, L2), (3, L3)):
+        for cache in topology.caches:
+            if cache.level == level:
+                yield name, cache.cpus
+    packages: dict[int, list[int]] = {}
+    for core in topology.cores:
+        packages.setdefault(core.package, []).extend(core.cpus)
+    for cpus in packages.values():
+        yield PACKAGE, cpus
+    for node in topology.numa:
+        yield NUMA, node.cpus
 
 
 def _cpus(latency: Latency, rows: Iterable[int]) -> tuple[int, ...]:
@@ -108,37 +158,36 @@ def _cpus(latency: Latency, rows: Iterable[int]) -> tuple[int, ...]:
 def _denied(
     latency: Latency,
     group: KernelGroup,
-    groups: Sequence[KernelGroup],
+    named: Sequence[KernelGroup],
     found: Iterable[tuple[int, ...]],
 ) -> Denied:
-    around = outer_cpus(group.cpus, groups, latency.cpus)
-    within = _direct(latency, group, groups)
-    outside = _block(latency, group.cpus, [cpu for cpu in around if cpu not in group.cpus])
     mine = frozenset(group.cpus)
+    larger = [one.cpus for one in named if mine < frozenset(one.cpus)]
+    around = min(larger, key=len, default=latency.cpus)
+    outside = _block(latency, group.cpus, [cpu for cpu in around if cpu not in mine])
     shared = {cpus: len(mine.intersection(cpus)) / len(mine.union(cpus)) for cpus in found}
     nearest = max(shared, key=lambda cpus: shared[cpus], default=())
     return Denied(
         group,
-        _median(within),
+        _median(_direct(latency, group, named)),
         _median(outside),
         nearest if shared.get(nearest, 0.0) > 0.5 else (),
     )
 
 
-def _direct(latency: Latency, group: KernelGroup, groups: Sequence[KernelGroup]) -> Array:
+def _direct(latency: Latency, group: KernelGroup, named: Sequence[KernelGroup]) -> Array:
     """Return the latencies of a group's pairs that are in no group inside it together."""
-    rows = [latency.row_of[cpu] for cpu in group.cpus]
-    values = latency.both_ways[np.ix_(rows, rows)].copy()
-    place = {cpu: at for at, cpu in enumerate(group.cpus)}
-    for inner in inner_groups(group.cpus, groups):
-        inside = [place[cpu] for cpu in inner.cpus]
-        values[np.ix_(inside, inside)] = np.nan
-    return values[np.triu_indices(len(rows), 1)]
+    values = _block(latency, group.cpus, group.cpus).copy()
+    for inner in named:
+        if set(inner.cpus) < set(group.cpus):
+            inside = [group.cpus.index(cpu) for cpu in inner.cpus]
+            values[np.ix_(inside, inside)] = np.nan
+    return values[np.triu_indices(len(values), 1)]
 
 
 def _block(latency: Latency, some: Sequence[int], others: Sequence[int]) -> Array:
     rows, columns = ([latency.row_of[cpu] for cpu in cpus] for cpus in (some, others))
-    return latency.both_ways[np.ix_(rows, columns)].ravel()
+    return latency.both_ways[np.ix_(rows, columns)]
 
 
 def _median(values: Array) -> float | None:
@@ -147,14 +196,14 @@ def _median(values: Array) -> float | None:
 
 
 def _level(
-    latency: Latency, clusters: Clusters, level: int, groups: Sequence[KernelGroup]
+    latency: Latency, clusters: Clusters, level: int, named: Sequence[KernelGroup]
 ) -> LevelMatch:
     mine = tuple(_cpus(latency, cluster.rows) for cluster in clusters.at_level(level))
     labels = _labels(latency.cpus, mine)
     alike = {
-        name: rand_index(labels, _labels(latency.cpus, named))
+        name: rand_index(labels, _labels(latency.cpus, told))
         for name in LEVELS
-        if (named := [group.cpus for group in groups if name in group.names])
+        if (told := [group.cpus for group in named if name in group.names])
     }
     best = max(alike, key=lambda name: alike[name], default="")
     return LevelMatch(level, mine, best, alike.get(best, 0.0))

@@ -7,9 +7,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.latency.agreement import Agreement, Denied, LevelMatch, Measured
+from analysis.latency.agreement import (
+    LEVELS,
+    NUMA,
+    PACKAGE,
+    SIBLINGS,
+    Agreement,
+    Denied,
+    KernelGroup,
+    LevelMatch,
+    Measured,
+    Why,
+)
 from analysis.latency.clusters import Clusters, enough
-from analysis.latency.kernel import LEVELS, NUMA, PACKAGE, SIBLINGS, KernelGroup
 from analysis.latency.model import Latency
 from analysis.latency.teams import NEXT, Team
 from analysis.verdict import phrases
@@ -35,7 +45,6 @@ _SAYS = {
     PACKAGE: "are one package",
     NUMA: "are one NUMA node",
 }
-_UNMEASURED, _NO_NEARER, _PARTLY, _UNCLEAR = "unmeasured", "no nearer", "partly", "unclear"
 PER_MILLION = 1e6
 _MAX_LISTED = 6
 
@@ -88,15 +97,13 @@ def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement
     if not clusters.found:
         yield _none_found(latency, clusters)
     for match in agreement.levels:
-        named = [one for one in agreement.measured if one.cpus in match.clusters]
-        new = [one for one in named if one.cluster.level == match.level]
-        if new:
-            within = _spread([one.cluster.within_ns for one in new])
-            outside = _spread([one.cluster.outside_ns for one in new])
-            yield (
-                f"Clusters of level {match.level}: {groups([one.cpus for one in new])}; "
-                f"{within} within, {outside} to the CPUs around; {_likeness(match, new)}."
-            )
+        new = [one for one in agreement.measured if one.cluster.level == match.level]
+        within = _spread([one.cluster.within_ns for one in new])
+        outside = _spread([one.cluster.outside_ns for one in new])
+        yield (
+            f"Clusters of level {match.level}: {groups([one.cpus for one in new])}; "
+            f"{within} within, {outside} to the CPUs around; {_likeness(match, new)}."
+        )
     same = [one.same for one in agreement.measured if one.same is not None]
     told = [group for group in agreement.groups if group.names]
     found = [group for group in same if group.names]
@@ -169,34 +176,26 @@ def says(group: KernelGroup) -> str:
 
 def _denials(denied: Sequence[Denied]) -> Iterator[str]:
     """Yield a sentence for each way in which groups of the kernel were not found."""
-    alike: dict[tuple[str, str], list[Denied]] = {}
+    alike: dict[tuple[str, Why], list[Denied]] = {}
     for one in denied:
-        alike.setdefault((says(one.group), _verdict(one)), []).append(one)
-    for (said, verdict), many in alike.items():
+        alike.setdefault((says(one.group), one.why), []).append(one)
+    for (said, why), many in alike.items():
         each = " each" if len(many) > 1 else ""
         start = f"The kernel says that {groups([one.group.cpus for one in many])}{each} {said}"
-        yield f"{start}; {_measured(verdict, many)}."
+        yield f"{start}; {_measured(why, many)}."
 
 
-def _verdict(one: Denied) -> str:
-    if one.within_ns is None or one.outside_ns is None:
-        return _UNMEASURED
-    if one.no_nearer:
-        return _NO_NEARER
-    return _PARTLY if one.nearest else _UNCLEAR
-
-
-def _measured(verdict: str, many: Sequence[Denied]) -> str:
-    if verdict == _UNMEASURED:
+def _measured(why: Why, many: Sequence[Denied]) -> str:
+    if why == "unmeasured":
         return "too few of their pairs were measured to tell"
     within = _spread([one.within_ns for one in many if one.within_ns is not None])
     outside = _spread([one.outside_ns for one in many if one.outside_ns is not None])
-    if verdict == _NO_NEARER:
+    if why == "no nearer":
         return (
             f"measured, they are no nearer to each other ({within}) than to the CPUs around them "
             f"({outside})"
         )
-    if verdict == _PARTLY:
+    if why == "partly":
         return "; ".join(_part(one) for one in many[:3])
     return (
         f"measured, they are nearer to each other ({within}) than to the CPUs around them "
