@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.cluster.hierarchy import linkage
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from analysis.latency.model import Array, Rows
 
 # How often a matrix without structure may show clusters.
 FALSE_ALARMS = 0.05

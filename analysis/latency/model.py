@@ -15,7 +15,7 @@ from analysis.statistics.sample import LEVEL
 from runners.node.topology import Topology
 
 Array = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+Rows = NDArray[np.intp]
 
 # From that many runs of a pair on, the runs are what its uncertainty is judged by: the samples of
 # one run share a line and a direction. Fewer runs say too little of that, and samples stand in.
@@ -135,7 +135,7 @@ class Latency:
         return self._pair(int(self.pairs["median_ns"].to_numpy().argmax()))
 
     @cached_property
-    def pair_rows(self) -> NDArray[np.intp]:
+    def pair_rows(self) -> Rows:
         """The row of `pairs` of each two CPUs, -1 where they were not measured; symmetric."""
         rows = np.full((len(self.cpus),) * 2, -1, dtype=np.intp)
         a, b = (self._rows(self.pairs[name]) for name in ("a", "b"))
@@ -149,7 +149,7 @@ class Latency:
         return pd.DataFrame(ends, columns=["a", "b"])
 
     @cached_property
-    def _numbers(self) -> NDArray[np.intp]:
+    def _numbers(self) -> Rows:
         """The row of `pairs` that each run belongs to."""
         return np.asarray(self._ends.groupby(["a", "b"], sort=True).ngroup(), dtype=np.intp)
 
@@ -162,11 +162,11 @@ class Latency:
         matrix[self._rows(frame[row]), self._rows(frame[column])] = frame["median_ns"]
         return matrix
 
-    def _rows(self, cpus: pd.Series[int]) -> NDArray[np.intp]:
+    def _rows(self, cpus: pd.Series[int]) -> Rows:
         return np.searchsorted(np.asarray(self.cpus), cpus.to_numpy())
 
 
-def _described(keys: pd.DataFrame, counts: Numbers, samples: Array) -> pd.DataFrame:
+def _described(keys: pd.DataFrame, counts: Rows, samples: Array) -> pd.DataFrame:
     """Return what the samples of runs with the same keys say together, a row a key, sorted."""
     names = list(keys.columns)
     groups = keys.groupby(names, sort=True)
@@ -183,7 +183,7 @@ def _described(keys: pd.DataFrame, counts: Numbers, samples: Array) -> pd.DataFr
     return found
 
 
-def rates(groups: NDArray[np.intp], times_ns: NDArray[np.float64]) -> pd.DataFrame:
+def rates(groups: Rows, times_ns: Array) -> pd.DataFrame:
     """Return a row a group (0, 1, 2 …): `rate_per_s`, `rate_low_per_s`, `rate_high_per_s`.
 
     The rate is the harmonic mean, which is the inverse of the mean time. Its interval is Student's

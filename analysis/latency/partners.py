@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.latency.model import Latency
 from analysis.statistics.difference import Difference
@@ -29,9 +28,9 @@ class Partner:
 class Partners:
     """A CPU's siblings on its own core, and its best partner on another one.
 
-    `rate` and `rate_interval` are one-way transfers a second with the best partner, None where they
-    cannot be told. `runner_up` is the next best, `tied` the CPUs that cannot be told from the best,
-    at most MAX_TIED of them, nearest first.
+    `rate` and `rate_interval` are one-way transfers a second with the best partner, None without
+    one; the interval's ends are NaN where they cannot be told. `runner_up` is the next best, `tied`
+    the CPUs that cannot be told from the best, at most MAX_TIED of them, nearest first.
     """
 
     cpu: int
@@ -47,31 +46,20 @@ class Partners:
 def find_partners(latency: Latency) -> list[Partners]:
     """Return the partners of each measured CPU, in the order of their numbers."""
     core_of = {cpu: core.cpus for core in latency.topology.cores for cpu in core.cpus}
-    logs = _Units(latency)
-    return [_of(latency, logs, cpu, core_of[cpu]) for cpu in latency.cpus]
+    logs = np.log(latency.units["median_ns"].to_numpy(dtype=float))
+    rows = latency.units.groupby("pair").indices
+
+    def differ(one: int, other: int) -> bool:
+        a, b = logs[rows[one]], logs[rows[other]]
+        return min(len(a), len(b)) > 1 and Difference.welch(a, b).p_different < 1 - LEVEL
+
+    return [_of(latency, cpu, core_of[cpu], differ) for cpu in latency.cpus]
 
 
-class _Units:
-    """The logarithms of what each pair's uncertainty is judged by."""
-
-    def __init__(self, latency: Latency) -> None:
-        units = latency.units.sort_values("pair", kind="stable")
-        self._logs: NDArray[np.float64] = np.log(units["median_ns"].to_numpy(dtype=float))
-        self._ends = np.searchsorted(units["pair"], np.arange(len(latency.pairs) + 1))
-
-    def of(self, pair: int) -> NDArray[np.float64]:
-        """Return those of one row of `Latency.pairs`."""
-        return self._logs[self._ends[pair] : self._ends[pair + 1]]
-
-    def differ(self, one: int, other: int) -> bool:
-        """Return whether two pairs' times can be told apart, with 95 % confidence."""
-        a, b = self.of(one), self.of(other)
-        if min(len(a), len(b)) < 2:
-            return False
-        return Difference.welch(a, b).p_different < 1 - LEVEL
-
-
-def _of(latency: Latency, units: _Units, cpu: int, core: Sequence[int]) -> Partners:
+def _of(
+    latency: Latency, cpu: int, core: Sequence[int], differ: Callable[[int, int], bool]
+) -> Partners:
+    """Return a CPU's partners; `differ` tells pairs apart, by their rows, with 95 % confidence."""
     row = latency.row_of[cpu]
     times = latency.both_ways[row]
     near = [at for at in np.argsort(times, kind="stable") if not np.isnan(times[at])]
@@ -84,18 +72,17 @@ def _of(latency: Latency, units: _Units, cpu: int, core: Sequence[int]) -> Partn
     pairs = [int(latency.pair_rows[row, latency.row_of[one.cpu]]) for one in others]
     tied: list[int] = []
     for one, pair in zip(others[1:], pairs[1:], strict=True):
-        if len(tied) == MAX_TIED or units.differ(pairs[0], pair):
+        if len(tied) == MAX_TIED or differ(pairs[0], pair):
             break
         tied.append(one.cpu)
     told = latency.pairs.iloc[pairs[0]]
-    low, high = float(told["rate_low_per_s"]), float(told["rate_high_per_s"])
     return Partners(
         cpu,
         kind,
         siblings,
         others[0],
         float(told["rate_per_s"]),
-        None if np.isnan(low) else Interval(low, high),
+        Interval(float(told["rate_low_per_s"]), float(told["rate_high_per_s"])),
         others[1] if len(others) > 1 else None,
         tuple(tied),
     )

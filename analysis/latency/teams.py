@@ -7,21 +7,16 @@ the other, both ways. An order chosen from all of them would win by luck alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analysis.latency.clusters import completed
-from analysis.latency.model import NS_PER_S, Latency
+from analysis.latency.model import NS_PER_S, Array, Latency, Rows
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
-from runners.node.topology import KIND_ORDER
-
-Array = NDArray[np.float64]
-Edges = list[tuple[int, int]]
 
 # Neighbours that were not measured are taken for that much farther than the way over others tells,
 # so that measured ones are preferred where both are about as near.
@@ -29,8 +24,6 @@ UNMEASURED = 1.2
 
 NEXT, PAIRS = "each with the next", "in pairs"
 _SEED = 1
-_TOO_FEW = "too few samples of these pairs to judge by"
-Rows = NDArray[np.intp]
 # Of more starts, only the shortest chains are improved.
 _MAX_IMPROVED = 8
 # Gains below are rounding.
@@ -79,16 +72,14 @@ def find_teams(latency: Latency) -> list[Team]:
     None for a node on which only one core was measured.
     """
     blocks = _blocks(latency)
-    every = [cpu for block in blocks for cpu in block]
-    if len(every) < 2:
+    every = sum(map(len, blocks))
+    if every < 2:
         return []
-    best = blocks[0] if len(blocks[0]) > 1 else every
+    best = blocks[0] if len(blocks[0]) > 1 else [cpu for block in blocks for cpu in block]
     judge = _Judge(latency)
-    teams = [
-        judge.team(NEXT, [best], length) for length in _lengths(len(best)) if length <= len(best)
-    ]
-    if len(every) > len(best):
-        teams.append(judge.team(NEXT, blocks, len(every)))
+    teams = [judge.team(NEXT, [best], length) for length in _lengths(len(best))]
+    if every > len(best):
+        teams.append(judge.team(NEXT, blocks, every))
     if len(best) > 3:
         teams.append(judge.team(PAIRS, [best], len(best) // 2 * 2))
     return teams
@@ -106,70 +97,55 @@ def _blocks(latency: Latency) -> list[list[int]]:
     """Return the first measured CPU of each core, by kind, best kind first, by number."""
     measured = frozenset(latency.runs[["from_cpu", "to_cpu"]].to_numpy().ravel().tolist())
     blocks: dict[str, list[int]] = {}
-    for core in latency.topology.cores:
-        usable = sorted(measured.intersection(core.cpus))
+    for core in sorted(latency.topology.cores, key=lambda core: core.rank):
+        usable = measured.intersection(core.cpus)
         if usable:
-            blocks.setdefault(core.kind, []).append(usable[0])
-    rank = {kind: at for at, kind in enumerate(KIND_ORDER)}
-    return [sorted(blocks[kind]) for kind in sorted(blocks, key=lambda k: rank.get(k, len(rank)))]
+            blocks.setdefault(core.kind, []).append(min(usable))
+    return [sorted(block) for block in blocks.values()]
 
 
 class _Judge:
-    """Chooses orders, and says what they gain."""
+    """Chooses orders, and says what they gain. CPUs are rows of the latencies' matrices here."""
 
     def __init__(self, latency: Latency) -> None:
         self._latency = latency
         self._cost = _cost_of(latency.both_ways)
         units = latency.units.sample(frac=1.0, random_state=_SEED)
         half = units.groupby("pair").cumcount().to_numpy() % 2
-        self._halves = [units[half == side] for side in (0, 1)]
-        self._costs = [self._half_cost(units) for units in self._halves]
-        self._told = [_by_pair(units, len(latency.pairs)) for units in self._halves]
+        halves = [units[half == side] for side in (0, 1)]
+        self._costs = [self._half_cost(units) for units in halves]
+        self._times = [_by_pair(units, len(latency.pairs)) for units in halves]
 
     def team(self, how: str, blocks: Sequence[Sequence[int]], length: int) -> Team:
         """Return the order of `length` CPUs of these blocks, block after block."""
         rows = [[self._latency.row_of[cpu] for cpu in block] for block in blocks]
         numerical = [row for block in rows for row in block][:length]
-        edges = _edges_of(how)
-        chosen = self._chosen(how, self._cost, rows, length)
-        gain, why = self._gain(how, rows, length, numerical)
+        chosen = _chosen(how, self._cost, rows, length)
+        gain, why = self._gain(how, rows, numerical)
         return Team(
             how,
             self._cpus(chosen),
             self._cpus(numerical),
-            self._rate(edges(chosen)),
-            self._rate(edges(numerical)),
+            self._rate(self._pairs(how, chosen)),
+            self._rate(self._pairs(how, numerical)),
             None if gain is None else gain.ratio,
             None if gain is None else gain.interval(),
             why,
         )
 
-    def _chosen(
-        self, how: str, cost: Array, blocks: Sequence[Sequence[int]], length: int
-    ) -> list[int]:
-        chain: list[int] = []
-        for block in blocks:
-            within = cost[np.ix_(block, block)]
-            found = (
-                near_pairs(within) if how == PAIRS else short_chain(within, min(length, len(block)))
-            )
-            rows = [block[at] for at in found]
-            if chain and cost[chain[-1], rows[-1]] < cost[chain[-1], rows[0]]:
-                rows.reverse()
-            chain += rows
-        return chain
-
     def _gain(
-        self, how: str, blocks: Sequence[Sequence[int]], length: int, numerical: list[int]
+        self, how: str, blocks: Sequence[Sequence[int]], numerical: Sequence[int]
     ) -> tuple[Difference | None, str]:
         """Return log(time in numerical order / time in the chosen order), or why it is not told."""
-        edges, found = _edges_of(how), []
-        for side in (0, 1):
-            chosen = self._chosen(how, self._costs[side], blocks, length)
-            other = self._told[1 - side]
-            before, after = (self._times(other, edges(order)) for order in (numerical, chosen))
+        found = []
+        for cost, times in zip(self._costs, reversed(self._times), strict=True):
+            chosen = _chosen(how, cost, blocks, len(numerical))
+            pairs = [self._pairs(how, order) for order in (numerical, chosen)]
+            if min(map(min, pairs)) < 0:
+                return None, "some of the neighbours were not measured"
+            before, after = (_mean_time(times.iloc[rows]) for rows in pairs)
             if before is None or after is None:
-                return None, self._why_not(edges(numerical) + edges(chosen))
+                return None, "too few samples of these pairs to judge by"
             found.append(Difference.from_summary(*before, *after))
         return (
             Difference(
@@ -182,21 +158,10 @@ class _Judge:
             "",
         )
 
-    def _why_not(self, edges: Edges) -> str:
-        unmeasured = sum(self._latency.pair_rows[edge] < 0 for edge in edges)
-        return "some of the neighbours were not measured" if unmeasured else _TOO_FEW
-
-    def _times(self, told: pd.DataFrame, edges: Edges) -> tuple[float, float, int] | None:
-        """Return mean, sd and number of the times of neighbours, in ns; None without a spread."""
-        pairs = [int(self._latency.pair_rows[edge]) for edge in edges]
-        if min(pairs) < 0:
-            return None
-        of = told.iloc[pairs]
-        if (of["n"] < 2).any():
-            return None
-        n = int(of["n"].sum())
-        error = float(np.sqrt((of["var"] / of["n"]).sum())) / len(edges)
-        return float(of["mean"].mean()), error * n**0.5, n
+    def _pairs(self, how: str, order: Sequence[int]) -> Rows:
+        """Return the rows of `Latency.pairs` of neighbours that talk, -1 where not measured."""
+        step = 2 if how == PAIRS else 1
+        return self._latency.pair_rows[order[:-1:step], order[1::step]]
 
     def _half_cost(self, units: pd.DataFrame) -> Array:
         medians = units.groupby("pair")["median_ns"].median()
@@ -205,8 +170,7 @@ class _Judge:
         rows = self._latency.pair_rows
         return _cost_of(np.where(rows < 0, np.nan, ns[rows]))
 
-    def _rate(self, edges: Edges) -> float | None:
-        pairs = [int(self._latency.pair_rows[edge]) for edge in edges]
+    def _rate(self, pairs: Rows) -> float | None:
         if min(pairs) < 0:
             return None
         rates = self._latency.pairs["rate_per_s"].to_numpy()[pairs]
@@ -222,10 +186,18 @@ def _cost_of(ns: Array) -> Array:
     return np.asarray(np.exp(completed(np.log(ns))) * unmeasured)
 
 
-def _edges_of(how: str) -> Callable[[Sequence[int]], Edges]:
-    """Return what gives the neighbours of an order that talk."""
-    step = 2 if how == PAIRS else 1
-    return lambda order: list(zip(order[:-1:step], order[1::step], strict=True))
+def _chosen(how: str, cost: Array, blocks: Sequence[Sequence[int]], length: int) -> list[int]:
+    """Return the order of `length` rows of these blocks, block after block."""
+    chain: list[int] = []
+    for block in blocks:
+        within = cost[np.ix_(block, block)]
+        wanted = min(length, len(block))
+        found = near_pairs(within) if how == PAIRS else short_chain(within, wanted)
+        rows = [block[at] for at in found]
+        if chain and cost[chain[-1], rows[-1]] < cost[chain[-1], rows[0]]:
+            rows.reverse()
+        chain += rows
+    return chain
 
 
 def _by_pair(units: pd.DataFrame, pairs: int) -> pd.DataFrame:
@@ -233,6 +205,15 @@ def _by_pair(units: pd.DataFrame, pairs: int) -> pd.DataFrame:
     grouped = units.groupby("pair")["mean_ns"]
     found = pd.DataFrame({"n": grouped.size(), "mean": grouped.mean(), "var": grouped.var(ddof=1)})
     return found.reindex(range(pairs)).fillna({"n": 0})
+
+
+def _mean_time(times: pd.DataFrame) -> tuple[float, float, int] | None:
+    """Return mean, sd and number of some pairs' times, in ns; None without a spread."""
+    if (times["n"] < 2).any():
+        return None
+    n = int(times["n"].sum())
+    error = float(np.sqrt((times["var"] / times["n"]).sum())) / len(times)
+    return float(times["mean"].mean()), error * n**0.5, n
 
 
 def short_chain(cost: Array, length: int) -> list[int]:
