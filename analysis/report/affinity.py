@@ -14,12 +14,9 @@ from analysis.affinity.pingpong import tell_pingpong
 from analysis.affinity.smt import tell_smt
 from analysis.affinity.team import tell_team
 from analysis.affinity.told import Told, lacking, title_of
-from analysis.figures.affinity import affinity_figures
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.rows import RunsByCase
+from analysis.format.table import Table
 from analysis.latency import Latency
 from analysis.latency.report import latency_findings
-from analysis.report.html_table import HtmlTable, html_table
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
@@ -55,45 +52,35 @@ INTRODUCTIONS = {
 
 @dataclass(frozen=True)
 class Part:
-    """Cases that share all but their placement, in sentences and mostly in a table."""
+    """Cases that share all but their placement, in sentences and mostly in a table.
+
+    `name` begins the table's caption: `Contention 1`.
+    """
 
     title: str
     sentences: tuple[str, ...]
-    table: HtmlTable | None = None
-    notes: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    table: Table | None = None
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment as the page shows it; `anchor` is its place on it."""
+    """One experiment as the page tells it, with its program's name."""
 
-    anchor: str
+    app: str
     title: str
     introduction: str
-    parts: tuple[Part, ...]
-    drawn: tuple[Drawing | NotDrawn, ...]
-    lacking: tuple[str, ...]
+    parts: list[Part]
+    lacking: list[str]
 
 
-def experiments(
-    results: Results, found: Affinity, findings: Findings, runs: RunsByCase
-) -> list[Experiment]:
-    """Return the experiments in the order of TITLES; figures are drawn here."""
-    drawn: dict[str, list[Drawing | NotDrawn]] = {}
-    for name, figure in affinity_figures(found, runs):
-        drawn.setdefault(name, []).append(figure)
+def experiments(results: Results, found: Affinity, findings: Findings) -> list[Experiment]:
+    """Return the experiments in the order of TITLES."""
     parts, absent = _parts(results, found, findings), _absent(results, found, findings)
     return [
-        Experiment(
-            f"affinity-{name}",
-            title,
-            INTRODUCTIONS[name],
-            tuple(parts.get(name, ())),
-            tuple(drawn.get(name, ())),
-            tuple(absent.get(name, ())),
-        )
-        for name, title in TITLES.items()
-        if name in found.apps or name in parts or absent.get(name)
+        Experiment(app, title, INTRODUCTIONS[app], parts.get(app, []), absent.get(app, []))
+        for app, title in TITLES.items()
+        if app in found.apps or app in parts or app in absent
     ]
 
 
@@ -126,21 +113,17 @@ def _numbered(number: int, title: str) -> str:
 
 def _told(name: str, told: Sequence[Told]) -> Iterator[Part]:
     for at, one in enumerate(told, 1):
-        caption = f"{sentence(name)} {at}: {one.table.caption}"
-        anchor = f"affinity-{name.replace(' ', '-')}-{at}"
-        table = html_table(anchor, caption, one.table) if one.table.cells else None
-        yield Part(_numbered(at, one.title), one.sentences, table, one.table.notes)
+        yield Part(_numbered(at, one.title), one.sentences, f"{sentence(name)} {at}", one.table)
 
 
 def _latency(latency: Latency) -> Iterator[Part]:
     found = latency_findings(latency)
-    pinned = tuple(f"{sentence(what)}: {variables}." for what, variables in found.mappings)
     yield Part("What the pairs of CPUs say", found.sentences)
     for at, table in enumerate(found.tables, 1):
-        caption = f"Latency {at}: {table.caption}"
-        yield Part("", (), html_table(f"affinity-latency-{at}", caption, table), table.notes)
-    if pinned:
-        yield Part("Mappings that follow", pinned)
+        yield Part("", (), f"Latency {at}", table)
+    if found.mappings:
+        pinned = (f"{sentence(what)}: {variables}." for what, variables in found.mappings)
+        yield Part("Mappings that follow", tuple(pinned))
 
 
 def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, list[str]]:

@@ -6,13 +6,14 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from analysis.advice.raced import rule_of
-from analysis.report.left_aside import Places
+from analysis.format.table import Column, Table
+from analysis.report.left_aside import Place
 from analysis.results.files import read_limited
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
@@ -26,6 +27,8 @@ from runners.study.machine import APPS, STUDY_FILE
 MAX_RECORDS = 10_000
 MAX_STUDY_CHARACTERS = 100_000
 MAX_APPS = 100
+# Of versions of one program, and of rules.
+MAX_DIFFERENT = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 # What configs.load puts before a study that was run with another number than its own.
 _REPETITIONS = re.compile(r"# Run with (--repetitions [0-9]{1,5})\.$", re.MULTILINE)
@@ -33,38 +36,41 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 
 
 @dataclass(frozen=True)
-class CaseCommand:
-    """The command line of a case's first run, with what was set in its environment."""
+class Parts:
+    """What took part in the runs, by the records' own words.
 
-    table: int
-    number: int
-    row: str
-    line: str
+    `rules` are in words what ended the repetitions of a case, where a precision did; `lines` has
+    the command line of each case's first run.
+    """
+
+    rules: list[str]
+    versions: Table
+    lines: Table
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reproduction:
-    """What it takes: commands to type, the study's text (None if not kept), versions, commands.
+    """What it takes: commands to type, the study's text (None if not kept), what took part.
 
     `apps` are the texts of the apps' files by name.
-    `rules` are in words what ended the repetitions of a case, where a precision did.
     """
 
     commands: list[str]
     study_name: str
     study: str | None
     digests: list[str]
-    versions: dict[str, list[str]] = field(default_factory=dict)
-    cases: list[CaseCommand] = field(default_factory=list)
-    rules: list[str] = field(default_factory=list)
-    apps: dict[str, str] = field(default_factory=dict)
+    apps: dict[str, str]
+    parts: Parts
 
 
 def reproduction(
-    results: Results, places: Places, sheets: Sequence[NodeSheet]
+    results: Results, places: Mapping[str, Place], sheets: Sequence[NodeSheet]
 ) -> Reproduction | None:
     """Return how to make the results again; None for results that no pinstudy has made."""
-    if results.runs is None or results.folder is None or _imported(results.folder):
+    if results.runs is None or results.folder is None:
+        return None
+    parts = _parts_of(results.folder / "records", places)
+    if parts is None:
         return None
     frame = results.runs.frame
     names = [str(name) for name in frame["study"].dropna().unique()]
@@ -77,7 +83,9 @@ def reproduction(
         instead[1] if instead else "",
         "--allow-emulation" if emulated else "",
     ]
-    found = Reproduction(
+    apps = [app for app in frame["app"].dropna().unique()[:MAX_APPS] if _NAME.fullmatch(app)]
+    texts = {app: _text_of(results.folder / APPS / f"{app}.yaml") for app in apps}
+    return Reproduction(
         commands=[
             " ".join(filter(None, [f"bin/pinstudy run {name}.yaml", *options])),
             f"bin/pinstudy report results/{name}",
@@ -85,18 +93,9 @@ def reproduction(
         study_name=name,
         study=study,
         digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
+        apps={app: text for app, text in texts.items() if text is not None},
+        parts=parts,
     )
-    for app in frame["app"].dropna().unique()[:MAX_APPS]:
-        text = _text_of(results.folder / APPS / f"{app}.yaml") if _NAME.fullmatch(app) else None
-        if text is not None:
-            found.apps[app] = text
-    _read_parts(results, places, found)
-    return found
-
-
-def _imported(folder: Path) -> bool:
-    """Return whether the runs were imported: a folder has such runs only, or none."""
-    return any("imported" in record for record in islice(read_records(folder / "records"), 1))
 
 
 def _text_of(path: Path) -> str | None:
@@ -108,34 +107,52 @@ def _text_of(path: Path) -> str | None:
     return text.replace("\r\n", "\n").expandtabs()
 
 
-def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
-    """Add what took part in the runs, by the records' own words."""
-    assert results.folder is not None
-    seen: set[str] = set()
-    for record in islice(read_records(results.folder / "records"), MAX_RECORDS):
+def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
+    """Return what took part in the runs; None for imported ones.
+
+    A folder has imported runs only, or none.
+    """
+    versions: dict[str, list[str]] = {}
+    rules: dict[str, None] = {}
+    lines: dict[str, str] = {}
+    for record in islice(read_records(folder), MAX_RECORDS):
+        if "imported" in record:
+            return None
         if record.get("status") in (SKIPPED, BASELINE):
             continue
         for what, version in _versions(record):
-            known = found.versions.setdefault(what, [])
-            if version not in known and len(known) < 20:
+            known = versions.setdefault(what, [])
+            if version not in known and len(known) < MAX_DIFFERENT:
                 known.append(version)
-        rule = _rule(record.get("repetition_rule"))
-        if rule and rule not in found.rules and len(found.rules) < 20:
-            found.rules.append(rule)
+        if rule := _rule(record.get("repetition_rule")):
+            rules[rule] = None
         case_id = record.get("case_id")
-        line = _line(record)
-        if isinstance(case_id, str) and case_id in places and case_id not in seen and line:
-            seen.add(case_id)
-            at, case = places[case_id]
-            found.cases.append(CaseCommand(at, case.number, case.label, line))
-    found.cases.sort(key=lambda case: (case.table, case.number))
+        if isinstance(case_id, str) and case_id in places and (line := _line(record)):
+            lines.setdefault(case_id, line)
+    of_cases = sorted(
+        ((*places[case_id], line) for case_id, line in lines.items()),
+        key=lambda found: (found[0], found[1].number),
+    )
+    return Parts(
+        list(rules)[:MAX_DIFFERENT],
+        Table(
+            "What took part, by the records",
+            (Column("what", right=False), Column("version", right=False)),
+            tuple((what, version) for what, known in versions.items() for version in known),
+        ),
+        Table(
+            "What was started in each case",
+            (Column("table"), Column("row", right=False), Column("command line", right=False)),
+            tuple((str(at), case.label, line) for at, case, line in of_cases),
+        ),
+    )
 
 
 def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
     versions, runtime = record.get("versions"), record.get("runtime")
     if isinstance(versions, dict):
-        found += [(str(name), version) for name, version in list(versions.items())[:20]]
+        found += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
     if isinstance(runtime, dict):
         found.append(("OpenMP runtime", runtime.get("version")))
     found.append(("program", record.get("build")))

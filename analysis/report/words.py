@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.format.table import joined
+from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.verdict.model import Findings
+from analysis.verdict.phrases import listed
 from base.text import plural
 
 _MAX_NAMED = 6
@@ -19,17 +21,17 @@ def question(findings: Findings) -> str:
     threads = sorted({int(table.key.threads) for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
-    named = _listed([*apps[:_MAX_NAMED], *(["others"] if len(apps) > _MAX_NAMED else [])], "and")
+    named = _some(apps, "others", "and")
     if findings.raced:
         return f"On which CPUs, and with how many threads, should {named} run?"
-    more = ["more"] if len(threads) > _MAX_NAMED else []
-    counts = _listed([*map(str, threads[:_MAX_NAMED]), *more], "or")
+    counts = _some([str(count) for count in threads], "more", "or")
     noun = "thread" if threads == [1] else "threads"
     return f"Which CPUs should {named} run on, with {counts} {noun}?"
 
 
-def _listed(names: Sequence[str], last: str) -> str:
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _some(names: Sequence[str], others: str, last: str) -> str:
+    """Return the first names as a list, with a word for the others."""
+    return listed([*names[:_MAX_NAMED], *([others] if len(names) > _MAX_NAMED else [])], last)
 
 
 def extent(results: Results, findings: Findings) -> str:
@@ -77,7 +79,7 @@ def tested_together(findings: Findings) -> str:
     return text
 
 
-def node_alt(name: str, rows: tuple[tuple[str, str], ...]) -> str:
+def node_alt(node: NodeSheet) -> str:
     """Return what lstopo's picture of a node shows, in words."""
-    shown = joined(f"{what}: {text}" for what, text in rows)
-    return f"The packages, caches, cores and CPUs of {name} as boxes in boxes. {shown}"
+    shown = joined(f"{what}: {text}" for what, text in node.summary)
+    return f"The packages, caches, cores and CPUs of {node.name} as boxes in boxes. {shown}"

@@ -183,9 +183,9 @@ def names(cases: Sequence[CaseFinding]) -> str:
     return listed([*map(name, cases[:MAX_NAMED]), *and_others(cases)])
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Return the parts with commas, and `and` before the last."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+def listed(parts: Sequence[str], last: str = "and") -> str:
+    """Return the parts with commas, and `and` or another word before the last."""
+    return f" {last} ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def sentence(text: str) -> str:
