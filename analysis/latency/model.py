@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,18 +40,13 @@ class Latency:
     are the samples of all runs, one run after the other.
     """
 
-    source: str
     node_id: str
     started_at: str
-    elapsed_s: float
     method: str
     plan: str
     pairs_of_node: int
     addresses: int
-    precision: float | None
-    governor: str
     topology: Topology
-    unavailable: Mapping[str, str]
     left_out: tuple[LeftOut, ...]
     runs: pd.DataFrame
     one_way_ns: Array
