@@ -110,13 +110,19 @@ class Latency:
     @cached_property
     def matrix(self) -> Array:
         """The median one-way time in ns from the row's CPU to the column's; NaN: not measured."""
-        return self._matrix(self.directed, "from_cpu", "to_cpu")
+        told = self.directed
+        matrix = np.full((len(self.cpus),) * 2, np.nan)
+        matrix[self._rows(told["from_cpu"]), self._rows(told["to_cpu"])] = told["median_ns"]
+        return matrix
 
     @cached_property
     def both_ways(self) -> Array:
         """The median one-way time in ns between two CPUs, both directions together; symmetric."""
-        half = self._matrix(self.pairs, "a", "b")
-        return np.where(np.isnan(half), half.T, half)
+        return self.of_pairs(self.pairs["median_ns"].to_numpy())
+
+    def of_pairs(self, values: Array) -> Array:
+        """Return a symmetric matrix of values, one a row of `pairs`; NaN: not measured."""
+        return np.where(self.pair_rows < 0, np.nan, values[self.pair_rows])
 
     @property
     def nearest(self) -> tuple[int, int, float]:
@@ -150,11 +156,6 @@ class Latency:
     def _pair(self, row: int) -> tuple[int, int, float]:
         a, b, ns = (self.pairs[name].to_numpy()[row] for name in ("a", "b", "median_ns"))
         return int(a), int(b), float(ns)
-
-    def _matrix(self, frame: pd.DataFrame, row: str, column: str) -> Array:
-        matrix = np.full((len(self.cpus),) * 2, np.nan)
-        matrix[self._rows(frame[row]), self._rows(frame[column])] = frame["median_ns"]
-        return matrix
 
     def _rows(self, cpus: pd.Series[int]) -> Rows:
         return np.searchsorted(np.asarray(self.cpus), cpus.to_numpy())

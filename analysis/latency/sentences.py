@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from analysis.format.numbers import percent
 from analysis.latency.agreement import (
     LEVELS,
     NUMA,
@@ -45,7 +46,6 @@ _SAYS = {
     PACKAGE: "are one package",
     NUMA: "are one NUMA node",
 }
-PER_MILLION = 1e6
 _MAX_LISTED = 6
 
 
@@ -53,12 +53,11 @@ def measured_sentences(latency: Latency) -> Iterator[str]:
     """Yield what was measured, and what was not."""
     pairs = latency.pairs
     of = latency.pairs_of_node
-    how_many = plural(len(pairs), "pair")
-    known = f"{how_many} of CPUs" if len(pairs) == of else f"{len(pairs)} of {of} pairs of CPUs"
+    how_many = plural(of, "pair") if len(pairs) == of else f"{len(pairs)} of {of} pairs"
     yield (
-        f"{known}, measured by {_METHODS[latency.method]} on {plural(latency.addresses, 'line')} "
-        f"each ({plural(len(latency.one_way_ns), 'sample')}): one way takes "
-        f"{_range(pairs['median_ns'].to_numpy())}."
+        f"{how_many} of CPUs, measured by {_METHODS[latency.method]} on "
+        f"{plural(latency.addresses, 'line')} each ({plural(len(latency.one_way_ns), 'sample')}): "
+        f"one way takes {_range(pairs['median_ns'].to_numpy())}."
     )
     if len(pairs) > 1:
         (a, b, least), (c, d, most) = latency.nearest, latency.farthest
@@ -139,7 +138,7 @@ def _none_found(latency: Latency, clusters: Clusters) -> str:
     if clusters.scatter <= _ALIKE:
         return (
             "No clusters: all pairs are alike within noise (they differ by "
-            f"{share(clusters.scatter)}, robust standard deviation)."
+            f"{percent(clusters.scatter)}, robust standard deviation)."
         )
     low, high = np.nanquantile(latency.both_ways, (0.05, 0.95))
     return (
@@ -270,18 +269,13 @@ def ns(value: float) -> str:
 
 def millions(rate_per_s: float) -> str:
     """Return a rate in millions a second with three digits, without its unit."""
-    value = rate_per_s / PER_MILLION
+    value = rate_per_s / 1e6
     return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
 def gained(ratio: float) -> str:
     """Return what a ratio of rates gains, as `+3.2 %`."""
     return f"{100 * (ratio - 1):+.1f} %"
-
-
-def share(value: float) -> str:
-    """Return a share of less than 1 as a percentage, to the tenth where it is small."""
-    return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
 
 
 def cpus(numbers: Sequence[int]) -> str:
@@ -291,16 +285,14 @@ def cpus(numbers: Sequence[int]) -> str:
 
 def listed(parts: Sequence[str], most: int = _MAX_LISTED) -> str:
     """Return the parts with commas and `and`; of very many the first, and how many more."""
-    if len(parts) > most:
-        return f"{', '.join(parts[:most])} and {len(parts) - most} more"
-    return phrases.listed(parts)
+    return first_of(parts, most, ", ") if len(parts) > most else phrases.listed(parts)
 
 
-def groups(many: Sequence[Sequence[int]], most: int = _MAX_LISTED) -> str:
+def groups(many: Sequence[Sequence[int]]) -> str:
     """Return groups of CPUs in one list, by their first CPU: `CPUs 0-3, 4-7 and 8-11`.
 
     A group whose list has a comma of its own stands in brackets.
     """
     texts = [format_cpulist(one) for one in sorted(many, key=min)]
     apart = len(texts) > 1 and any("," in text for text in texts)
-    return "CPUs " + listed([f"({text})" if apart else text for text in texts], most)
+    return "CPUs " + listed([f"({text})" if apart else text for text in texts])

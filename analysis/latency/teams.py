@@ -167,8 +167,7 @@ class _Judge:
         medians = units.groupby("pair")["median_ns"].median()
         ns = np.full(len(self._latency.pairs), np.nan)
         ns[medians.index] = medians
-        rows = self._latency.pair_rows
-        return _cost_of(np.where(rows < 0, np.nan, ns[rows]))
+        return _cost_of(self._latency.of_pairs(ns))
 
     def _rate(self, pairs: Rows) -> float | None:
         if min(pairs) < 0:
