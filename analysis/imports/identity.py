@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,45 +53,40 @@ class Identity:
 class Identifier:
     """Finds the case of a log in its file's name and in the options for all files."""
 
-    def __init__(self, said: Mapping[str, str | int], pattern: str | None) -> None:
-        """`said` are fields for all files; raises UserError when the pattern is not valid."""
-        self._said = said
-        self._pattern = pattern
-        self._expression = _expression(pattern) if pattern else None
+    def __init__(self, options: Mapping[str, str | int | None]) -> None:
+        """`options` are a command's by name: `pattern`, and fields for all files.
+
+        Raises UserError for what is wrong with them, or not told by them.
+        """
+        self._given = {
+            name: _checked(_option(name), value)
+            for name in FIELDS
+            if (value := options.get(name)) is not None
+        }
+        self._pattern = str(options.get("pattern") or "")
+        self._expression = _expression(self._pattern) if self._pattern else None
         told = set(self._expression.groupindex) if self._expression else set()
-        if twice := told & set(said):
-            name = sorted(twice)[0]
+        for name in sorted(told & set(self._given)):
             raise UserError(
-                f"--{name.replace('_', '-')} and {{{name}}} in --pattern both tell the {name}; "
+                f"{_option(name)} and {{{name}}} in --pattern both tell the {name}; "
                 "give one of them"
             )
         for name in NEEDED:
-            if name not in told and name not in said:
+            if name not in told and name not in self._given:
                 raise UserError(
                     f"the logs do not tell their {name}: give --{name}, or {{{name}}} in --pattern"
                 )
 
-    @classmethod
-    def of_options(cls, options: Mapping[str, str | int | None]) -> Identifier:
-        """Return the identifier for a command's options; raises UserError for what is wrong."""
-        said: dict[str, str | int] = {}
-        for name in FIELDS:
-            value = options.get(name)
-            if value is not None:
-                said[name] = _said(f"--{name.replace('_', '-')}", value)
-        pattern = options.get("pattern")
-        return cls(said, None if pattern is None else str(pattern))
-
     def identify(self, path: Path) -> Identity:
         """Return the case of a file; raises UserError when its name is not as the pattern says."""
-        fields: dict[str, str | int] = {**self._said, **self._of_name(path)}
-        repetition = fields.pop("repetition", None)
-        words = {name: fields.get(name) or UNKNOWN for name in WORDS}
-        known = {name: fields[name] for name in NEEDED}
+        found = self._given | self._of_name(path)
+        repetition = found.get("repetition")
+        known = {name: found[name] for name in NEEDED}
+        words = {name: found.get(name, UNKNOWN) for name in WORDS}
         return Identity(known | words, repetition if isinstance(repetition, int) else None)
 
     def _of_name(self, path: Path) -> dict[str, str | int]:
-        if self._expression is None or self._pattern is None:
+        if self._expression is None:
             return {}
         where = one_line(str(path), None)
         name = "/".join(path.parts[-1 - self._pattern.count("/") :])
@@ -101,13 +96,17 @@ class Identifier:
                 f"{where}: the name does not match --pattern {shown(self._pattern)}; a placeholder "
                 "stands for text without the character that follows it"
             )
-        found: dict[str, str | int] = {}
-        for key, text in match.groupdict().items():
-            found[key] = _said(f"{where}: {key}", int(text) if key in _NUMBERS else text)
-        return found
+        return {
+            key: _checked(f"{where}: {key}", int(text) if key in _NUMBERS else text)
+            for key, text in match.groupdict().items()
+        }
 
 
-def _said(what: str, value: str | int) -> str | int:
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _checked(what: str, value: str | int) -> str | int:
     """Return a value without blanks around it; raises UserError when it names nothing."""
     if isinstance(value, int):
         if not 1 <= value <= MAX_NUMBER:
@@ -178,11 +177,8 @@ class Numbers:
         mappings = [mapping.name for mapping in list_mappings()]
 
         def place(case: Identity) -> tuple[object, ...]:
-            mapping, governor = str(case.fields["mapping"]), str(case.fields["governor"])
-            return (
-                str(case.table[:3]), case.table[3:4], str(case.table[4:]),
-                _rank(governor, _GOVERNORS), governor, _rank(mapping, mappings), mapping,
-            )  # fmt: skip
+            mapping, governor = case.row
+            return (*case.table, _rank(governor, _GOVERNORS), _rank(mapping, mappings))
 
         for case in sorted(cases, key=place):
             table = self.tables.setdefault(case.table, max(self.tables.values(), default=0) + 1)
@@ -195,6 +191,7 @@ class Numbers:
         return table, self.rows[table, case.row]
 
 
-def _rank(name: str, known: Iterable[str]) -> int:
-    order = list(known)
-    return order.index(name) if name in order else len(order)
+def _rank(name: str | int, known: Sequence[str]) -> tuple[int, str]:
+    """Return what sorts names as they are known, those that are not behind them."""
+    word = str(name)
+    return (known.index(word) if word in known else len(known)), word

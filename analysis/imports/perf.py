@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from analysis.imports.identity import Identifier, Identity, Numbers, mapping_fields
-from analysis.imports.perf_fields import energy_fields, run_fields, summary_fields
+from analysis.imports.perf_fields import run_fields, summary_fields
 from analysis.imports.perf_log import read_log
 from analysis.imports.perf_text import Block
 from analysis.imports.summary_file import add_summaries
 from analysis.results.fields import TABLE_KEYS
 from analysis.results.summaries import FILE
 from base.errors import UserError
-from base.reading import Reading
 from base.text import one_line, shown
 from runners.records.reader import read_records
 from runners.records.shard import SCHEMA, Shard
@@ -69,7 +68,7 @@ def import_logs(
     `repeats`, the number of runs behind averages whose log does not tell it. All files are read
     before anything is written. Raises UserError, with file and line, for what cannot be imported.
     """
-    identifier = Identifier.of_options(options)
+    identifier = Identifier(options)
     node_id = _node_id(str(options.get("node") or "imported"))
     told = options.get("repeats")
     repeats = told if isinstance(told, int) else None
@@ -242,11 +241,10 @@ def _with_energy(
 
 def _record(history: _History, run: _Found, energy: _Found | None, node_id: str) -> dict[str, Any]:
     history.add_log(run)
-    measured = run_fields(run.block)
+    measured = run_fields(run.block, energy.block if energy else run.block)
     imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
     if energy:
         history.add_log(energy)
-        measured = _replaced(measured, energy_fields(energy.block, run.block.elapsed_s))
         imported |= {"energy_file": energy.path.name, "energy_digest": energy.digest}
     table, number = history.numbers.of(run.identity)
     return {
@@ -273,11 +271,3 @@ def _record(history: _History, run: _Found, energy: _Found | None, node_id: str)
             **measured.unavailable,
         },
     }
-
-
-def _replaced(measured: Reading, energy: Reading) -> Reading:
-    """Return the fields with another log's energy in place of their own."""
-    names = {*energy.fields, *energy.unavailable}
-    fields = {name: value for name, value in measured.fields.items() if name not in names}
-    absent = {name: why for name, why in measured.unavailable.items() if name not in names}
-    return Reading(fields, absent) | energy

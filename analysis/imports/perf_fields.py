@@ -7,16 +7,17 @@ standard deviation of the runs is therefore error x sqrt(runs).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from analysis.imports.perf_text import Block
+from analysis.results.fields import with_unit_last
 from base.reading import Reading
-from runners.host.tree import Unavailable
+from runners.host.tree import Unavailable, reading_of
 from runners.measure.energy.figures import FIELDS as ENERGY
 from runners.measure.energy.figures import PACKAGE, domain_fields, run_figures
 from runners.measure.energy.perf import EVENTS, UNIT
-from runners.measure.perf.counters import FIELDS, no_counters, read_counters
+from runners.measure.perf.counters import no_counters, read_counters
 from runners.measure.perf.output import PerfOutput, Row
 from runners.measure.perf.scaling import canonical_event
 
@@ -33,22 +34,26 @@ _MIN_COUNT = 100
 _MAX_DIGITS = 15
 # A frequency that follows from shares of two decimals is known to four digits.
 _FREQUENCY_DIGITS = 4
-# Field of a record: the columns of its mean and deviation, and the event that has its error.
-_COLUMNS = {
-    "task_clock_s": ("task_clock_mean_s", "task_clock_sd_s", "task-clock"),
-    "context_switches": ("context_switches_mean", "context_switches_sd", "context-switches"),
-    "migrations": ("migrations_mean", "migrations_sd", "cpu-migrations"),
-    "cache_misses": ("cache_misses_mean", "cache_misses_sd", "cache-misses"),
-    "freq_mean_ghz": ("freq_mean_ghz", "", ""),
+# The measures of a summary beside time, and the event that has the error of each.
+_MEASURES = {
+    "task_clock_s": "task-clock",
+    "context_switches": "context-switches",
+    "migrations": "cpu-migrations",
+    "cache_misses": "cache-misses",
+    "freq_mean_ghz": None,
+    **{name: EVENTS[domain] for domain, name in ENERGY.items()},
 }
 
 
-def run_fields(block: Block) -> Reading:
-    """Return the measured fields of a single run; what the log lacks has its reason."""
-    return _counters(block) | _times(block) | energy_fields(block, block.elapsed_s)
+def run_fields(block: Block, energy: Block) -> Reading:
+    """Return the measured fields of a single run; what the logs lack has its reason.
+
+    `energy` is the log that has the energy, another one or the same.
+    """
+    return _counters(block) | _times(block) | _energy_fields(energy, block.elapsed_s)
 
 
-def energy_fields(block: Block, elapsed_s: float | None) -> Reading:
+def _energy_fields(block: Block, elapsed_s: float | None) -> Reading:
     """Return a run's energy, counted during a log's own time, and what follows from it.
 
     `elapsed_s` is the time of the program, which another log may have.
@@ -58,59 +63,43 @@ def energy_fields(block: Block, elapsed_s: float | None) -> Reading:
     figures = run_figures(energy, elapsed_s or 0.0, idle)
     if block.elapsed_s is None:
         energy.fields.pop("energy_window_s", None)
-        figures = _without_time(*_OF_POWER, *_OF_TIME)
-    elif elapsed_s is None and PACKAGE in energy.fields:
+        return energy | _without_time(*_OF_POWER, *_OF_TIME)
+    if elapsed_s is None and PACKAGE in energy.fields:
         figures |= _without_time(*_OF_TIME)
     return energy | figures
-
-
-def _energy(block: Block) -> Reading:
-    """Return the joules of each domain during a log's time, or why there are none."""
-    joules, problems = _joules(block.rows)
-    return domain_fields(joules, problems, block.elapsed_s or 0.0, "perf")
 
 
 def _without_time(*names: str) -> Reading:
     return Reading({}, dict.fromkeys(names, "no elapsed time in the imported perf log"))
 
 
-def _joules(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, str]]:
-    """Return joules by domain, packages summed, and why a domain has none."""
-    joules: dict[str, float] = {}
-    problems: dict[str, str] = {}
-    for domain, event in EVENTS.items():
-        parts = [row for row in rows if row.event == event and row.pmu in ("power", None)]
-        if not parts:
-            problems[domain] = NOT_THERE
-            continue
-        bad = next((row for row in parts if row.value is None or row.unit != UNIT), None)
-        if bad:
-            problems[domain] = f"{bad.name}: {bad.state}" + (
-                "" if bad.value is None else f" in {bad.unit or 'no unit'}, not in {UNIT}"
-            )
-        else:
-            joules[domain] = sum(row.value or 0.0 for row in parts)
-    return joules, problems
+def _energy(block: Block) -> Reading:
+    """Return the joules of each domain during a log's time, or why there are none."""
+    found = reading_of({domain: _joules(block.rows, event) for domain, event in EVENTS.items()})
+    return domain_fields(found.fields, found.unavailable, block.elapsed_s or 0.0, "perf")
+
+
+def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
+    """Return the joules of an event, packages summed, or why there are none."""
+    parts = [row for row in rows if row.event == event and row.pmu in ("power", None)]
+    for row in parts:
+        if row.value is None:
+            return Unavailable(f"{row.name}: {row.state}")
+        if row.unit != UNIT:
+            return Unavailable(f"{row.name}: counted in {row.unit or 'no unit'}, not in {UNIT}")
+    return sum(row.value or 0.0 for row in parts) if parts else Unavailable(NOT_THERE)
 
 
 def _times(block: Block) -> Reading:
-    found = Reading()
-    given = {
-        "elapsed_s": block.elapsed_s,
-        "user_s": block.user_s,
-        "system_s": block.system_s,
-        "max_rss_bytes": None,
+    known = {"elapsed_s": block.elapsed_s, "user_s": block.user_s, "system_s": block.system_s}
+    found = {name: value for name, value in known.items() if value is not None}
+    absent = {
+        "elapsed_s": "perf stat -x and -j print no elapsed time; ask for the event duration_time",
+        "user_s": NOT_THERE,
+        "system_s": NOT_THERE,
+        "max_rss_bytes": NOT_THERE,
     }
-    for name, value in given.items():
-        if value is None:
-            found.unavailable[name] = NOT_THERE
-        else:
-            found.fields[name] = value
-    if block.elapsed_s is None:
-        found.unavailable["elapsed_s"] = (
-            "perf stat -x and -j print no elapsed time; ask for the event duration_time"
-        )
-    return found
+    return Reading(found, {name: why for name, why in absent.items() if name not in found})
 
 
 def _counters(block: Block) -> Reading:
@@ -156,24 +145,22 @@ def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
     columns: dict[str, str] = {}
     if block.elapsed_s is not None and block.elapsed_text:
         columns["elapsed_mean_s"] = block.elapsed_text
-        columns |= _deviation("elapsed_sd_s", block.elapsed_error_s, repeats)
+        columns |= _deviation("elapsed_s", block.elapsed_error_s, repeats)
     measured = _counters(block) | _times(block) | _energy(energy)
-    for domain, name in ENERGY.items():
+    for name, event in _MEASURES.items():
         if name in measured.fields:
-            stem = name.removesuffix("_j")
-            columns[f"{stem}_mean_j"] = plain(measured.fields[name])
-            columns |= _deviation(f"{stem}_sd_j", _error_of(energy.rows, EVENTS[domain]), repeats)
-    for name in FIELDS:
-        if name in measured.fields and name in _COLUMNS:
-            mean, deviation, event = _COLUMNS[name]
             digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MAX_DIGITS
-            columns[mean] = plain(float(measured.fields[name]), digits)
-            columns |= _deviation(deviation, _error_of(block.rows, event), repeats)
-    columns["reasons"] = "; ".join(_reasons(measured))
+            rows = energy.rows if name in ENERGY.values() else block.rows
+            columns[with_unit_last(name, "mean")] = plain(float(measured.fields[name]), digits)
+            columns |= _deviation(name, _error_of(rows, event), repeats)
+    reasons = {name: measured.unavailable.get(name) for name in ("elapsed_s", *_MEASURES)}
+    columns["reasons"] = "; ".join(
+        f"{name}: {why.replace('; ', ', ')}" for name, why in reasons.items() if why
+    )
     return columns
 
 
-def _error_of(rows: Sequence[Row], event: str) -> float | None:
+def _error_of(rows: Sequence[Row], event: str | None) -> float | None:
     """Return the standard error of an event's mean in its unit; None when it is not that simple."""
     found = [row for row in rows if canonical_event(row.event) == event]
     if len(found) != 1 or not found[0].always:
@@ -185,20 +172,14 @@ def _error_of(rows: Sequence[Row], event: str) -> float | None:
     return percent / 100 * value * (1e-3 if unit == "msec" else 1.0)
 
 
-def _deviation(column: str, error: float | None, repeats: int) -> dict[str, str]:
+def _deviation(measure: str, error: float | None, repeats: int) -> dict[str, str]:
     """Return the deviation of the runs; nothing where perf printed an error of 0.00 %."""
-    if not column or not error:
+    if not error:
         return {}
-    return {column: plain(error * repeats**0.5, _DIGITS)}
+    return {with_unit_last(measure, "sd"): plain(error * repeats**0.5, _DIGITS)}
 
 
 def plain(value: float, digits: int = _MAX_DIGITS) -> str:
     """Return a number without an exponent, with so many significant digits at most."""
     text = format(Decimal(f"{value:.{digits}g}"), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _reasons(measured: Reading) -> Iterator[str]:
-    for name in ("elapsed_s", *_COLUMNS, *ENERGY.values()):
-        if name in measured.unavailable:
-            yield f"{name}: {measured.unavailable[name].replace('; ', ', ')}"

@@ -41,14 +41,11 @@ def read_log(path: Path) -> list[Block]:
 
 @dataclass
 class _Open:
-    """A block that is being read."""
+    """A block that is being read; its rows are by event and place."""
 
     line: int
-    rows: list[Row] = field(default_factory=list)
+    rows: dict[tuple[str, str | None], Row] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
-
-    def holds(self, row: Row) -> bool:
-        return any((row.name, row.aggregate) == (r.name, r.aggregate) for r in self.rows)
 
 
 def _machine_blocks(lines: Sequence[str]) -> list[Block]:
@@ -59,26 +56,21 @@ def _machine_blocks(lines: Sequence[str]) -> list[Block]:
     blocks: list[_Open] = []
     begins = True
     for number, line in enumerate(lines, 1):
-        if line.startswith(_STARTED):
-            begins = True
+        begins = begins or line.startswith(_STARTED)
         for row in _rows_of(line, number):
-            if begins or not blocks or _is_first_of(blocks[-1], row):
+            key = row.name, row.aggregate
+            if begins or key == next(iter(blocks[-1].rows)):
                 blocks.append(_Open(number))
                 begins = False
-            elif blocks[-1].holds(row):
+            elif key in blocks[-1].rows:
                 raise LogError(
                     number,
                     f"{row.name} again, in the middle of a run; expected each event once a run, "
                     "in the same order",
                 )
-            blocks[-1].rows.append(row)
+            blocks[-1].rows[key] = row
             blocks[-1].lines.append(line)
     return [_closed(block) for block in blocks]
-
-
-def _is_first_of(block: _Open, row: Row) -> bool:
-    first = block.rows[0]
-    return (first.name, first.aggregate) == (row.name, row.aggregate)
 
 
 def _rows_of(line: str, number: int) -> Iterator[Row]:
@@ -113,23 +105,24 @@ def _candidates(between: str) -> Iterator[str]:
 
 
 def _closed(block: _Open) -> Block:
-    averaged = any(row.error_percent is not None for row in block.rows)
-    elapsed_s = _seconds(block.rows, "duration_time")
-    percent = next((row.error_percent for row in block.rows if row.event == "duration_time"), None)
+    rows = tuple(block.rows.values())
+    averaged = any(row.error_percent is not None for row in rows)
+    elapsed_s = _seconds(rows, "duration_time")
+    percent = next((row.error_percent for row in rows if row.event == "duration_time"), None)
     error_s = elapsed_s * percent / 100 if elapsed_s and percent else None
     return Block(
         line=block.line,
         text="\n".join(block.lines),
-        rows=tuple(block.rows),
+        rows=rows,
         averaged=averaged,
         repeats=None if averaged else 1,
         elapsed_s=elapsed_s,
         elapsed_text="" if elapsed_s is None else f"{elapsed_s:.{_decimals(error_s)}f}",
         elapsed_error_s=error_s,
-        user_s=_seconds(block.rows, "user_time"),
-        system_s=_seconds(block.rows, "system_time"),
+        user_s=_seconds(rows, "user_time"),
+        system_s=_seconds(rows, "system_time"),
         system_wide=any(
-            row.aggregate or (row.pmu == "power" and row.state == "counted") for row in block.rows
+            row.aggregate or (row.pmu == "power" and row.state == "counted") for row in rows
         ),
     )
 

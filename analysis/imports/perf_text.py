@@ -8,10 +8,10 @@ time only. Numbers are grouped, and have the decimal sign, of the locale (LC_NUM
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from runners.measure.perf.output import Row, State, split_event
+from runners.measure.perf.output import Row, split_event
 from runners.measure.perf.scaling import SOFTWARE_EVENTS, canonical_event
 
 HEADER = re.compile(
@@ -56,22 +56,14 @@ _CLOCKS = ("task-clock", "cpu-clock")
 
 
 @dataclass
-class _Count:
-    """A line with a count: its row without times, and its share of the time (0 to 1)."""
-
-    row: Row
-    share: float
-
-
-@dataclass
 class _Open:
-    """A block that is being read."""
+    """A block that is being read; its rows have their shares of a nominal second."""
 
     line: int
     header: re.Match[str]
     failure: str
     lines: list[str] = field(default_factory=list)
-    counts: list[_Count] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     elapsed: re.Match[str] | None = None
     used: dict[str, float] = field(default_factory=dict)
     in_table: bool = False
@@ -87,20 +79,18 @@ def read_text_log(lines: Sequence[str]) -> list[Block]:
 
     Raises LogError at a line that is not a count's, or where perf's output was cut off.
     """
-    blocks: list[Block] = []
-    current: _Open | None = None
+    blocks: list[_Open] = []
     ended: re.Match[str] | None = None
     for number, line in enumerate(lines, 1):
         header = HEADER.fullmatch(line)
         if header:
-            blocks += _closed(current)
-            current = _Open(number, header, _failure(ended, header))
+            blocks.append(_Open(number, header, _failure(ended, header)))
         elif _INTERVALS.fullmatch(line.strip()):
             raise LogError(number, "counts of intervals (-I); expected counts of whole runs")
-        elif current:
-            _read_line(current, number, line)
+        elif blocks:
+            _read_line(blocks[-1], number, line)
         ended = _ENDED.fullmatch(line.strip()) or (None if header else ended)
-    return blocks + _closed(current)
+    return [_closed(block) for block in blocks]
 
 
 def _failure(ended: re.Match[str] | None, header: re.Match[str]) -> str:
@@ -116,7 +106,7 @@ def _read_line(block: _Open, number: int, line: str) -> None:
     if block.elapsed:
         usage = _USAGE.fullmatch(line)
         if usage:
-            block.used[usage["of"]] = seconds(usage["seconds"])
+            block.used[usage["of"]] = decimal(usage["seconds"])
         return
     if words.startswith("#"):
         # A metric that continues the line above, or the runs' times one by one (--table).
@@ -127,14 +117,14 @@ def _read_line(block: _Open, number: int, line: str) -> None:
     block.elapsed = _ELAPSED.fullmatch(line)
     if block.elapsed:
         return
-    count = _count(line)
-    if count:
-        block.counts.append(count)
+    row = _row(line)
+    if row:
+        block.rows.append(row)
     elif not _METRICS.match(words):
         raise LogError(number, f"{words[:60]!r} is no line of perf stat; expected a count")
 
 
-def _count(line: str) -> _Count | None:
+def _row(line: str) -> Row | None:
     share = _SHARE.search(line)
     rest = line[: share.start()] if share else line
     error = _ERROR.search(rest)
@@ -147,15 +137,19 @@ def _count(line: str) -> _Count | None:
     if names is None:
         return None
     pmu, event, modifiers = names
-    state: State = "counted"
-    value = None
-    if found["value"].startswith("<"):
-        state = "not counted" if "counted" in found["value"] else "not supported"
-    else:
-        value = localised(found["value"])
-    percent = seconds(error["percent"]) if error else None
-    row = Row(event, pmu, modifiers, value, unit, 0, state, found["place"], None, percent)
-    return _Count(row, seconds(share["percent"]) / 100 if share else 1.0)
+    percent = decimal(error["percent"]) if error else None
+    row = Row(event, pmu, modifiers, None, unit, 0, "counted", found["place"], None, percent)
+    if found["value"] == "<not counted>":
+        return replace(row, state="not counted")
+    if found["value"] == "<not supported>":
+        return replace(row, state="not supported")
+    whole = decimal(share["percent"]) / 100 if share else 1.0
+    return replace(
+        row,
+        value=localised(found["value"]),
+        run_ns=round(whole * _NOMINAL_NS),
+        always=whole == 1,
+    )
 
 
 def _unit_and_event(what: str) -> tuple[str, str]:
@@ -183,66 +177,48 @@ def localised(text: str) -> float:
     return float("".join(groups))
 
 
-def seconds(text: str) -> float:
+def decimal(text: str) -> float:
     """Return a number that has no groups: its only sign is the decimal one."""
     return float(text.replace(",", "."))
 
 
-def _closed(block: _Open | None) -> list[Block]:
-    if block is None:
-        return []
+def _closed(block: _Open) -> Block:
     if block.elapsed is None:
         raise LogError(block.line, "cut off: no line 'seconds time elapsed' follows")
     runs = int(block.header["runs"] or 1)
-    mean_s = seconds(block.elapsed["mean"])
-    rows, clock = _with_times(block.counts)
-    return [
-        Block(
-            line=block.line,
-            text="\n".join([block.header[0], *block.lines]),
-            rows=rows,
-            averaged=runs > 1,
-            repeats=runs,
-            elapsed_s=mean_s,
-            elapsed_text=block.elapsed["mean"].replace(",", "."),
-            elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
-            user_s=block.used.get("user"),
-            system_s=block.used.get("sys"),
-            system_wide=block.header["who"].startswith(("'system wide'", "'CPU(s) ")),
-            clock=clock,
-            failure=block.failure,
-        )
-    ]
+    mean_s = decimal(block.elapsed["mean"])
+    clock_ns = _clock_ns(block.rows)
+    return Block(
+        line=block.line,
+        text="\n".join([block.header[0], *block.lines]),
+        rows=tuple(
+            replace(row, run_ns=round(row.run_ns * (clock_ns or _NOMINAL_NS) / _NOMINAL_NS))
+            for row in block.rows
+        ),
+        averaged=runs > 1,
+        repeats=runs,
+        elapsed_s=mean_s,
+        elapsed_text=block.elapsed["mean"].replace(",", "."),
+        elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
+        user_s=block.used.get("user"),
+        system_s=block.used.get("sys"),
+        system_wide=block.header["who"].startswith(("'system wide'", "'CPU(s) ")),
+        clock=clock_ns is not None,
+        failure=block.failure,
+    )
 
 
 def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
     """Return the standard error in seconds, of which older versions print the percentage only."""
     if elapsed["error"]:
-        return seconds(elapsed["error"])
+        return decimal(elapsed["error"])
     percent = _ERROR.search(elapsed["rest"])
-    return seconds(percent["percent"]) / 100 * mean_s if percent else None
+    return decimal(percent["percent"]) / 100 * mean_s if percent else None
 
 
-def _with_times(counts: Sequence[_Count]) -> tuple[tuple[Row, ...], bool]:
-    """Return the rows with the time each was counting, and whether an event was a clock."""
-    enabled_ns = next(_clock_ns(counts), None)
-    whole = _NOMINAL_NS if enabled_ns is None else enabled_ns
-    rows = tuple(
-        replace(
-            count.row,
-            run_ns=round(count.share * whole) if count.row.state == "counted" else 0,
-            always=count.share == 1,
-        )
-        for count in counts
-    )
-    return rows, enabled_ns is not None
-
-
-def _clock_ns(counts: Sequence[_Count]) -> Iterator[int]:
-    for count in counts:
-        row = count.row
-        if row.event in _CLOCKS and row.value and row.aggregate is None:
-            yield round(row.value * 1e6)
+def _clock_ns(rows: Sequence[Row]) -> int | None:
+    clocks = (row.value for row in rows if row.event in _CLOCKS and row.aggregate is None)
+    return next((round(value * 1e6) for value in clocks if value), None)
 
 
 @dataclass(frozen=True)

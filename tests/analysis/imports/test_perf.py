@@ -380,19 +380,19 @@ def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:
 )
 def test_a_pattern_that_is_none_is_explained(pattern: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
-        Identifier({"threads": 1, "mapping": "x"}, pattern)
+        Identifier({"threads": 1, "mapping": "x", "pattern": pattern})
     assert expected in str(caught.value)
 
 
 def test_a_file_that_does_not_match_is_named_with_the_pattern() -> None:
-    identifier = Identifier({"mapping": "x"}, "{app}_{threads}.txt")
+    identifier = Identifier({"mapping": "x", "pattern": "{app}_{threads}.txt"})
     for name in ("lulesh.txt", "lulesh_x.txt", "lu_lesh_2.txt", "_2.txt", "lulesh_0.txt"):
         with pytest.raises(UserError, match=name):
             identifier.identify(Path("logs") / name)
 
 
 def test_folders_may_be_part_of_a_pattern() -> None:
-    identifier = Identifier({"threads": 2}, "{mapping}/{app}.txt")
+    identifier = Identifier({"threads": 2, "pattern": "{mapping}/{app}.txt"})
     found = identifier.identify(Path("a/pcores-pin/lulesh.txt")).fields
     assert (found["mapping"], found["app"]) == ("pcores-pin", "lulesh")
 
@@ -418,13 +418,19 @@ def test_blanks_around_a_name_make_no_other_table(tmp_path: Path) -> None:
 
 def test_a_blank_name_in_a_file_s_name_is_refused() -> None:
     with pytest.raises(UserError, match=r"_2\.txt: app ' ' is no name"):
-        Identifier({"mapping": "x"}, "{app}_{threads}.txt").identify(Path(" _2.txt"))
+        Identifier({"mapping": "x", "pattern": "{app}_{threads}.txt"}).identify(Path(" _2.txt"))
 
 
 def test_what_is_said_twice_is_refused() -> None:
     with pytest.raises(UserError, match=r"--wait-policy and {wait_policy} in --pattern both"):
         Identifier(
-            {"app": "a", "threads": 1, "mapping": "m", "wait_policy": "x"}, "{wait_policy}.t"
+            {
+                "app": "a",
+                "threads": 1,
+                "mapping": "m",
+                "wait_policy": "x",
+                "pattern": "{wait_policy}.t",
+            }
         )
 
 
@@ -438,7 +444,9 @@ def test_a_node_s_name_is_part_of_a_file_s(tmp_path: Path, node: str) -> None:
 @given(st.text(max_size=12), st.text(max_size=12).map(lambda text: f"{{app}}{text}"))
 def test_whatever_a_pattern_and_a_name_are_there_is_no_traceback(name: str, pattern: str) -> None:
     try:
-        found = Identifier({"threads": 1, "mapping": "m"}, pattern).identify(Path("x") / name)
+        found = Identifier({"threads": 1, "mapping": "m", "pattern": pattern}).identify(
+            Path("x") / name
+        )
     except UserError as error:
         assert len(str(error).splitlines()) == 1
     else:
