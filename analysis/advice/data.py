@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.advice.model import Advice, Candidate, Out, Point, Trial
-from analysis.advice.tell import headline, least_gain, most_gain
+from analysis.advice.tell import gain_bounds, headline
 from analysis.statistics.difference import Difference
 from base.cpulist import format_cpulist
 
@@ -85,14 +85,15 @@ def _candidate(candidate: Candidate | None) -> dict[str, Any] | None:
 def _trial(advice: Advice, trial: Trial | None) -> dict[str, Any] | None:
     if trial is None:
         return None
+    gain = gain_bounds(advice, trial.difference) if trial.difference else None
     return {
         "runs_of_best": trial.of_best,
         "runs_of_reference": trial.of_reference,
         "looks": advice.standing.looks,
         "p": advice.standing.p,
         "ratio": _difference(trial.difference),
-        "least_gain": least_gain(advice, trial.difference) if trial.difference else None,
-        "most_gain": most_gain(advice, trial.difference) if trial.difference else None,
+        "least_gain": gain.low if gain else None,
+        "most_gain": gain.high if gain else None,
         "beside": {of: _difference(difference) for of, difference in trial.beside.items()},
     }
 

@@ -25,7 +25,7 @@ _OF_SLURM = {
     "performance": "Performance",
     "powersave": "PowerSave",
 }
-# Several threads of a program without OpenMP are pinned by likwid-pin, or by the program itself.
+# Nothing but likwid-pin pins several threads of a program without OpenMP.
 _NOT_ALONE = "sets one mask for all threads; only likwid-pin pins each one of this program"
 _PLAIN = re.compile(r"[A-Za-z0-9_=,.:/+@{}%-]*")
 
@@ -44,6 +44,14 @@ class Line:
 
 def ready_lines(start: Start) -> tuple[Line, ...]:
     """Return the lines that start the program in this way, the plainest first."""
+    if start.binding == "pin" and start.mechanism == "likwid-pin" and not start.openmp:
+        return (
+            _environment(start),
+            Line("taskset", "", _NOT_ALONE),
+            _likwid_pin(start),
+            *(Line(tool, "", _NOT_ALONE) for tool in ("srun", "mpirun", "systemd")),
+            *_governor(start),
+        )
     return (
         _environment(start),
         *_taskset(start),
@@ -75,11 +83,6 @@ def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
     return variables
 
 
-def _is_likwids(start: Start) -> bool:
-    """Return whether nothing but likwid-pin pins the threads."""
-    return start.binding == "pin" and start.mechanism == "likwid-pin" and not start.openmp
-
-
 def _pinned(start: Start) -> dict[str, str]:
     """Return the variables to set where a tool confines the program: places only to pin."""
     return variables_of(start, places=start.binding == "pin")
@@ -94,9 +97,6 @@ def _environment(start: Start) -> Line:
 
 def _taskset(start: Start) -> Iterator[Line]:
     if start.binding == "none":
-        return
-    if _is_likwids(start):
-        yield Line("taskset", "", _NOT_ALONE)
         return
     note = "OMP_PLACES pins each thread, taskset confines what else the program does"
     yield Line(
@@ -136,8 +136,6 @@ def _likwid_pin(start: Start) -> Line:
 
 
 def _srun(start: Start) -> Line:
-    if _is_likwids(start):
-        return Line("srun", "", _NOT_ALONE)
     mask = f"mask_cpu:0x{sum(1 << cpu for cpu in start.mask):x}"
     bind = "none" if start.binding == "none" else mask
     # A mask is honoured only in a step that was given every CPU of the node.
@@ -155,9 +153,6 @@ def _srun(start: Start) -> Line:
 
 
 def _mpirun(start: Start) -> Iterator[Line]:
-    if _is_likwids(start):
-        yield Line("mpirun", "", _NOT_ALONE)
-        return
     variables = _pinned(start)
     before = "" if start.binding == "none" else f"{_taskset_words(start)} "
     program = f"{before}{_program(start)}"
@@ -175,17 +170,16 @@ def _mpirun(start: Start) -> Iterator[Line]:
 
 
 def _systemd(start: Start) -> Iterator[Line]:
-    if _is_likwids(start):
-        yield Line("systemd", "", _NOT_ALONE)
-        return
     variables = _pinned(start)
     affinity = [] if start.binding == "none" else [f"CPUAffinity={format_cpulist(start.mask)}"]
-    environment = [unit_environment(variables)] if variables else []
+    items = " ".join(_item(f"{name}={value}") for name, value in variables.items())
+    environment = [f"Environment={items}"] if variables else []
     if affinity or environment:
         yield Line("systemd unit", "\n".join(["[Service]", *affinity, *environment]))
     properties = [f"--property={line}" for line in affinity]
     given = [f"--setenv={word_as_typed(f'{n}={value}')}" for n, value in variables.items()]
-    arguments = [word_as_typed(transient_word(word)) for word in start.program[1:]]
+    # systemd-run expands variables in arguments.
+    arguments = [word_as_typed(word.replace("$", "$$")) for word in start.program[1:]]
     yield Line(
         "systemd-run",
         " ".join(
@@ -244,19 +238,9 @@ def _env(start: Start, variables: Mapping[str, str], command: str) -> str:
     return " ".join(["env", *words, command])
 
 
-def unit_environment(variables: Mapping[str, str]) -> str:
-    """Return a unit's line that sets these variables: `Environment=A=1 "B=two words"`."""
-    return "Environment=" + " ".join(_item(f"{n}={value}") for n, value in variables.items())
-
-
 def _item(text: str) -> str:
     """Return one item of a list in a unit: specifiers doubled, quoted where it has to be."""
     text = text.replace("%", "%%")
     if _PLAIN.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def transient_word(word: str) -> str:
-    """Return a word of a command as systemd-run is given it, which expands variables in it."""
-    return word.replace("$", "$$")

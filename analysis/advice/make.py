@@ -11,17 +11,15 @@ from pathlib import Path
 from analysis.advice.lines import Line, ready_lines
 from analysis.advice.model import Advice, Candidate, Out, Point, names_of
 from analysis.advice.raced import Raced, read_raced
-from analysis.advice.trial import mostly_disturbed, trial_of, warnings_of
+from analysis.advice.start import start_of
+from analysis.advice.trial import mostly_disturbed, trial_of, trial_runs, warnings_of
 from analysis.format.table import joined
-from analysis.objectives import OBJECTIVES
 from analysis.results.case_summary import CaseSummary
 from analysis.results.runs import Runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.drift import Drift
-from analysis.verdict.phrases import Quantity, quantity
 from base.text import as_typed, one_line
-from configs.repetitions import Race
 from configs.study import CURRENT_GOVERNOR
 from runners.plan.runs import OVERHEAD_S
 from runners.race.race import is_placed
@@ -46,6 +44,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     if raced is None or any(case_id not in candidates for case_id in raced.entrants):
         return None
     standing, frame = _supported(raced.standing, candidates), results.runs.frame
+    runs = trial_runs(standing, frame)
     best = candidates[standing.best] if standing.best else None
     points = tuple(_points([candidates[case_id] for case_id in raced.entrants]))
     reference = candidates[standing.reference]
@@ -53,10 +52,9 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     return Advice(
         rule=raced.rule,
         standing=standing,
-        quantity=quantity_of(raced.rule),
         reference=reference,
         best=best,
-        trial=trial_of(raced, standing, frame),
+        trial=trial_of(raced, standing, runs),
         outs=_outs(standing, candidates),
         left_out=_left_out(candidates.values(), raced.gone),
         points=points,
@@ -64,12 +62,12 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         lines=_lines(taken, reference, candidates.values()),
         again=_again(results.folder),
         why_no_reference=_why_no_reference(raced),
-        warnings=tuple(warnings_of(standing, frame, drift)),
+        warnings=tuple(warnings_of(standing, runs, drift)),
         entrants=len(raced.entrants) + raced.unseen,
         no_time=sum(out.case_id not in candidates for out in standing.eliminated),
         made=sum(repetition > 0 for _, repetition in raced.runs),
         spent_s=sum(run.elapsed_s + OVERHEAD_S for run in raced.runs.values()),
-        for_now=mostly_disturbed(standing, frame),
+        for_now=mostly_disturbed(runs, frame),
     )
 
 
@@ -84,19 +82,13 @@ def _supported(standing: RaceState, candidates: Mapping[str, Candidate]) -> Race
     return standing
 
 
-def quantity_of(rule: Race) -> Quantity:
-    """Return what was raced for, with the words of its differences."""
-    for objective in OBJECTIVES:
-        if objective == rule.of:
-            return quantity(objective)
-    return Quantity(one_line(rule.of), "lower", "higher")
-
-
 def _candidates(cases: Sequence[CaseSummary], raced: Raced) -> dict[str, Candidate]:
     """Return the cases by case_id, those that were left out among them."""
     names = names_of(cases)
     return {
-        case.case_id: Candidate(names[case.case_id], case, raced.starts.get(case.case_id))
+        case.case_id: Candidate(
+            names[case.case_id], case, start_of(case, raced.launches.get(case.case_id, {}))
+        )
         for case in cases
     }
 
@@ -159,17 +151,20 @@ def _lines(
     """Return the lines that start the program as the case to take does; none to do nothing."""
     if taken is None or taken.start is None:
         return ()
-    # Left to the scheduler, the reference has every CPU.
-    node_cpus = len(reference.start.mask) if reference.start else 0
-    threads = [candidate.summary.table.threads for candidate in candidates]
-    start = taken.start.among(threads, node_cpus)
-    if len({candidate.summary.table.schedule for candidate in candidates}) == 1:
-        start = start.without_schedule()
-    governor = taken.summary.governor
-    before = reference.summary.governors_read
-    if governor != CURRENT_GOVERNOR and before != [governor]:
-        start = start.under(governor, before[0] if len(before) == 1 else None)
-    return ready_lines(start)
+    start, tables = taken.start, [candidate.summary.table for candidate in candidates]
+    governor, before = taken.summary.governor, reference.summary.governors_read
+    is_set = governor != CURRENT_GOVERNOR and before != [governor]
+    return ready_lines(
+        replace(
+            start,
+            counted=start.openmp or any(table.threads > 1 for table in tables),
+            schedule=start.schedule if len({table.schedule for table in tables}) > 1 else None,
+            governor=governor if is_set else None,
+            before=before[0] if is_set and len(before) == 1 else None,
+            # Left to the scheduler, the reference has every CPU.
+            node_cpus=len(reference.start.mask) if reference.start else 0,
+        )
+    )
 
 
 def _again(folder: Path) -> str:

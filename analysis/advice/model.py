@@ -10,7 +10,6 @@ from analysis.advice.start import Start
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
-from analysis.verdict.phrases import Quantity
 from base.cpulist import format_cpulist, parse_cpulist
 from base.text import one_line, plural
 from configs.repetitions import Race
@@ -21,7 +20,8 @@ from runners.records.placed_runs import PlacedRuns
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
 # What tells the cases of a race apart: before their threads and mapping, and after.
-_SAID = ("app", "variant", "size", "schedule", "wait policy", "governor")
+_BEFORE = ("app", "variant", "size")
+_AFTER = ("schedule", "wait_policy", "governor")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,6 @@ class Advice:
 
     rule: Race
     standing: RaceState
-    quantity: Quantity
     reference: Candidate
     best: Candidate | None
     trial: Trial | None
@@ -134,33 +133,24 @@ class Advice:
 
 def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:
     """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
-    said = {case.case_id: _said_of(case) for case in cases}
-    differ = {what for what in _SAID if len({of_case[what] for of_case in said.values()}) > 1}
-    return {case.case_id: _name(case, said[case.case_id], differ) for case in cases}
-
-
-def _said_of(case: CaseSummary) -> dict[str, str]:
-    """Return what tells cases apart, beside threads and mapping."""
-    table = case.table
-    return {
-        "app": table.app,
-        "variant": table.variant,
-        "size": table.size,
-        "schedule": table.schedule,
-        "wait policy": table.wait_policy,
-        "governor": case.governor,
+    facts = {case.case_id: case.table._asdict() | {"governor": case.governor} for case in cases}
+    differ = {
+        name
+        for name in (*_BEFORE, *_AFTER)
+        if len({of_case[name] for of_case in facts.values()}) > 1
     }
+    return {case.case_id: _name(case, facts[case.case_id], differ) for case in cases}
 
 
-def _name(case: CaseSummary, said: Mapping[str, str], differ: set[str]) -> str:
-    before = [said[what] for what in _SAID[:3] if what in differ]
+def _name(case: CaseSummary, facts: Mapping[str, str], differ: set[str]) -> str:
+    before = " ".join(facts[name] for name in _BEFORE if name in differ)
     # A case under the governor in force asks for none.
     after = [
-        f"{what} {said[what]}"
-        for what in _SAID[3:]
-        if what in differ and said[what] != CURRENT_GOVERNOR
+        f"{name.replace('_', ' ')} {facts[name]}"
+        for name in _AFTER
+        if name in differ and facts[name] != CURRENT_GOVERNOR
     ]
-    parts = [" ".join(before), plural(case.table.threads, "thread"), case.mapping, *after]
+    parts = [before, plural(case.table.threads, "thread"), case.mapping, *after]
     return one_line(", ".join(filter(None, parts)))
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from analysis.advice.start import Start, start_of
 from analysis.results.files import read_limited
 from base.reading import number_or_nan
 from base.structure import InvalidError
@@ -20,30 +19,32 @@ from configs.repetitions import Race, RepetitionsKind
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.reader import read_records
-from runners.records.values import BASELINE, INTERRUPTED, SKIPPED
+from runners.records.values import FINAL, SKIPPED
 from runners.study.machine import STUDY_FILE
 
 MAX_NAME = 80
 # A study has no more cases.
 MAX_CASES = 100_000
+# What tells how a run was started.
+_LAUNCH = ("command", "environment", "runtime")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Raced:
     """What the records of a race tell.
 
     `entrants` are the case_ids of the cases that ran, the reference first, in the order in which
     they began. `unseen` is the number of further cases, which have no run yet or had no time.
     `runs` has each run once, by case and repetition; warm-up runs have repetitions below 0.
-    `starts` is how cases were started, where a run tells it. `gone` has the cases that the node
-    could run at first and later could not, with the reason.
+    `launches` are the fields of a run of each case that tell how it was started, unchecked. `gone`
+    has the cases that the node could run at first and later could not, with the reason.
     """
 
     rule: Race
     entrants: tuple[str, ...]
     unseen: int
     runs: Mapping[Key, RaceRun]
-    starts: Mapping[str, Start]
+    launches: Mapping[str, Mapping[str, Any]]
     gone: Mapping[str, str]
 
     @property
@@ -58,58 +59,33 @@ def read_raced(folder: Path) -> Raced | None:
 
     Raises UserError when records cannot be read.
     """
-    reading = _Reading()
-    for record in read_records(folder / "records"):
-        reading.add(record)
-    if reading.rule is None or not reading.rows:
-        return None
-    # As runners.study.schedule.entrants_of has them.
-    ran = sorted(reading.rows, key=lambda case_id: (*reversed(reading.rows[case_id]), case_id))
-    gone = {of: why for of in ran if (why := reading.left_out.get(reading.rows[of])) is not None}
-    entrants = tuple(case_id for case_id in ran if case_id not in gone)
-    if not entrants:
-        return None
-    return Raced(
-        with_limits_of(folder, reading.rule),
-        entrants,
-        max(0, reading.cases - len(entrants)),
-        {key: run for key, (run, interrupted) in reading.runs.items() if not interrupted},
-        reading.starts,
-        gone,
-    )
-
-
-@dataclass
-class _Reading:
-    """What the records read so far tell, oldest attempt first."""
-
     rule: Race | None = None
-    cases: int = 0
-    rows: dict[str, tuple[int, int]] = field(default_factory=dict)
-    runs: dict[Key, tuple[RaceRun, bool]] = field(default_factory=dict)
-    starts: dict[str, Start] = field(default_factory=dict)
+    cases = 0
+    rows: dict[str, tuple[int, int]] = {}
+    runs: dict[Key, RaceRun] = {}
+    launches: dict[str, Mapping[str, Any]] = {}
     # Rows that were left out by the latest attempt which came to them.
-    left_out: dict[tuple[int, int], str] = field(default_factory=dict)
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Take in a record; a record that names no case is ignored."""
-        status, row = record.get("status"), _row(record)
-        if status == BASELINE or row is None:
-            return
-        if status == SKIPPED:
-            self.left_out[row] = str(record.get("reason") or "")
-            return
-        key, rule = _key(record), rule_of(record.get("repetition_rule"))
-        if key is None or rule is None:
-            return
-        self.rule, self.cases = rule, _cases(record["repetition_rule"]["race"])
-        self.rows.setdefault(key[0], row)
-        # Of several that ended the first counts, as everywhere; an interrupted one is made again.
-        if self.runs.get(key, (None, True))[1]:
-            self.runs[key] = (race_run(record, rule), status == INTERRUPTED)
-        self.left_out.pop(row, None)
-        if key[0] not in self.starts and (start := start_of(record)):
-            self.starts[key[0]] = start
+    left_out: dict[tuple[int, int], str] = {}
+    for record in read_records(folder / "records"):
+        row, key, of = _row(record), _key(record), rule_of(record.get("repetition_rule"))
+        if row is not None and record.get("status") == SKIPPED:
+            left_out[row] = str(record.get("reason") or "")
+        elif row is not None and key is not None and of is not None:
+            rule, cases = of, _cases(record["repetition_rule"]["race"])
+            rows.setdefault(key[0], row)
+            launches.setdefault(key[0], {name: record.get(name) for name in _LAUNCH})
+            left_out.pop(row, None)
+            # Of several that ended the first counts; an interrupted one is made again.
+            if record.get("status") in FINAL:
+                runs.setdefault(key, race_run(record, of))
+    # As runners.study.schedule.entrants_of has them.
+    ran = sorted(rows, key=lambda case_id: (*reversed(rows[case_id]), case_id))
+    gone = {case_id: left_out[rows[case_id]] for case_id in ran if rows[case_id] in left_out}
+    entrants = tuple(case_id for case_id in ran if case_id not in gone)
+    if rule is None or not entrants:
+        return None
+    unseen = max(0, cases - len(entrants))
+    return Raced(_with_limits_of(folder, rule), entrants, unseen, runs, launches, gone)
 
 
 def rule_of(value: object) -> Race | None:
@@ -155,7 +131,7 @@ def _key(record: Mapping[str, Any]) -> Key | None:
     return case_id, -repetition if record.get("warmup") is True else repetition
 
 
-def with_limits_of(folder: Path, rule: Race) -> Race:
+def _with_limits_of(folder: Path, rule: Race) -> Race:
     """Return a rule with the `within` and `runs` of the study file beside the records.
 
     Where there is no such file, or it describes another race, the rule stays as it is.

@@ -1,13 +1,15 @@
-"""How a case starts its program, read from one of its records: what a ready line is made of."""
+"""How a case starts its program, by one of its records: what a ready line is made of."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, TypeGuard
+from typing import Any
 
+from analysis.results.case_summary import CaseSummary
+from analysis.results.columns import member
 from base.cpulist import MAX_CPU, parse_cpulist
 from configs.app import SCHEDULE_KINDS, kind_of
 
@@ -21,8 +23,8 @@ _LAUNCHERS: Mapping[str | None, int] = {
     "likwid-pin": 6,
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
-_PLACES = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*", re.ASCII)
-_LIST = re.compile(r"\d{1,5}(?:,\d{1,5})*", re.ASCII)
+# A CPU a thread, as OMP_PLACES has them or likwid-pin.
+_ORDERED = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*|\d{1,5}(?:,\d{1,5})*", re.ASCII)
 MAX_WORDS = 10_000
 
 
@@ -62,50 +64,31 @@ class Start:
         """Whether two pinned threads have the same CPU."""
         return self.binding == "pin" and len(self.mask) < len(self.cpus)
 
-    def among(self, threads: Collection[int], node_cpus: int = 0) -> Start:
-        """Return the start with what the thread counts of all cases, and the node's CPUs, tell."""
-        return replace(self, counted=self.openmp or max(threads) > 1, node_cpus=node_cpus)
 
-    def without_schedule(self) -> Start:
-        """Return the start without its schedule, for races in which all cases have the same one."""
-        return replace(self, schedule=None)
+def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
+    """Return how a case was started, by the record of one of its runs; None where that is unclear.
 
-    def under(self, governor: str | None, before: str | None) -> Start:
-        """Return the start with a governor that has to be set, and the one to put back."""
-        return replace(self, governor=governor, before=before)
-
-
-def start_of(record: Mapping[str, Any]) -> Start | None:
-    """Return how the record's run was started; None when the record does not tell."""
-    command, mechanism = _words(record.get("command")), record.get("mechanism")
-    threads, binding = record.get("threads"), record.get("binding")
-    if not (mechanism is None or isinstance(mechanism, str)) or mechanism not in _LAUNCHERS:
+    The record's fields may have any JSON values.
+    """
+    command, environment = _words(record.get("command")), record.get("environment")
+    if case.mechanism not in _LAUNCHERS or case.binding not in ("none", "set", "pin"):
         return None
-    if binding not in ("none", "set", "pin"):
+    program = command[_launcher_words(command, case.mechanism) :]
+    cpus = _cpus(case, command, member(member(environment, "set"), "OMP_PLACES"))
+    if case.table.threads < 1 or not program or not program[0] or not cpus:
         return None
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        return None
-    program = command[_launcher_words(command, mechanism) :]
-    cpus = _cpus(record, command, mechanism)
-    if not program or not program[0] or not cpus:
-        return None
-    environment = record.get("environment")
-    schedule, policy = record.get("schedule"), record.get("wait_policy")
+    schedule, policy = case.table.schedule, case.table.wait_policy
     return Start(
         program=program,
-        threads=threads,
-        binding=binding,
-        mechanism=mechanism,
+        threads=case.table.threads,
+        binding=case.binding,
+        mechanism=case.mechanism,
         cpus=cpus,
-        openmp=mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
-        schedule=schedule if _is_schedule(schedule) else None,
+        openmp=case.mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
+        schedule=schedule if kind_of(schedule) in SCHEDULE_KINDS else None,
         wait_policy=policy if policy in ("active", "passive") else None,
-        removed=_removed(environment if isinstance(environment, dict) else {}),
+        removed=_removed(member(environment, "removed")),
     )
-
-
-def _is_schedule(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and kind_of(value) in SCHEDULE_KINDS
 
 
 def _words(command: object) -> tuple[str, ...]:
@@ -127,31 +110,20 @@ def _launcher_words(command: Sequence[str], mechanism: str | None) -> int:
     return words
 
 
-def _cpus(
-    record: Mapping[str, Any], command: Sequence[str], mechanism: str | None
-) -> tuple[int, ...]:
-    """Return the CPUs in the threads' order, which the record's sorted `cpus` does not keep."""
-    if record.get("binding") == "pin":
-        environment = record.get("environment")
-        variables = environment.get("set") if isinstance(environment, dict) else None
-        places = variables.get("OMP_PLACES") if isinstance(variables, dict) else None
-        if mechanism == "omp-places" and isinstance(places, str) and _PLACES.fullmatch(places):
-            return _numbers(places)
-        if mechanism == "likwid-pin" and len(command) > 5 and _LIST.fullmatch(command[5]):
-            return _numbers(command[5])
+def _cpus(case: CaseSummary, command: Sequence[str], places: object) -> tuple[int, ...]:
+    """Return the CPUs in the threads' order, which the case's sorted `cpus` do not keep."""
+    ordered = {"omp-places": places, "likwid-pin": command[5] if len(command) > 5 else ""}
+    text = ordered.get(str(case.mechanism)) if case.binding == "pin" else None
+    if isinstance(text, str) and _ORDERED.fullmatch(text):
+        cpus = tuple(map(int, re.findall(r"\d+", text)))
+        return cpus if max(cpus) <= MAX_CPU else ()
     try:
-        return parse_cpulist(str(record.get("cpus") or ""))
+        return parse_cpulist(case.cpus or "")
     except ValueError:
         return ()
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    cpus = tuple(int(number) for number in re.findall(r"\d+", text))
-    return cpus if max(cpus) <= MAX_CPU else ()
-
-
-def _removed(environment: Mapping[str, Any]) -> tuple[str, ...]:
-    names = environment.get("removed")
+def _removed(names: object) -> tuple[str, ...]:
     return tuple(
         name
         for name in (names if isinstance(names, list) else ())[:100]

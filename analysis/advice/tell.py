@@ -6,12 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from analysis.advice.model import Advice, Candidate, Out, Trial, cpus_of
 from analysis.format.numbers import percent
+from analysis.objectives import OBJECTIVES
 from analysis.statistics.difference import Difference
-from analysis.statistics.sample import LEVEL
+from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.caveats import start_up
-from analysis.verdict.phrases import change, do, listed, rounded, sentence
-from base.text import plural
+from analysis.verdict.phrases import (
+    Quantity,
+    change,
+    do,
+    listed,
+    quantity,
+    rounded,
+    sentence,
+)
+from base.text import first_of, one_line, plural
 from base.units import duration
+from configs.repetitions import Race
 from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_LOOKS
 
 # How many candidates a sentence names before it counts the others.
@@ -38,8 +48,8 @@ def _gain(advice: Advice) -> Iterator[str]:
     yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
     if advice.trial and advice.trial.difference:
-        least = least_gain(advice, advice.trial.difference)
-        at_least = "" if least is None else f"; at least {percent(least)} (95 %, one-sided)"
+        gain = gain_bounds(advice, advice.trial.difference)
+        at_least = f"; at least {percent(gain.low)} (95 %, one-sided)" if gain else ""
         yield (
             f"The gain: {_changed(advice, advice.trial.difference)}{at_least}, {_p(advice)}. "
             f"{_fresh(advice.trial)}"
@@ -58,11 +68,11 @@ def _no_gain(advice: Advice) -> Iterator[str]:
     among = "the one other case is not" if others == 1 else f"of {others} other cases none is"
     if advice.best and advice.trial and advice.trial.difference:
         the_best = advice.best.name if others == 1 else f"the best of them, {advice.best.name},"
-        most = most_gain(advice, advice.trial.difference)
+        gain = gain_bounds(advice, advice.trial.difference)
         excluded = (
-            ""
-            if most is None
-            else f", and a gain of more than {percent(most)} is excluded (95 %, one-sided)"
+            f", and a gain of more than {percent(gain.high)} is excluded (95 %, one-sided)"
+            if gain
+            else ""
         )
         yield (
             f"This is a result: {among} better by more than {margin}. {sentence(the_best)} was "
@@ -114,7 +124,7 @@ def _why_open(advice: Advice) -> str:
     """Return why nothing is decided."""
     lost = [case for case in (advice.best, advice.reference) if case and not case.placed.usable]
     if lost:
-        of = named([case.name for case in lost])
+        of = "; ".join(case.name for case in lost)
         return f"more than a tenth of the runs were lost to placement, of {of}"
     return "the runs that the race may make were not enough to tell"
 
@@ -155,32 +165,30 @@ def described(candidate: Candidate) -> str:
 
 
 def _changed(advice: Advice, difference: Difference) -> str:
-    told = change(difference, advice.quantity)
+    told = change(difference, _raced_for(advice.rule))
     interval = f"{told.interval}, 95 % interval" if told.interval else told.bracket
     starts = start_up(advice.best.summary, advice.reference.summary) if advice.best else ""
     return f"{told.what} ({'; '.join(filter(None, (interval, starts)))})"
 
 
-def most_gain(advice: Advice, difference: Difference) -> float | None:
-    """Return the gain, a share, that the trial leaves possible (95 %, one-sided); 0 for none.
+def _raced_for(rule: Race) -> Quantity:
+    metric = Quantity(one_line(rule.of), "lower", "higher")
+    return next((quantity(known) for known in OBJECTIVES if known == rule.of), metric)
 
-    None where the runs show no spread, from which no bound follows.
+
+def gain_bounds(advice: Advice, difference: Difference) -> Interval | None:
+    """Return the gain, a share, that the trial has shown at least and leaves possible at most.
+
+    Each end is a one-sided bound of 95 %, and 0 for no gain. None where the runs show no spread,
+    from which no bound follows.
     """
     if not difference.standard_error > 0:
         return None
-    interval = difference.interval(_ONE_SIDED)
-    return max(0.0, interval.high - 1 if advice.rule.higher else 1 - interval.low)
-
-
-def least_gain(advice: Advice, difference: Difference) -> float | None:
-    """Return the gain, a share, that the trial has shown at least (95 %, one-sided); 0 for none.
-
-    None where the runs show no spread, from which no bound follows.
-    """
-    if not difference.standard_error > 0:
-        return None
-    interval = difference.interval(_ONE_SIDED)
-    return max(0.0, interval.low - 1 if advice.rule.higher else 1 - interval.high)
+    ratio = difference.interval(_ONE_SIDED)
+    least, most = ratio.low - 1, ratio.high - 1
+    if not advice.rule.higher:
+        least, most = 1 - ratio.high, 1 - ratio.low
+    return Interval(max(0.0, least), max(0.0, most))
 
 
 def _p(advice: Advice) -> str:
@@ -250,17 +258,10 @@ def trade_off(advice: Advice) -> list[str]:
     said.append(
         f"Time and energy together, by the means of {plural(len(advice.points), 'case')}: none is "
         f"as good as one of these in one and better in the other (Pareto front): "
-        f"{named(front)}. Cases that were ruled out early have few runs, and their means are rough."
+        f"{first_of(front, MAX_NAMED)}. Cases that were ruled out early have few runs, and their "
+        "means are rough."
     )
     return said
-
-
-def named(names: Sequence[str], most: int = MAX_NAMED) -> str:
-    """Return names with semicolons, for they have commas; beyond some, how many more."""
-    shown = list(names[:most])
-    if len(names) > most:
-        shown.append(f"and {len(names) - most} more")
-    return "; ".join(shown)
 
 
 def outs_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
@@ -269,14 +270,14 @@ def outs_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
     for out in advice.outs:
         groups.setdefault(out.eliminated.why, []).append(out)
     lines = [
-        f"{_group(why, outs)} ({len(outs)}): {named([_short(out) for out in outs], most)}."
+        f"{_group(why, outs)} ({len(outs)}): {first_of([_short(out) for out in outs], most)}."
         for why, outs in groups.items()
     ]
     if advice.no_time:
         lines.append(f"Not tried, for want of time or runs: {plural(advice.no_time, 'case')}.")
     return lines + [
         f"Cannot be done here ({len(cases)}), because {reason}: "
-        f"{named([case.name for case in cases], most)}."
+        f"{first_of([case.name for case in cases], most)}."
         for reason, cases in advice.left_out.items()
     ]
 

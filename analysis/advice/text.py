@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.advice.lines import Line
-from analysis.advice.model import Advice, Out, Point
+from analysis.advice.model import Advice, Candidate, Out, Point
 from analysis.advice.tell import behind, extent, headline, outs_in_short, p_meaning, trade_off
-from analysis.format.numbers import time_decimals
+from analysis.format.numbers import ENERGY_DECIMALS, fixed, time_decimals
 from analysis.format.render import markdown_text, render, wrapped
-from analysis.format.table import Column, Table
+from analysis.format.table import Column, Table, Written, table_of
 from analysis.tables.layouts import NOTHING
 from base.text import one_line
-from runners.race.state import WHYS
+from runners.race.state import WHYS, Eliminated
 
 # The lines that a terminal has room for; the file has all.
 _ON_TERMINAL = ("environment", "taskset", "likwid-pin", "srun", "governor")
@@ -83,30 +83,7 @@ def _table(table: Table | None) -> list[str]:
 
 def outs_table(advice: Advice) -> Table | None:
     """Return each case that was ruled out, the nearest to the best first; None when none was."""
-    if not advice.outs:
-        return None
-    columns = (
-        Column("case", right=False),
-        Column("from the best", right=False),
-        Column("after block"),
-        Column("runs"),
-        Column("p, uncorrected"),
-        Column("why", right=False),
-    )
-    return Table("What was ruled out", columns, tuple(map(_out_row, advice.outs)))
-
-
-def _out_row(out: Out) -> tuple[str, ...]:
-    eliminated = out.eliminated
-    why = WHYS.get(eliminated.why, eliminated.why)
-    return (
-        out.candidate.name,
-        NOTHING if eliminated.worse_by is None else behind(eliminated.worse_by),
-        str(eliminated.block) if eliminated.block else NOTHING,
-        str(out.candidate.runs),
-        NOTHING if eliminated.p is None else f"{eliminated.p:.1g}",
-        one_line(f"{why}: {eliminated.reason}" if eliminated.reason else why),
-    )
+    return table_of("What was ruled out", _OUTS, advice.outs) if advice.outs else None
 
 
 def points_table(advice: Advice) -> Table | None:
@@ -118,30 +95,41 @@ def points_table(advice: Advice) -> Table | None:
     ]
     if not shown:
         return None
-    columns = (
-        Column("case", right=False),
-        Column("runs"),
-        Column("time mean", "s"),
-        Column("energy mean", "J"),
-        Column("Pareto front", right=False),
-        Column("it is", right=False),
-    )
     decimals = time_decimals(point.time_s for point in shown)
-    rows = tuple(_point_row(advice, point, decimals) for point in shown)
-    return Table("Time against package energy, all good runs of each case", columns, rows)
-
-
-def _point_row(advice: Advice, point: Point, decimals: int) -> tuple[str, ...]:
-    candidate = point.candidate
-    roles = {advice.reference.case_id: "doing nothing"}
-    if advice.best:
-        taken = advice.best is advice.recommended
-        roles[advice.best.case_id] = "recommended" if taken else "the best of the others"
-    return (
-        candidate.name,
-        str(candidate.runs),
-        f"{point.time_s:.{decimals}f}",
-        f"{point.energy_j:.2f}",
-        "yes" if point.on_front else NOTHING,
-        roles.get(candidate.case_id, NOTHING),
+    columns: tuple[Written[Point], ...] = (
+        (Column("case", right=False), lambda point: point.candidate.name),
+        (Column("runs"), lambda point: str(point.candidate.runs)),
+        (Column("time mean", "s"), lambda point: fixed(point.time_s, decimals)),
+        (Column("energy mean", "J"), lambda point: fixed(point.energy_j, ENERGY_DECIMALS)),
+        (Column("Pareto front", right=False), lambda point: "yes" if point.on_front else NOTHING),
+        (Column("it is", right=False), lambda point: _role(advice, point.candidate)),
     )
+    return table_of("Time against package energy, all good runs of each case", columns, shown)
+
+
+def _role(advice: Advice, candidate: Candidate) -> str:
+    if candidate is advice.best:
+        return "recommended" if candidate is advice.recommended else "the best of the others"
+    return "doing nothing" if candidate is advice.reference else NOTHING
+
+
+def _from_the_best(out: Out) -> str:
+    by = out.eliminated.worse_by
+    return NOTHING if by is None else behind(by)
+
+
+def _why(eliminated: Eliminated) -> str:
+    return one_line(": ".join(filter(None, (WHYS[eliminated.why], eliminated.reason))))
+
+
+_OUTS: tuple[Written[Out], ...] = (
+    (Column("case", right=False), lambda out: out.candidate.name),
+    (Column("from the best", right=False), _from_the_best),
+    (Column("after block"), lambda out: str(out.eliminated.block or NOTHING)),
+    (Column("runs"), lambda out: str(out.candidate.runs)),
+    (
+        Column("p, uncorrected"),
+        lambda out: NOTHING if out.eliminated.p is None else f"{out.eliminated.p:.1g}",
+    ),
+    (Column("why", right=False), lambda out: _why(out.eliminated)),
+)

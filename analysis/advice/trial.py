@@ -23,8 +23,8 @@ from runners.race.state import RaceState
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 
-def trial_of(raced: Raced, standing: RaceState, frame: pd.DataFrame) -> Trial | None:
-    """Return what the trial's runs say; None when none were made.
+def trial_of(raced: Raced, standing: RaceState, runs: pd.DataFrame) -> Trial | None:
+    """Return what the trial's runs, those of `trial_runs`, say; None when none were made.
 
     They are compared unpaired (Welch), for the noisier of both may have more runs in a block.
     """
@@ -39,7 +39,6 @@ def trial_of(raced: Raced, standing: RaceState, frame: pd.DataFrame) -> Trial | 
         ]
         for case_id in sides
     ]
-    runs = trial_runs(standing, frame)
     beside: dict[Objective, Difference] = {}
     for objective, measure in OBJECTIVES.items():
         known = [runs[measure][runs["case_id"] == case_id].dropna() for case_id in sides]
@@ -64,8 +63,8 @@ def _difference(best: Sequence[float], reference: Sequence[float]) -> Difference
     return Difference.welch(np.log(best), np.log(reference))
 
 
-def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
-    """Yield each reason to doubt the advice, as a sentence."""
+def warnings_of(standing: RaceState, runs: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
+    """Yield each reason to doubt the advice, as a sentence; `runs` are those of the trial."""
     if standing.noise is not None and standing.noise > MAX_NOISE:
         differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
         cut = sum(1 for out in standing.eliminated if out.why == "far worse")
@@ -76,7 +75,6 @@ def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -
                 f"that, which is safe up to {percent(MAX_NOISE)}"
             )
         yield f"{differs}. A quieter node, or a longer run, would tell more."
-    runs = trial_runs(standing, frame)
     yield from _disturbed(runs)
     attempts = runs["attempt"].dropna().nunique()
     if attempts > 1:
@@ -92,12 +90,11 @@ def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -
         yield f"{sentence}{'' if runs.empty else before}"
 
 
-def mostly_disturbed(standing: RaceState, frame: pd.DataFrame) -> str:
+def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:
     """Say that most runs behind the answer were disturbed; empty when they were not.
 
-    The answer rests on the runs of the trial, or on all runs where there was no trial.
+    The answer rests on the `runs` of the trial, or on all of the frame where there was none.
     """
-    runs = trial_runs(standing, frame)
     what = "of the trial's runs" if len(runs) else "runs"
     runs = runs if len(runs) else good_runs(frame)
     count = int(runs["disturbed"].notna().sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_srun_puts_threads_where_its_line_says(bound_slurm: Cluster, inside: boo
     }
     found = {}
     for name, start in starts.items():
-        lines = {line.tool: line.text for line in ready_lines(start.among([2], len(every)))}
+        lines = {line.tool: line.text for line in ready_lines(replace(start, node_cpus=len(every)))}
         command = ["bash", "-c", lines["srun"]]
         if inside:
             command = ["salloc", "--quiet", "--nodes=1", "--exclusive", *command]

@@ -66,7 +66,7 @@ def test_what_is_left_to_the_scheduler_gets_a_number_of_threads_only() -> None:
 
 def test_srun_asks_for_the_whole_node_and_binds_by_a_mask() -> None:
     # CPUs 0, 2, 4 and 6 are the bits 1 + 4 + 16 + 64.
-    text = of(CONFINED.among([4], node_cpus=16))["srun"].text
+    text = of(replace(CONFINED, node_cpus=16))["srun"].text
     assert text.startswith(
         "srun --nodes=1 --ntasks=1 --exclusive --cpus-per-task=16 --cpu-bind=mask_cpu:0x55 env "
     )
@@ -99,7 +99,7 @@ def test_systemd_run_is_given_dollars_twice() -> None:
 
 
 def test_a_governor_comes_with_how_it_is_put_back() -> None:
-    lines = of(PINNED.under("performance", "powersave"))
+    lines = of(replace(PINNED, governor="performance", before="powersave"))
     assert lines["governor"].text == "pinstudy tune --governor performance"
     assert "pinstudy restore" in lines["governor"].note
     assert lines["governor by cpupower"].text == "cpupower frequency-set -g performance"
@@ -109,7 +109,7 @@ def test_a_governor_comes_with_how_it_is_put_back() -> None:
 
 
 def test_a_governors_name_that_is_none_is_not_put_into_a_command() -> None:
-    assert "governor" not in of(PINNED.under("x; reboot", None))
+    assert "governor" not in of(replace(PINNED, governor="x; reboot"))
 
 
 def test_variables_that_the_runs_had_not_are_taken_out() -> None:
@@ -118,7 +118,7 @@ def test_variables_that_the_runs_had_not_are_taken_out() -> None:
 
 
 def test_a_program_without_openmp_is_not_given_its_variables() -> None:
-    one = Start(APP, 1, "pin", "taskset", (6,), openmp=False).among([1])
+    one = Start(APP, 1, "pin", "taskset", (6,), openmp=False, counted=False)
     assert not of(one)["environment"].text
     assert of(one)["taskset"].text == "taskset -c 6 /home/user/app -n 100"
     several = Start(APP, 2, "pin", "likwid-pin", (6, 4), openmp=False)
@@ -126,7 +126,7 @@ def test_a_program_without_openmp_is_not_given_its_variables() -> None:
 
 
 def test_a_program_of_which_nothing_is_known_is_told_its_threads_where_their_number_raced() -> None:
-    one = Start(APP, 1, "set", "taskset", (6, 7), openmp=False).among([1, 2])
+    one = Start(APP, 1, "set", "taskset", (6, 7), openmp=False)
     assert not of(one)["environment"].text
     assert of(one)["taskset"].text == ("env OMP_NUM_THREADS=1 taskset -c 6-7 /home/user/app -n 100")
 
