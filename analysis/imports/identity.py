@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -162,15 +162,13 @@ def mapping_fields(name: str) -> dict[str, str | None]:
 class Numbers:
     """The numbers that tables, and rows in them, have in a folder of results."""
 
-    tables: dict[tuple[Hashable, ...], int] = field(default_factory=dict)
-    rows: dict[tuple[int, tuple[Hashable, ...]], int] = field(default_factory=dict)
+    tables: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    rows: dict[tuple[int, tuple[str | int, ...]], int] = field(default_factory=dict)
 
-    def keep(
-        self, table: tuple[Hashable, ...], row: tuple[Hashable, ...], numbers: tuple[int, int]
-    ) -> None:
+    def keep(self, case: Identity, table: int, row: int) -> None:
         """Remember the numbers of a case that is there already."""
-        self.tables.setdefault(table, numbers[0])
-        self.rows.setdefault((numbers[0], row), numbers[1])
+        self.tables.setdefault(case.table, table)
+        self.rows.setdefault((table, case.row), row)
 
     def number(self, cases: Iterable[Identity]) -> None:
         """Give new cases the next numbers: in the published order, whatever the files' order."""

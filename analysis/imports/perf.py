@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.imports.identity import Identifier, Identity, Numbers, mapping_fields
+from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers, mapping_fields
 from analysis.imports.perf_fields import run_fields, summary_fields
 from analysis.imports.perf_log import read_log
 from analysis.imports.perf_text import Block
 from analysis.imports.summary_file import add_summaries
-from analysis.results.fields import TABLE_KEYS
 from analysis.results.summaries import FILE
 from base.errors import UserError
 from base.text import one_line, shown
@@ -171,7 +170,9 @@ class _History:
         self._logs: dict[str, str] = {}
         for record in read_records(folder) if folder.is_dir() else ():
             imported = record.get("imported")
-            if not isinstance(imported, dict) or not isinstance(record.get("case_id"), str):
+            fields: dict[str, Any] = {name: record.get(name) for name in FIELDS}
+            told = all(isinstance(value, (str, int)) for value in fields.values())
+            if not isinstance(imported, dict) or not told:
                 raise UserError(
                     f"{folder}: holds runs that pinstudy made; import into a folder of its own"
                 )
@@ -180,16 +181,16 @@ class _History:
                     f"{folder}: holds runs of node {shown(record.get('node_id'))}; import those of "
                     f"{shown(node_id)} into a folder of their own"
                 )
-            self._remember(record, imported)
+            self._remember(Identity(fields), record, imported)
 
-    def _remember(self, record: Mapping[str, Any], imported: Mapping[str, Any]) -> None:
-        table = tuple(record.get(name) for name in TABLE_KEYS)
-        row = (record.get("mapping"), record.get("governor"))
-        numbers = record.get("table_number"), record.get("case_number")
-        if all(isinstance(number, int) for number in numbers):
-            self.numbers.keep(table, row, (int(numbers[0] or 0), int(numbers[1] or 0)))
+    def _remember(
+        self, case: Identity, record: Mapping[str, Any], imported: Mapping[str, Any]
+    ) -> None:
+        table, row = record.get("table_number"), record.get("case_number")
+        if isinstance(table, int) and isinstance(row, int):
+            self.numbers.keep(case, table, row)
         if isinstance(record.get("repetition"), int):
-            self._repetitions.setdefault(record["case_id"], set()).add(record["repetition"])
+            self._repetitions.setdefault(case.case_id, set()).add(record["repetition"])
         for kind in ("", "energy_"):
             digest = imported.get(f"{kind}digest")
             if isinstance(digest, str):

@@ -23,8 +23,7 @@ def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]
     rows = _existing(into)
     numbers = Numbers()
     for row in rows:
-        case = _case_of(row)
-        numbers.keep(case.table, case.row, _numbers_of(row))
+        numbers.keep(_case_of(row), *_numbers_of(row))
     added = list(new)
     numbers.number([identity for _, identity, _ in added])
     seen = {_numbers_of(row) for row in rows}

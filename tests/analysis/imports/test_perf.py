@@ -321,10 +321,14 @@ def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
         bring(tmp_path, "old.txt", mapping="scheduler")
 
 
-def test_results_of_pinstudy_are_not_added_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "record",
+    ['{"schema": 3, "case_id": "x"}', '{"schema": 3, "case_id": "x", "imported": {}, "app": []}'],
+)
+def test_results_of_pinstudy_are_not_added_to(tmp_path: Path, record: str) -> None:
     (tmp_path / "results" / "records").mkdir(parents=True)
     path = tmp_path / "results" / "records" / "node1-0001.jsonl"
-    path.write_text('{"schema": 3, "case_id": "x"}\n')
+    path.write_text(f"{record}\n")
     with pytest.raises(UserError, match=r"holds runs that pinstudy made"):
         bring(tmp_path, "german.txt")
 
