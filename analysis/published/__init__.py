@@ -19,12 +19,10 @@ SOURCE = "source.yaml"
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication's results: who published them, and what must stand under their tables."""
+    """A publication's results: their folder, and what must stand under their tables."""
 
-    name: str
-    title: str
-    remarks: tuple[str, ...]
     folder: Path
+    remarks: tuple[str, ...]
 
 
 def names() -> tuple[str, ...]:
@@ -38,4 +36,4 @@ def publication(name: str) -> Publication:
         raise UserError(unknown_word("published result", name, names()))
     folder = FOLDER / name
     source = yaml.safe_load((folder / SOURCE).read_text(encoding="utf-8"))
-    return Publication(name, source["title"], tuple(source["remarks"]), folder)
+    return Publication(folder, tuple(source["remarks"]))

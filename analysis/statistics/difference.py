@@ -7,7 +7,7 @@ Published means have no runs to trim, and races compare means by rules of their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -68,23 +68,21 @@ class Difference:
 
         Both are trimmed, or neither where one of them has too few values for it.
         """
-        least = min(len(log_a), len(log_b))
-        a, b = (
-            centre_of(np.asarray(logs), cut_of(len(logs)) if cut_of(least) else 0)
-            for logs in (log_a, log_b)
-        )
-        return cls._unpaired(
-            a.value - b.value, (_variance(a), a.df), (_variance(b), b.df), least, "typical",
-            cut_of(least),
-        )  # fmt: skip
+        is_cut = cut_of(min(len(log_a), len(log_b))) > 0
+        a, b = (centre_of(logs, cut_of(len(logs)) if is_cut else 0) for logs in (log_a, log_b))
+        return cls._of_centres(a, b, "typical")
 
     @classmethod
     def welch(cls, log_a: Array, log_b: Array) -> Difference:
         """Compare the means of runs that share no blocks: two values or more (Welch 1947)."""
-        a, b = (centre_of(np.asarray(logs), 0) for logs in (log_a, log_b))
-        return cls._unpaired(
-            a.value - b.value, (_variance(a), a.df), (_variance(b), b.df), min(a.n, b.n), "mean"
-        )
+        return cls._of_centres(centre_of(log_a, 0), centre_of(log_b, 0), "mean")
+
+    @classmethod
+    def _of_centres(cls, a: Centre, b: Centre, estimand: Estimand) -> Difference:
+        least = min(a, b, key=lambda centre: centre.n)
+        of_a, of_b = (_variance(a), a.df), (_variance(b), b.df)
+        found = cls._unpaired(a.value - b.value, of_a, of_b, least.n)
+        return replace(found, estimand=estimand, cut=(least.n - least.kept) // 2)
 
     @classmethod
     def from_summary(
@@ -99,18 +97,11 @@ class Difference:
             ((sd_a / mean_a) ** 2 / n_a, n_a - 1),
             ((sd_b / mean_b) ** 2 / n_b, n_b - 1),
             min(n_a, n_b),
-            "mean",
         )
 
     @classmethod
     def _unpaired(
-        cls,
-        log_ratio: float,
-        a: tuple[float, float],
-        b: tuple[float, float],
-        n: int,
-        estimand: Estimand,
-        cut: int = 0,
+        cls, log_ratio: float, a: tuple[float, float], b: tuple[float, float], n: int
     ) -> Difference:
         """`a` and `b` are (variance, degrees of freedom)."""
         (of_a, df_a), (of_b, df_b) = a, b
@@ -118,7 +109,7 @@ class Difference:
         # Welch and Satterthwaite's approximate degrees of freedom.
         squares = of_a**2 / df_a + of_b**2 / df_b
         df = variance**2 / squares if squares > 0 else float(min(df_a, df_b))
-        return cls(log_ratio, variance**0.5, df, n, False, estimand, cut)
+        return cls(log_ratio, variance**0.5, df, n, paired=False)
 
     @property
     def ratio(self) -> float:

@@ -28,9 +28,9 @@ SHARE = 0.2
 MIN_TRIMMED = 7
 
 
-def cut_of(n: int, share: float = SHARE) -> int:
+def cut_of(n: int) -> int:
     """Return how many of n values are cut from each end: none of fewer than seven."""
-    return int(share * n) if n >= MIN_TRIMMED else 0
+    return int(SHARE * n) if n >= MIN_TRIMMED else 0
 
 
 @dataclass(frozen=True)

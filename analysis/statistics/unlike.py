@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +19,8 @@ Array = NDArray[np.float64]
 MIN_LONGER = 0.03
 # Spreads differ when one is at least twice the other and a test agrees.
 MIN_TIMES = 2.0
+# Rare slow runs are a mode of one run in ten.
+RARE = 0.1
 # Boschloo's test of 100 runs each takes 0.2 s, of 1000 each 50 s.
 MAX_OF_BOSCHLOO = 100
 
@@ -74,9 +75,9 @@ def _p_of_counts(slow_a: int, n_a: int, slow_b: int, n_b: int) -> float:
     return float(test(table).pvalue)
 
 
-def unseen(n: int, share: float = 0.1) -> float:
-    """Return the probability that n runs contain none of a mode with this share of all runs."""
-    return float((1 - share) ** n)
+def unseen(n: int) -> float:
+    """Return the probability that n runs contain none of a rare mode."""
+    return float((1 - RARE) ** n)
 
 
 def spread_times(log_a: Array, log_b: Array) -> float | None:
@@ -99,11 +100,6 @@ def spread_times(log_a: Array, log_b: Array) -> float | None:
     return times if p <= ALPHA else None
 
 
-def least_to_see(share: float = 0.1, chance: float = 0.95) -> int:
-    """Return how many runs contain one of a mode of this share with this probability."""
-    return int(np.ceil(np.log(1 - chance) / np.log(1 - share)))
-
-
-def any_slow(found: Sequence[SlowRuns | None]) -> bool:
-    """Return whether any of these cases has a slow run."""
-    return any(slow is not None and slow.count for slow in found)
+def least_to_see() -> int:
+    """Return how many runs contain one of a rare mode with a probability of 95 %."""
+    return int(np.ceil(np.log(1 - 0.95) / np.log(1 - RARE)))

@@ -22,7 +22,7 @@ from analysis.statistics.decision import (
 )
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
-from analysis.statistics.unlike import SlowRuns, any_slow, p_of_shares, spread_times
+from analysis.statistics.unlike import SlowRuns, p_of_shares, spread_times
 from analysis.verdict.model import Comparison
 from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, difference_of, difference_of_summaries
@@ -168,9 +168,9 @@ def _p_of_shares(
     """
     p_values: dict[Key, float] = {}
     for case_id, objective in keys:
-        pair = slow.get(case_id), slow.get(others[case_id])
-        if objective == "time" and pair[0] and pair[1] and any_slow(pair):
-            p_values[case_id, objective] = p_of_shares(pair[0], pair[1])
+        mine, theirs = slow.get(case_id), slow.get(others[case_id])
+        if objective == "time" and mine and theirs and (mine.count or theirs.count):
+            p_values[case_id, objective] = p_of_shares(mine, theirs)
     corrected: dict[Key, float] = {}
     for of_question in _by_question(p_values, lambda key: others[key[0]]):
         p_corrected = holm([p_values[key] for key in of_question])
