@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.difference import Difference
-from analysis.statistics.trimmed import SHARE, centre_of
+from analysis.statistics.difference import SHARE, Difference, centre_of
 
 Array = NDArray[np.float64]
 # A two-sided p-value of "the centre of these log ratios is 0".

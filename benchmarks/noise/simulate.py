@@ -20,9 +20,8 @@ from analysis.statistics.decision import (
     more_repetitions,
     share_of_look,
 )
-from analysis.statistics.difference import Difference
+from analysis.statistics.difference import SHARE, Difference
 from analysis.statistics.sample import describe
-from analysis.statistics.trimmed import SHARE
 from analysis.statistics.unlike import p_of_shares, slow_runs
 from benchmarks.noise import shapes
 from benchmarks.noise.candidates import Test
