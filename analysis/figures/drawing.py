@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from analysis.figures.style import in_style
 from analysis.format.files import write_file
+from analysis.format.numbers import three_digits
+from analysis.format.table import joined
+from analysis.results.sources import Results
+from analysis.verdict.model import CaseFinding
+from base.text import one_line, plural
 
 # Metadata that changes from run to run is left out, so that files can be compared.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -21,6 +25,8 @@ _METADATA: dict[str, dict[str, str | None]] = {
 FORMATS = tuple(_METADATA)
 # Each format's name for the alt text.
 _DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}
+NO_REASON = "not recorded, and no reason given"
+_MAX_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,7 @@ class Drawing:
         """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes."""
         stream = io.BytesIO()
         described = {"Title": self.title, _DESCRIPTION[style]: self.alt}
-        with in_style():
-            self.figure.savefig(stream, format=style, metadata=_METADATA[style] | described)
+        self.figure.savefig(stream, format=style, metadata=_METADATA[style] | described)
         return stream.getvalue()
 
 
@@ -63,3 +68,53 @@ def write_drawing(drawing: Drawing, folder: Path, formats: Iterable[str] = FORMA
     return [
         write_file(folder / f"{drawing.name}.{style}", drawing.data(style)) for style in formats
     ]
+
+
+def sentences(*parts: str) -> str:
+    """Return the parts that say something as one paragraph."""
+    return " ".join(part for part in parts if part)
+
+
+def extremes(
+    what: str, unit: str, values: Mapping[int, float], cases: Sequence[CaseFinding]
+) -> str:
+    """Return a sentence with the least and the greatest value; `values` are by row."""
+    if not values:
+        return ""
+
+    def told(row: int) -> str:
+        return " ".join(filter(None, (three_digits(values[row]), unit, "for", cases[row].label)))
+
+    low, high = min(values, key=lambda row: values[row]), max(values, key=lambda row: values[row])
+    if len(values) == 1:
+        return f"{what} is {told(low)}."
+    return f"{what} of {len(values)} cases goes from {told(low)} to {told(high)}."
+
+
+def not_drawn(left: int, what: str, of: str = "") -> str:
+    """Return how many things are not in a figure; empty when all are."""
+    return f"{plural(left, what)}{of} {'is' if left == 1 else 'are'} not drawn." if left else ""
+
+
+def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Sequence[str]) -> str:
+    """Return why none of the cases has these fields (of a record)."""
+    if not any(case.summary.has_runs for case in cases):
+        left_out = [case.summary.left_out for case in cases if case.summary.left_out]
+        return _told(left_out) or "no run that could be averaged"
+    reasons: list[str] = []
+    if results.runs is not None:
+        given = results.runs.reasons
+        mine = given["case_id"].isin([case.case_id for case in cases])
+        reasons += given[mine & given["field"].isin(fields)]["reason"].tolist()
+    for case in cases:
+        for field in fields:
+            reasons += case.summary.reasons.get(field, ())
+    return _told(reasons) or NO_REASON
+
+
+def _told(reasons: Sequence[object]) -> str:
+    told = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
+    # What follows from another reason repeats it.
+    distinct = [one for one in told if not any(one in other for other in told if other != one)]
+    more = len(distinct) - _MAX_REASONS
+    return joined([*distinct[:_MAX_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])

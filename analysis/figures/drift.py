@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.rows import MAX_DOTS, MAX_DRAWN_DOTS, put_legend, put_title
-from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, in_style, new_figure
-from analysis.figures.words import number, sentences
-from analysis.format.numbers import percent
+from analysis.figures.drawing import Drawing, NotDrawn, sentences
+from analysis.figures.rows import (
+    MAX_DOTS,
+    MAX_DRAWN_DOTS,
+    entry,
+    put_legend,
+    put_title,
+    some_runs,
+)
+from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, WIDTH, marker_look
+from analysis.format.numbers import percent, three_digits
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.drift import Trend
@@ -24,6 +31,9 @@ NAME, TITLE = "runs-over-time", "Runs over time"
 # Runs beyond this many times the middle half's width stand at the edge, so that the rest is seen.
 _FAR = 6.0
 _MIN_REACH = 0.5  # per cent
+# Hours up to which time is given in minutes.
+_MINUTES_TO = 1.5
+_TREND: dict[str, Any] = {"color": BLACK, "linewidth": 1.5, "linestyle": "--"}
 
 Array = NDArray[np.float64]
 
@@ -51,31 +61,33 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
         return NotDrawn(NAME, TITLE, "fewer than two runs say when they started")
     warm = bool(np.isfinite(runs.celsius).any())
     step = -(-len(runs.hours) // MAX_DOTS)
-    found = findings.drift.over_time if findings.drift else None
-    with in_style():
-        height = 3.9 if warm else 2.8
-        figure = new_figure(height)
-        put_title(figure, ["All runs over time"])
-        axes = figure.subplots(
-            2 if warm else 1, sharex=True, squeeze=False,
-            gridspec_kw={"height_ratios": [2, 1] if warm else [1], "hspace": 0.12,
-                         "left": 0.09, "right": 0.98, "top": 1 - 0.4 / height,
-                         "bottom": 0.72 / height},
-        )[:, 0]  # fmt: skip
-        in_minutes = float(np.ptp(runs.hours)) < 1.5
-        unit = 60.0 if in_minutes else 1.0
-        beyond = _draw_times(axes[0], runs, unit, step)
-        if found is not None and found.found:
-            _draw_trend(axes[0], runs, found, unit)
-        if warm:
-            axes[1].scatter(
-                runs.hours[::step] * unit, runs.celsius[::step], s=7, marker="s",
-                facecolor="white", edgecolor=VERMILION, linewidth=0.6,
-                rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
-            )  # fmt: skip
-            axes[1].set_ylabel("°C before")
-        axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
-        put_legend(figure, _legend(warm, found))
+    trend = findings.drift.over_time if findings.drift else None
+    height = 3.9 if warm else 2.8
+    figure = Figure(figsize=(WIDTH, height))
+    put_title(figure, ["All runs over time"])
+    axes = figure.subplots(
+        2 if warm else 1, sharex=True, squeeze=False,
+        gridspec_kw={"height_ratios": [2, 1] if warm else [1], "hspace": 0.12,
+                     "left": 0.09, "right": 0.98, "top": 1 - 0.4 / height,
+                     "bottom": 0.72 / height},
+    )[:, 0]  # fmt: skip
+    in_minutes = float(np.ptp(runs.hours)) < _MINUTES_TO
+    unit = 60.0 if in_minutes else 1.0
+    beyond = _draw_times(axes[0], runs, unit, step)
+    entries = [entry("time of a run", marker_look("o", 4, BLUE, BLUE))]
+    if trend is not None and trend.found:
+        _draw_trend(axes[0], runs, trend, unit)
+        entries.append(entry("trend over time", _TREND))
+    if warm:
+        axes[1].scatter(
+            runs.hours[::step] * unit, runs.celsius[::step], s=7, marker="s",
+            facecolor="white", edgecolor=VERMILION, linewidth=0.6,
+            rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
+        )  # fmt: skip
+        axes[1].set_ylabel("°C before")
+        entries.append(entry("hottest package", marker_look("s", 4, VERMILION, "white")))
+    axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
+    put_legend(figure, entries)
     caption = sentences(
         "Each dot is a run; 0 % is the median time of its case, so that all cases can be seen "
         "together.",
@@ -84,9 +96,9 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
         else "",
         "A vertical line is where the study was continued." if runs.attempt.any() else "",
         "" if warm else "The package's temperature was not measured.",
-        f"One run in {step} is shown, {len(runs.hours)} were made." if step > 1 else "",
+        some_runs(step, len(runs.hours)),
     )
-    return Drawing(NAME, TITLE, caption, _seen(runs, found, warm), figure)
+    return Drawing(NAME, TITLE, caption, _seen(runs, trend, warm), figure)
 
 
 def _runs(results: Results) -> _Runs:
@@ -142,53 +154,39 @@ def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
     return int(is_far.sum())
 
 
-def _draw_trend(axes: Axes, runs: _Runs, found: Trend, unit: float) -> None:
+def _draw_trend(axes: Axes, runs: _Runs, trend: Trend, unit: float) -> None:
     for this in np.unique(runs.attempt):
         mine = runs.attempt == this
         hours = np.array([runs.hours[mine].min(), runs.hours[mine].max()])
-        shares = np.expm1(found.slope * (hours - runs.hours[mine].mean()))
-        axes.plot(
-            hours * unit, np.median(runs.away[mine]) + 100 * shares, color=BLACK, linewidth=1.5,
-            linestyle="--", zorder=4,
-        )  # fmt: skip
+        shares = np.expm1(trend.slope * (hours - runs.hours[mine].mean()))
+        away = np.median(runs.away[mine]) + 100 * shares
+        axes.plot(hours * unit, away, zorder=4, **_TREND)
 
 
-def _legend(warm: bool, found: Trend | None) -> list[Line2D]:
-    entries = [
-        Line2D([], [], linestyle="", marker="o", markersize=4, color=BLUE, label="time of a run")
-    ]
-    if found is not None and found.found:
-        entries.append(
-            Line2D([], [], linestyle="--", linewidth=1.5, color=BLACK, label="trend over time")
-        )
-    if warm:
-        entries.append(
-            Line2D([], [], linestyle="", marker="s", markersize=4, color=VERMILION,
-                   markerfacecolor="white", label="hottest package")
-        )  # fmt: skip
-    return entries
-
-
-def _seen(runs: _Runs, found: Trend | None, warm: bool) -> str:
+def _seen(runs: _Runs, trend: Trend | None, warm: bool) -> str:
     low, high = np.percentile(runs.away, [25, 75])
     hours = float(np.ptp(runs.hours))
-    lasted = f"{number(hours * 60)} minutes" if hours < 1.5 else f"{number(hours)} hours"
-    if found is None:
-        trend = "There are too few runs to tell of a trend."
-    elif found.found:
-        trend = (
-            f"Runs became {'slower' if found.change > 0 else 'faster'} by "
-            f"{percent(abs(found.change))} within an attempt at the study."
+    lasted = (
+        f"{three_digits(hours * 60)} minutes"
+        if hours < _MINUTES_TO
+        else f"{three_digits(hours)} hours"
+    )
+    if trend is None:
+        course = "There are too few runs to tell of a trend."
+    elif trend.found:
+        course = (
+            f"Runs became {'slower' if trend.change > 0 else 'faster'} by "
+            f"{percent(abs(trend.change))} within an attempt at the study."
         )
     else:
-        trend = "No trend over time was found."
+        course = "No trend over time was found."
     heat = ""
     if warm:
-        celsius = runs.celsius[np.isfinite(runs.celsius)]
-        heat = f"The hottest package was at {number(celsius.min())} to {number(celsius.max())} °C."
+        coolest, hottest = np.nanmin(runs.celsius), np.nanmax(runs.celsius)
+        heat = f"The hottest package was at {three_digits(coolest)} to {three_digits(hottest)} °C."
     return sentences(
         f"{len(runs.hours)} runs within {lasted}; the middle half of them is between "
-        f"{number(low)} % and {number(high)} % from the median of their cases.",
-        trend,
+        f"{three_digits(low)} % and {three_digits(high)} % from the median of their cases.",
+        course,
         heat,
     )

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from analysis.affinity.experiments import affinity
+import numpy as np
+
+from analysis.affinity.experiments import Affinity, affinity
+from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP
+from analysis.affinity.smt import Sharing
 from analysis.answer import find
-from analysis.figures.affinity import affinity_figures
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
+from analysis.figures.experiments import draw_contention, draw_smt
 from analysis.figures.kinds import draw_kinds
+from analysis.figures.latency import draw_latency
 from analysis.figures.migrations import draw_migrations
 from analysis.figures.node import draw_nodes
 from analysis.figures.plane import draw_plane
-from analysis.figures.rows import RunsByCase, runs_by_case
-from analysis.figures.style import in_style
+from analysis.figures.rows import runs_by_case
+from analysis.figures.team import draw_teams
 from analysis.figures.time_and_energy import draw_time_and_energy
 from analysis.processes import how_many, pool
 from analysis.results.sources import Results, open_results
@@ -28,9 +34,6 @@ FOLDER = "figures"
 # A process takes a second to start, as long as four tables take to draw.
 MIN_TABLES = 4
 
-# The lines to print for each table's figures, by the table's place.
-Lines = dict[int, list[str]]
-
 
 def table_figures(
     results: Results, findings: Findings, tables: Iterable[int] | None = None
@@ -39,13 +42,39 @@ def table_figures(
 
     `tables` are the places that are wanted, all of them if nothing is said.
     """
-    runs: RunsByCase = runs_by_case(results.runs.frame) if results.runs is not None else {}
+    runs = runs_by_case(results)
     for at in range(len(findings.tables)) if tables is None else tables:
         table, number = findings.tables[at], at + 1
         yield at, draw_time_and_energy(results, table, runs, f"table-{number}-time-and-energy")
         yield at, draw_plane(results, table, f"table-{number}-time-energy-plane")
         yield at, draw_kinds(results, table, f"table-{number}-kinds")
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
+
+
+def affinity_figures(results: Results, found: Affinity) -> Iterator[tuple[str, Drawing | NotDrawn]]:
+    """Yield the figures of each affinity experiment with the experiment, drawn one at a time."""
+    runs = runs_by_case(results)
+    for number, experiment in enumerate(found.contention, 1):
+        yield CONTENTION, draw_contention(experiment, runs, f"contention-{number}")
+    for number, workloads in enumerate(_workloads(found.sharing), 1):
+        yield SMT, draw_smt(workloads, f"smt-{number}")
+    for number, teams in enumerate(found.teams, 1):
+        yield THREADMAP, draw_teams(teams, f"threads-{number}")
+    if found.latency is not None:
+        yield LATENCY, draw_latency(found.latency)
+    elif found.why_no_latency:
+        yield LATENCY, NotDrawn("latency", "Core-to-core latency", found.why_no_latency)
+
+
+def _workloads(found: Sequence[Sharing]) -> list[list[Sharing]]:
+    """Return the workloads that share build, governor and all else."""
+    groups: dict[tuple[str, ...], list[Sharing]] = {}
+    for sharing in found:
+        case = sharing.rows[0].measured.case.summary
+        table = case.table
+        key = (table.variant, table.schedule, table.wait_policy, case.governor)
+        groups.setdefault(key, []).append(sharing)
+    return list(groups.values())
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
@@ -58,8 +87,7 @@ def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotD
 def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
     found = affinity(results, findings)
     if found is not None:
-        runs = runs_by_case(results.runs.frame) if results.runs is not None else {}
-        for _, drawn in affinity_figures(found, runs):
+        for _, drawn in affinity_figures(results, found):
             yield drawn
     yield draw_drift(results, findings)
     yield from draw_nodes(results)
@@ -82,41 +110,23 @@ def write_figures(
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
     findings = find(results)
-    with in_style():
-        of_tables = _write_tables(results, findings, into, formats)
-        of_all = [
-            line
-            for drawn in _of_no_table(results, findings)
-            for line in _written(drawn, into, formats)
-        ]
-    return [*(line for at in sorted(of_tables) for line in of_tables[at]), *of_all]
+    of_tables = _write_tables(results, findings, into, formats)
+    return of_tables + _written(_of_no_table(results, findings), into, formats)
 
 
 def _write_tables(
     results: Results, findings: Findings, folder: Path, formats: Sequence[str]
-) -> Lines:
+) -> list[str]:
     """Write the tables' figures; of many tables in as many processes as there are CPUs."""
     places = range(len(findings.tables))
     workers = how_many(len(places) // MIN_TABLES)
+    write = partial(_write_some, results, findings, folder, formats)
     if workers > 1:
         # When a worker is killed, as for lack of memory, this process does the work.
-        with suppress(BrokenProcessPool):
-            return _write_together(results, findings, folder, formats, workers)
-    return _write_some(results, findings, folder, formats, places)
-
-
-def _write_together(
-    results: Results, findings: Findings, folder: Path, formats: Sequence[str], workers: int
-) -> Lines:
-    places = range(len(findings.tables))
-    with pool(workers) as processes:
-        jobs = [
-            processes.submit(
-                _write_some, results, findings, folder, formats, places[first::workers]
-            )
-            for first in range(workers)
-        ]
-        return {at: lines for job in jobs for at, lines in job.result().items()}
+        with suppress(BrokenProcessPool), pool(workers) as processes:
+            parts = np.array_split(places, workers)
+            return [line for lines in processes.map(write, parts) for line in lines]
+    return write(places)
 
 
 def _write_some(
@@ -125,15 +135,18 @@ def _write_some(
     folder: Path,
     formats: Sequence[str],
     tables: Iterable[int],
-) -> Lines:
-    lines: Lines = {}
-    with in_style():
-        for at, drawn in table_figures(results, findings, tables):
-            lines.setdefault(at, []).extend(_written(drawn, folder, formats))
+) -> list[str]:
+    drawn = (drawn for _, drawn in table_figures(results, findings, tables))
+    return _written(drawn, folder, formats)
+
+
+def _written(
+    figures: Iterable[Drawing | NotDrawn], folder: Path, formats: Sequence[str]
+) -> list[str]:
+    lines = []
+    for drawn in figures:
+        if isinstance(drawn, NotDrawn):
+            lines.append(f"not drawn: {drawn.name} ({drawn.title}): {drawn.reason}")
+        else:
+            lines += [f"written: {path}" for path in write_drawing(drawn, folder, formats)]
     return lines
-
-
-def _written(drawn: Drawing | NotDrawn, folder: Path, formats: Sequence[str]) -> list[str]:
-    if isinstance(drawn, NotDrawn):
-        return [f"not drawn: {drawn.name} ({drawn.title}): {drawn.reason}"]
-    return [f"written: {path}" for path in write_drawing(drawn, folder, formats)]

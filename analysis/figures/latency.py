@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,9 +13,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.latency_edges import (
     Layer,
     draw_edges,
@@ -25,21 +25,16 @@ from analysis.figures.latency_edges import (
     runs_of,
     shown_order,
 )
-from analysis.figures.rows import Entry, put_title
+from analysis.figures.rows import LEGEND_IN, Entry, legend_lines, put_legend, put_title
 from analysis.figures.style import (
     BLACK,
     GREY,
-    KIND_COLOURS,
-    KIND_FILLS,
-    KIND_HATCHES,
     PALE,
-    PURPLE,
     VERMILION,
-    in_style,
+    cores_of,
     label_text,
-    new_figure,
+    look_of_kind,
 )
-from analysis.figures.words import sentences
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
 from analysis.latency.sentences import groups, ns
@@ -48,9 +43,9 @@ from base.text import plural
 Array = NDArray[np.float64]
 TITLE = "Core-to-core latency"
 
-# Inches: the map's side at most, a cell's at most; margins; a line of the legend and an entry.
+# Inches: the map's side at most, a cell's at most; margins.
 _SIDE, _CELL = 4.9, 0.75
-_TOP, _RIGHT, _LEFT, _AXIS, _LINE, _ENTRY = 0.42, 1.2, 0.12, 0.12, 0.17, 1.75
+_TOP, _RIGHT, _LEFT, _AXIS = 0.42, 1.2, 0.12, 0.12
 _MIN_WIDTH = 4.8
 # The scale's bar: how far from the map, how wide, how high at most.
 _BAR_AWAY, _BAR_WIDE, _BAR_HIGH = 0.2, 0.15, 3.2
@@ -61,13 +56,13 @@ _WIDE_CELL = 0.28
 _MAX_LINEAR = 3.0
 # The scale reaches as far as that from its middle, at least: small differences shall look small.
 _MIN_REACH = 0.1
-_NICE = (1, 2, 3, 5, 7)
 # Perceptually uniform, readable in grey and by any colour vision.
 _COLOURS = "viridis"
 # An outline of a smaller cluster would hide it, in inches.
 _MIN_OUTLINE = 0.08
 _TITLE_LETTER = 0.07
-_LIGHT = 0.18
+# From this part of the scale on the colours are so light that black numbers have more contrast.
+_LIGHT = 0.44
 _CROSS = "\N{MULTIPLICATION SIGN}"
 _RIM = [patheffects.withStroke(linewidth=2.1, foreground=BLACK)]
 
@@ -102,8 +97,7 @@ def draw_latency(latency: Latency, clusters: Clusters | None = None) -> Drawing:
     """
     if clusters is None:
         clusters = find_clusters(latency.both_ways)
-    with in_style():
-        figure = _drawn(latency, clusters)
+    figure = _drawn(latency, clusters)
     return Drawing("latency", TITLE, _caption(latency, clusters), _seen(latency, clusters), figure)
 
 
@@ -132,10 +126,9 @@ def _drawn(latency: Latency, clusters: Clusters) -> Figure:
     left, top = _LEFT + beside, _TOP + above
     width = max(_MIN_WIDTH, left + side + _RIGHT)
     entries = _legend(latency, clusters, layers)
-    columns = int(width / _ENTRY)
-    bottom = _AXIS + _LINE * -(-len(entries) // columns)
+    bottom = _AXIS + LEGEND_IN * legend_lines(entries, width)
     height = top + side + bottom
-    figure = new_figure(height, width)
+    figure = Figure(figsize=(width, height))
     axes = figure.add_axes((left / width, bottom / height, side / width, side / height))
     _draw_cells(axes, shown)
     _write_cells(axes, shown)
@@ -145,11 +138,7 @@ def _drawn(latency: Latency, clusters: Clusters) -> Figure:
     _draw_bar(figure, figure.add_axes((at, bottom / height, _BAR_WIDE / width, high)), shown)
     title = f"{TITLE} of {latency.node_id}: median one-way time from row to column"
     put_title(figure, [label_text(title, int(width / _TITLE_LETTER))])
-    if entries:
-        figure.legend(
-            handles=entries, loc="lower left", bbox_to_anchor=(0.005, 0.0), ncols=columns,
-            handletextpad=0.4, columnspacing=1.2, borderpad=0.3, labelspacing=0.35,
-        )  # fmt: skip
+    put_legend(figure, entries)
     return figure
 
 
@@ -180,27 +169,16 @@ def _write_cells(axes: Axes, shown: _Map) -> None:
     """Write the numbers where there is room, and a cross where a value is off the scale."""
     many = len(shown.cpus) > _MAX_WRITTEN
     size = min(8.0, max(3.0, 0.36 * 72 * shown.cell))
-    paint = ScalarMappable(shown.norm, _colours())
     for row, column in np.argwhere(np.isfinite(shown.values)):
         value = float(shown.values[row, column])
         if many and value <= shown.high:
             continue
         exact = value < (99.95 if shown.cell > _WIDE_CELL else 9.95)
         text = _CROSS if many else f"{value:.1f}" if exact else f"{value:.0f}"
-        red, green, blue, _ = (float(part) for part in np.ravel(paint.to_rgba(np.array([value]))))
         axes.text(
             column, row, text, ha="center", va="center", fontsize=size, zorder=3,
-            color=BLACK if _luminance(red, green, blue) > _LIGHT else "white",
+            color=BLACK if shown.norm(value) > _LIGHT else "white",
         )  # fmt: skip
-
-
-def _luminance(red: float, green: float, blue: float) -> float:
-    """Return the relative luminance of a colour (WCAG 2.2)."""
-    r, g, b = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in (red, green, blue)
-    )
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 
 def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> None:
@@ -222,15 +200,12 @@ def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> N
 
 def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
     """Draw the scale's bar, with round numbers."""
+    is_log = isinstance(shown.norm, LogNorm)
     bar = figure.colorbar(
-        ScalarMappable(shown.norm, _colours()), cax=axes,
+        ScalarMappable(shown.norm, _colours()), cax=axes, format="%g",
+        ticks=LogLocator(subs=(1, 2, 3, 5, 7)) if is_log else None,
         extend="max" if shown.beyond else "neither",
     )  # fmt: skip
-    if isinstance(shown.norm, LogNorm):
-        powers = range(math.floor(math.log10(shown.low)), math.ceil(math.log10(shown.high)) + 1)
-        ticks = [nice * 10.0**power for power in powers for nice in _NICE]
-        within = [tick for tick in ticks if shown.low <= tick <= shown.high]
-        bar.set_ticks(within, labels=[f"{tick:g}" for tick in within])
     bar.minorticks_off()
     bar.set_label("ns")
     axes.grid(visible=False)
@@ -239,11 +214,10 @@ def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
 
 def _legend(latency: Latency, clusters: Clusters, layers: Sequence[Layer]) -> list[Entry]:
     entries: list[Entry] = [
-        Patch(facecolor=KIND_FILLS.get(kind, "white"), linewidth=0.7,
-              edgecolor=KIND_COLOURS.get(kind, PURPLE), hatch=KIND_HATCHES.get(kind, "xx"),
-              label=f"{label_text(kind, 12)}-cores")
-        for layer in layers for kind in layer.kinds
-    ]  # fmt: skip
+        Patch(linewidth=0.7, label=cores_of(kind), **look_of_kind(kind).areas)
+        for layer in layers
+        for kind in layer.kinds
+    ]
     if clusters.found:
         entries.append(
             Patch(facecolor=PALE, edgecolor="white", linewidth=0.9, label="measured cluster",

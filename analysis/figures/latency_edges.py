@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from analysis.figures.style import BLACK, GREY, KIND_COLOURS, KIND_FILLS, KIND_HATCHES, PURPLE
+from analysis.figures.style import BLACK, GREY, look_of_kind
 from analysis.latency.agreement import LEVELS, kernel_groups
 from analysis.latency.model import Latency
 from runners.node.topology import Topology
@@ -113,11 +113,9 @@ def _mark(axes: Axes, run: tuple[int, int], away: float, kind: str, inch: float)
         ):
             axes.add_patch(
                 Rectangle(
-                    corner, wide, high, linewidth=0.6, clip_on=False,
-                    facecolor=KIND_FILLS.get(kind, "white"),
-                    edgecolor=KIND_COLOURS.get(kind, PURPLE), hatch=KIND_HATCHES.get(kind, "xx"),
+                    corner, wide, high, linewidth=0.6, clip_on=False, **look_of_kind(kind).areas
                 )
-            )  # fmt: skip
+            )
         return
     along = [first + inset, first + inset, last - inset, last - inset]
     across = [away + thick, away - thick, away - thick, away + thick]

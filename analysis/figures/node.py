@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.style import in_style, label_text, new_figure
-from analysis.figures.words import sentences
+from analysis.figures.drawing import Drawing, NotDrawn, sentences
+from analysis.figures.style import label_text
 from analysis.results.node_files import NodeSheet, node_sheets
 from analysis.results.sources import Results
 
@@ -46,8 +46,7 @@ def draw_nodes(results: Results) -> Iterator[Drawing | NotDrawn]:
 def _draw(sheet: NodeSheet, name: str) -> Drawing | NotDrawn:
     if sheet.picture is None:
         return NotDrawn(name, TITLE, sheet.why_no_picture)
-    with in_style():
-        figure = _redrawn(sheet.picture)
+    figure = _redrawn(sheet.picture)
     if figure is None:
         return NotDrawn(name, TITLE, "the picture is not as lstopo draws it")
     told = "; ".join(f"{what}: {text}" for what, text in sheet.summary)
@@ -69,19 +68,18 @@ def _redrawn(svg: bytes) -> Figure | None:
             return None
         if len(shapes) > _MAX_SHAPES:
             return None
-        figure = new_figure(height / _PIXELS_PER_INCH, width / _PIXELS_PER_INCH)
+        figure = Figure(figsize=(width / _PIXELS_PER_INCH, height / _PIXELS_PER_INCH))
         axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
         axes.set_axis_off()
         for order, shape in enumerate(shapes):
-            _add(figure, shape, order)
+            _add(axes, shape, order)
     except (ElementTree.ParseError, ValueError):
         return None
     return figure
 
 
-def _add(figure: Figure, shape: ElementTree.Element, order: int) -> None:
+def _add(axes: Axes, shape: ElementTree.Element, order: int) -> None:
     """Draw one shape; skip elements that lstopo does not write."""
-    (axes,) = figure.axes
     if shape.tag == f"{_SVG}rect":
         corner = _number(shape, "x"), _number(shape, "y")
         axes.add_patch(

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.lines import Line2D
+from matplotlib.figure import Figure
 
-from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
 from analysis.figures.rows import (
     LEGEND_IN,
+    entry,
     legend_lines,
-    looks_of_cases,
+    looks_of,
     put_legend,
     put_title,
     reach,
+    title_lines,
 )
-from analysis.figures.style import (
-    BLACK,
-    GREY,
-    WIDTH,
-    in_style,
-    label_text,
-    look_of,
-    marker_of,
-    new_figure,
-)
-from analysis.figures.words import named, number, sentences, why_not_measured
+from analysis.figures.style import BLACK, GREY, WIDTH, look_of, marker_of
+from analysis.format.numbers import three_digits
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, TableFindings
 
@@ -39,6 +32,8 @@ HEIGHT = 4.6
 # Curves of equal product are drawn at the best one and at such multiples of it as are in sight.
 _MULTIPLES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0, 100.0)
 _MAX_CURVES = 5
+_CURVE: dict[str, Any] = {"color": GREY, "linewidth": 0.7, "linestyle": ":"}
+_FRONT: dict[str, Any] = {"color": BLACK, "linewidth": 1.0}
 # More numbers than that cover each other.
 _MAX_NUMBERED = 20
 _SOME_NUMBERED = "Only baselines and cases on the front have their numbers here."
@@ -50,12 +45,6 @@ _NEVER_ON_FRONT = (
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
            (16, 12), (16, -18), (-16, 12), (-16, -18), (0, 20), (0, -27))  # fmt: skip
 _LETTER_PT, _LINE_PT = 5.2, 9.0
-# Where a curve's name stands from there: points, alignment, and the share of the edge it takes.
-_NAME_AT: dict[str, tuple[tuple[int, int], str, float]] = {
-    "top": ((0, 2), "center", 0.07),
-    "left": ((3, 1), "left", 0.05),
-    "right": ((3, -3), "left", 0.05),
-}
 _Box = tuple[float, float, float, float]
 
 
@@ -76,25 +65,26 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
     if not points:
         fields = ["energy_pkg_j"]
         return NotDrawn(name, TITLE, why_not_measured(results, table.cases, fields))
-    with in_style():
-        figure = new_figure(HEIGHT)
-        lines = textwrap.wrap(label_text(table.title, 315), 105)
-        put_title(figure, lines)
-        entries = [*looks_of_cases([p.case for p in points]), *_marks()]
-        bottom, top = (
-            (0.55 + LEGEND_IN * legend_lines(entries)) / HEIGHT,
-            1 - (0.42 + 0.16 * len(lines)) / HEIGHT,
-        )
-        axes = figure.add_axes((0.62 / WIDTH, bottom, 1 - 1.15 / WIDTH, top - bottom))
-        axes.set_xlabel("mean time (s)")
-        axes.set_ylabel("mean package energy (J)")
-        _limits(axes, points)
-        curves = _curves(axes, points)
-        _front(axes, points)
-        _points(axes, points)
-        numbered = _numbered(points)
-        _numbers(axes, points, numbered)
-        put_legend(figure, entries)
+    figure = Figure(figsize=(WIDTH, HEIGHT))
+    lines = title_lines(table.title)
+    put_title(figure, lines)
+    entries = [
+        *looks_of(p.case for p in points),
+        entry("Pareto front", _FRONT),
+        entry("equal energy-delay product, x the least", _CURVE),
+    ]
+    bottom = (0.55 + LEGEND_IN * legend_lines(entries)) / HEIGHT
+    top = 1 - (0.3 + 0.16 * len(lines)) / HEIGHT
+    axes = figure.add_axes((0.62 / WIDTH, bottom, 1 - 0.85 / WIDTH, top - bottom))
+    axes.set_xlabel("mean time (s)")
+    axes.set_ylabel("mean package energy (J)")
+    _limits(axes, points)
+    curves = _curves(axes, points)
+    _front(axes, points)
+    _points(axes, points)
+    numbered = _numbered(points)
+    _numbers(axes, points, numbered)
+    put_legend(figure, entries)
     caption = sentences(
         "A marker is a case with the 95 % intervals of its means, numbered as in the table; "
         "nearer to the lower left corner is better.",
@@ -121,48 +111,20 @@ def _limits(axes: Axes, points: Sequence[_Point]) -> None:
 def _curves(axes: Axes, points: Sequence[_Point]) -> str:
     """Draw curves of equal energy-delay product; return their multiples of the least one."""
     least = min(p.time * p.energy for p in points)
-    left, right = axes.get_xlim()
     if least <= 0:
         return ""
-    x = np.linspace(max(left, right * 1e-3), right, 200)
-    shown: dict[float, _Exit] = {}
-    for multiple in _MULTIPLES:
-        found = _exit(axes, multiple * least)
-        if found and len(shown) < _MAX_CURVES and not any(map(found.hides, shown.values())):
-            shown[multiple] = found
-    for multiple, at in shown.items():
-        axes.plot(x, multiple * least / x, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
-        axes.annotate(
-            f"{multiple:g} x", (at.x, at.y), _NAME_AT[at.edge][0], textcoords="offset points",
-            ha=_NAME_AT[at.edge][1], va="bottom", color=GREY, fontsize=7,
-        )  # fmt: skip
-    return ", ".join(f"{multiple:g}" for multiple in shown)
-
-
-@dataclass(frozen=True)
-class _Exit:
-    """Where a curve leaves the axes: at which edge, and how far along it (a share)."""
-
-    edge: str
-    x: float
-    y: float
-    along: float
-
-    def hides(self, other: _Exit) -> bool:
-        """Return whether the names of both curves would cover each other."""
-        return self.edge == other.edge and abs(self.along - other.along) < _NAME_AT[self.edge][2]
-
-
-def _exit(axes: Axes, product: float) -> _Exit | None:
-    """Return where the curve of an energy-delay product has its name; None when out of sight."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    if not max(left * low, 0.0) < product < right * high:
-        return None
-    if left < product / high:
-        at = product / high
-        return _Exit("top", at, high, (at - left) / (right - left))
-    edge, x = ("right", right) if low < product / right else ("left", left)
-    return _Exit(edge, x, product / x, (product / x - low) / (high - low))
+    times, energies = np.linspace(left, right, 100), np.linspace(low, high, 100)
+    multiples = np.outer(energies, times) / least
+    inside = [m for m in _MULTIPLES if multiples.min() < m < multiples.max()]
+    inside = inside[:: -(-len(inside) // _MAX_CURVES) or 1]
+    if inside:
+        curves = axes.contour(
+            times, energies, multiples, inside, colors=GREY, linewidths=0.7, linestyles=":",
+            zorder=1,
+        )  # fmt: skip
+        axes.clabel(curves, fmt="%g x", fontsize=7)
+    return ", ".join(f"{multiple:g}" for multiple in inside)
 
 
 def _front(axes: Axes, points: Sequence[_Point]) -> None:
@@ -172,17 +134,18 @@ def _front(axes: Axes, points: Sequence[_Point]) -> None:
     (_, right), (_, high) = axes.get_xlim(), axes.get_ylim()
     times = [front[0][0], *(time for time, _ in front), right]
     energies = [high, *(energy for _, energy in front), front[-1][1]]
-    axes.plot(times, energies, drawstyle="steps-post", color=BLACK, linewidth=1.0, zorder=2)
+    axes.plot(times, energies, drawstyle="steps-post", zorder=2, **_FRONT)
 
 
 def _points(axes: Axes, points: Sequence[_Point]) -> None:
     for p in points:
         look = look_of(p.case.summary.selection)
+        across, along = (p.case.samples[objective] for objective in ("time", "energy"))
         axes.errorbar(
-            p.time, p.energy, xerr=reach([p.case.samples["time"]]),
-            yerr=reach([p.case.samples["energy"]]), fmt=marker_of(p.case.summary.binding),
-            markersize=6.5, color=look.colour, markerfacecolor=to_rgba(look.face, 0.4),
-            elinewidth=1.0, zorder=3,
+            p.time, p.energy, xerr=np.transpose([reach(p.time, across.mean_interval)]),
+            yerr=np.transpose([reach(p.energy, along.mean_interval)]),
+            fmt=marker_of(p.case.summary.binding), markersize=6.5, color=look.colour,
+            markerfacecolor=to_rgba(look.face, 0.4), elinewidth=1.0, zorder=3,
         )  # fmt: skip
 
 
@@ -227,31 +190,17 @@ def _overlap(a: _Box, b: _Box) -> float:
     return max(wide, 0.0) * max(tall, 0.0)
 
 
-def _marks() -> list[Line2D]:
-    return [
-        Line2D([], [], color=BLACK, linewidth=1.0, label="Pareto front"),
-        Line2D(
-            [],
-            [],
-            color=GREY,
-            linewidth=0.7,
-            linestyle=":",
-            label="equal energy-delay product, x the least",
-        ),
-    ]
-
-
 def _seen(points: Sequence[_Point]) -> str:
-    front = [named(p.case) for p in sorted(points, key=lambda p: p.time) if p.case.on_front]
+    front = [p.case.label for p in sorted(points, key=lambda p: p.time) if p.case.on_front]
     fastest = min(points, key=lambda p: p.time)
     thriftiest = min(points, key=lambda p: p.energy)
     best = min(points, key=lambda p: p.time * p.energy)
     return sentences(
         f"{len(points)} cases by mean time and mean energy.",
         f"On the Pareto front: {', '.join(front)}." if front else "",
-        f"Least time: {named(fastest.case)}, {number(fastest.time)} s and "
-        f"{number(fastest.energy)} J.",
-        f"Least energy: {named(thriftiest.case)}, {number(thriftiest.time)} s and "
-        f"{number(thriftiest.energy)} J.",
-        f"Least energy-delay product: {named(best.case)}.",
+        f"Least time: {fastest.case.label}, {three_digits(fastest.time)} s and "
+        f"{three_digits(fastest.energy)} J.",
+        f"Least energy: {thriftiest.case.label}, {three_digits(thriftiest.time)} s and "
+        f"{three_digits(thriftiest.energy)} J.",
+        f"Least energy-delay product: {best.case.label}.",
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,16 +27,20 @@ from analysis.figures.style import (
     Look,
     label_text,
     look_of,
+    look_of_kind,
+    marker_look,
     marker_of,
-    new_figure,
 )
 from analysis.results.runs import good_runs
-from analysis.statistics.sample import Sample
+from analysis.results.sources import Results
+from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding
 
 Array = NDArray[np.float64]
 # The good runs of each case, by case_id, with the columns of `analysis.results.runs`.
 RunsByCase = Mapping[str, pd.DataFrame]
+# Values by core kind and row.
+ByKind = Mapping[str, Mapping[int, float]]
 # What stands in a legend.
 Entry = Line2D | Patch
 
@@ -50,8 +54,12 @@ SPREAD = 0.42
 DOTS_UP, MEAN_DOWN = 0.13, 0.25
 # Steps of the golden section fall evenly however many there are.
 _GOLDEN = 0.6180339887498949
+# Above a marker that it would hide otherwise, as a part of a row's height.
+STAR_UP = 0.28
 # Where values differ more than that, a linear axis would show only the largest.
 MAX_RATIO = 30.0
+MEAN = marker_look("D", 3.2, BLACK, "white")
+_STAR = marker_look("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
 
 _TITLE_LETTERS = 105
 _TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
@@ -60,9 +68,11 @@ _GAP_IN, _RIGHT_IN = 0.22, 0.14
 _ENTRY_IN, _LEGEND_LETTER = 0.42, 0.06
 
 
-def runs_by_case(frame: pd.DataFrame) -> RunsByCase:
-    """Return the runs that are averaged, by case."""
-    good = good_runs(frame)
+def runs_by_case(results: Results) -> RunsByCase:
+    """Return the runs that are averaged, by case; none of results that have no runs."""
+    if results.runs is None:
+        return {}
+    good = good_runs(results.runs.frame)
     return {str(case): runs for case, runs in good.groupby("case_id", sort=False, observed=True)}
 
 
@@ -82,44 +92,47 @@ def jitter(repetitions: NDArray[np.int64]) -> Array:
     return np.asarray((repetitions * _GOLDEN % 1.0 - 0.5) * SPREAD - DOTS_UP, dtype=float)
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One of the panels beside each other: its title, its share of the width.
-
-    `room` is kept free at its right, in inches, for words.
-    """
-
-    title: str
-    share: float = 1.0
-    room: float = 0.0
-
-
 def row_figure(
-    title: str, cases: Sequence[CaseFinding], panels: Sequence[Panel], entries: Sequence[Entry]
+    title: str,
+    cases: Sequence[CaseFinding],
+    panels: Sequence[tuple[str, float]],
+    entries: Sequence[Entry],
+    room: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a row a case, its panels and a legend; the first panel is labelled."""
-    titles = textwrap.wrap(label_text(title, 3 * _TITLE_LETTERS), _TITLE_LETTERS)
+    """Return a figure with a row a case, a legend, and panels, the first of which is labelled.
+
+    Each panel has a title and a share of the width; `room` is kept free at its right, in inches,
+    for words.
+    """
+    lines = title_lines(title)
     labels = [label_text(case.label) for case in cases]
-    top = _TITLE_IN + _LINE_IN * len(titles) + _PANEL_TITLE_IN
+    top = _TITLE_IN + _LINE_IN * len(lines) + _PANEL_TITLE_IN
     bottom = _AXIS_IN + LEGEND_IN * legend_lines(entries) + 0.06
     body = ROW * (len(cases) + 0.4)
     height = top + body + bottom
     left = 0.15 + LETTER * max(map(len, labels), default=0)
-    width = WIDTH - left - _RIGHT_IN - _GAP_IN * (len(panels) - 1)
-    figure = new_figure(height)
-    put_title(figure, titles)
-    whole, at, axes = sum(panel.share for panel in panels), left, []
-    for panel in panels:
-        wide = width * panel.share / whole
-        box = (at / WIDTH, bottom / height, (wide - panel.room) / WIDTH, body / height)
-        axes.append(_axes(figure, box, panel, cases))
-        at += wide + _GAP_IN
+    right, gap = _RIGHT_IN + room, _GAP_IN + room
+    width = (WIDTH - left - right - gap * (len(panels) - 1)) / len(panels)
+    figure = Figure(figsize=(WIDTH, height))
+    put_title(figure, lines)
+    axes = figure.subplots(
+        1, len(panels), squeeze=False, width_ratios=[share for _, share in panels],
+        gridspec_kw={"left": left / WIDTH, "right": 1 - right / WIDTH, "wspace": gap / width,
+                     "bottom": bottom / height, "top": 1 - top / height},
+    )[0]  # fmt: skip
+    for panel, (name, _) in zip(axes, panels, strict=True):
+        _prepare(panel, name, cases)
     for row, label in enumerate(labels):
         axes[0].annotate(label, (0, row), (-5, 0), xycoords=axes[0].get_yaxis_transform(),
                          textcoords="offset points", ha="right", va="center",
                          annotation_clip=False)  # fmt: skip
     put_legend(figure, entries)
-    return figure, axes
+    return figure, list(axes)
+
+
+def title_lines(title: str) -> list[str]:
+    """Return a title from a record in at most three lines."""
+    return textwrap.wrap(label_text(title, 3 * _TITLE_LETTERS), _TITLE_LETTERS)
 
 
 def put_title(figure: Figure, lines: Sequence[str]) -> None:
@@ -129,14 +142,8 @@ def put_title(figure: Figure, lines: Sequence[str]) -> None:
     figure.text(*where, "\n".join(lines), va="top", ha="left", weight="bold")
 
 
-def _axes(
-    figure: Figure,
-    box: tuple[float, float, float, float],
-    panel: Panel,
-    cases: Sequence[CaseFinding],
-) -> Axes:
-    axes = figure.add_axes(box)
-    axes.set_title(panel.title, pad=5)
+def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
+    axes.set_title(title, pad=5)
     axes.set_ylim(len(cases) - 0.3, -0.7)
     axes.spines["left"].set_visible(False)
     # Ticks would draw the same and take most of a figure's time.
@@ -147,22 +154,22 @@ def _axes(
     for row in range(1, len(cases)):
         if cases[row].governor != cases[row - 1].governor:
             axes.axhline(row - 0.5, color=GREY, linewidth=0.7)
-    return axes
 
 
-def put_words(axes: Axes, row: int, words: str) -> None:
-    """Write into a row why nothing is drawn there."""
-    axes.text(
-        0.01, row, words, transform=axes.get_yaxis_transform(),
-        va="center", ha="left", color=GREY, style="italic", fontsize=7,
-    )  # fmt: skip
-
-
-def why_empty(case: CaseFinding) -> str:
-    """Return in two words why a case has no numbers."""
-    if case.summary.left_out is not None:
-        return "left out"
-    return "n/a" if case.summary.has_runs else "no good run"
+def say_why_empty(axes: Axes, cases: Sequence[CaseFinding | None], drawn: Collection[int]) -> None:
+    """Write in two words why nothing is drawn into the rows of the other cases."""
+    for row, case in enumerate(cases):
+        if row in drawn:
+            continue
+        words = "n/a"
+        if case is not None and case.summary.left_out is not None:
+            words = "left out"
+        elif case is not None and not case.summary.has_runs:
+            words = "no good run"
+        axes.text(
+            0.01, row, words, transform=axes.get_yaxis_transform(),
+            va="center", ha="left", color=GREY, style="italic", fontsize=7,
+        )  # fmt: skip
 
 
 def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str) -> str:
@@ -181,21 +188,48 @@ def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column
             s=11, marker=marker, facecolor=look.face, edgecolor=look.colour, linewidth=0.6,
             alpha=0.75, zorder=2, rasterized=total > MAX_DRAWN_DOTS,
         )  # fmt: skip
-    return f"one run in {step} is shown, {total} were made" if step > 1 else ""
+    return some_runs(step, total)
 
 
-def reach(samples: Sequence[Sample]) -> Array:
-    """Return how far the intervals of means reach down and up (two rows); 0 where there is none."""
-    ends = [
-        (0.0, 0.0)
-        if sample.mean_interval is None
-        else (
-            max(sample.mean - sample.mean_interval.low, 0.0),
-            max(sample.mean_interval.high - sample.mean, 0.0),
-        )
-        for sample in samples
-    ]
-    return np.array(ends, dtype=float).T
+def some_runs(step: int, total: int) -> str:
+    """Return that one run in `step` is shown; empty when all are."""
+    return f"One run in {step} is shown, {total} were made." if step > 1 else ""
+
+
+def draw_bars(
+    axes: Axes,
+    values: Mapping[int, float],
+    intervals: Iterable[Interval | None],
+    down: float = 0.0,
+) -> None:
+    """Draw means, by row, with bars to both ends of their intervals.
+
+    They stand so far below the middles of their rows.
+    """
+    reaches = [reach(*of_row) for of_row in zip(values.values(), intervals, strict=True)]
+    axes.errorbar(
+        list(values.values()), np.array(list(values)) + down,
+        xerr=np.reshape(reaches, (-1, 2)).T, markeredgewidth=0.9, elinewidth=1.3, capsize=2.0,
+        zorder=4, **MEAN,
+    )  # fmt: skip
+
+
+def reach(value: float, interval: Interval | None) -> tuple[float, float]:
+    """Return how far an interval reaches down and up from a value; 0 where there is none."""
+    if interval is None:
+        return 0.0, 0.0
+    return max(value - interval.low, 0.0), max(interval.high - value, 0.0)
+
+
+def draw_by_kind(axes: Axes, values: ByKind) -> None:
+    """Draw values by core kind and row as dots."""
+    for kind, of_kind in values.items():
+        axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **look_of_kind(kind).dots)
+
+
+def draw_stars(axes: Axes, values: Mapping[int, float], up: float = 0.0) -> None:
+    """Draw what was published, by row, as hollow stars; `up` from the rows' middles."""
+    axes.plot(list(values.values()), [row - up for row in values], zorder=5, **_STAR)
 
 
 def scale_for(axes: Axes, values: Iterable[float]) -> None:
@@ -210,41 +244,49 @@ def mean_down(runs: RunsByCase) -> float:
     return MEAN_DOWN if runs else 0.0
 
 
-def looks_of(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
-    """Return the legend's entries for the selections and bindings of the dots."""
-    return looks_of_cases([case for case in cases if case.case_id in runs])
-
-
-def looks_of_cases(shown: Sequence[CaseFinding]) -> list[Line2D]:
-    """Return the legend's entries for the selections and bindings of these cases."""
-    selections = {look_of(case.summary.selection) for case in shown}
-    markers = {marker_of(case.summary.binding) for case in shown}
-    entries = [
-        Line2D([], [], linestyle="", marker="o", markersize=5, color=look.colour,
-               markerfacecolor=look.face, label=look.name)
-        for look in LOOKS if look in selections
-    ]  # fmt: skip
-    return entries + [
-        Line2D([], [], linestyle="", marker=marker, markersize=5, color=BLACK,
-               markerfacecolor=PALE, label=BINDING_NAMES[binding])
-        for binding, marker in BINDINGS.items() if marker in markers
+def looks_of(shown: Iterable[CaseFinding]) -> list[Line2D]:
+    """Return the legend's entries for the selections and bindings of cases."""
+    placed = [(look_of(case.summary.selection), marker_of(case.summary.binding)) for case in shown]
+    selections, markers = {look for look, _ in placed}, {marker for _, marker in placed}
+    return [
+        *(entry(look.name, marker_look("o", 5, look.colour, look.face))
+          for look in LOOKS if look in selections),
+        *(entry(BINDING_NAMES[binding], marker_look(marker, 5, BLACK, PALE))
+          for binding, marker in BINDINGS.items() if marker in markers),
     ]  # fmt: skip
 
 
-def legend_lines(entries: Sequence[Entry]) -> int:
+def entry(label: str, look: Mapping[str, Any]) -> Line2D:
+    """Return a legend's entry for markers or lines that look so."""
+    return Line2D([], [], label=label, **look)
+
+
+def mean_entry(label: str) -> Line2D:
+    """Return the legend's entry for means, or other numbers, with their intervals."""
+    return entry(label, {**MEAN, "linestyle": "-", "linewidth": 1.4})
+
+
+def star_entry() -> Line2D:
+    """Return the legend's entry for what was published."""
+    return entry("published, another machine", _STAR)
+
+
+def legend_lines(entries: Sequence[Entry], width: float = WIDTH) -> int:
     """Return how many lines a legend takes: its columns are as wide as their longest words."""
     words = [str(entry.get_label()) for entry in entries]
     for lines in range(1, len(words)):
         columns = [words[at : at + lines] for at in range(0, len(words), lines)]
         wide = sum(_ENTRY_IN + _LEGEND_LETTER * max(map(len, column)) for column in columns)
-        if wide <= WIDTH:
+        if wide <= width:
             return lines
-    return max(len(words), 1)
+    return len(words)
 
 
 def put_legend(figure: Figure, entries: Sequence[Entry]) -> None:
     """Put the legend below all panels, in as many lines as it takes."""
-    columns = -(-len(entries) // legend_lines(entries))
+    if not entries:
+        return
+    columns = -(-len(entries) // legend_lines(entries, figure.get_figwidth()))
     figure.legend(
         handles=list(entries), loc="lower left", bbox_to_anchor=(0.005, 0.0), ncols=columns,
         handletextpad=0.3, columnspacing=1.2, borderpad=0.3, labelspacing=0.35,

@@ -7,14 +7,11 @@ markers, their shapes and the hatches of bars say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from base.text import one_line
@@ -73,19 +70,8 @@ _STYLE: Any = {
 }
 
 
-@contextmanager
-def in_style() -> Iterator[None]:
-    """Draw and save in the style of all figures; enter it once around many of them."""
-    if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
-        yield
-        return
-    with mpl.rc_context(_STYLE):
-        yield
-
-
-def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """Return an empty figure of this size in inches; it belongs to no window."""
-    return Figure(figsize=(width, height))
+# Nothing else in the program draws.
+mpl.rcParams.update(_STYLE)
 
 
 @dataclass(frozen=True)
@@ -114,13 +100,58 @@ _LOOKS = {
 BINDINGS = {"none": "o", "set": "s", "pin": "^"}
 BINDING_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
 
-# Core kinds in bars and dots, and all CPUs together where kinds are not known apart. Kinds of other
-# names share one look.
+
+@dataclass(frozen=True)
+class KindLook:
+    """How a core kind looks in dots, bars and areas."""
+
+    colour: str
+    fill: str
+    hatch: str
+    marker: str
+
+    @property
+    def dots(self) -> dict[str, Any]:
+        """The properties of markers without a line; a legend's entry has the same."""
+        return marker_look(self.marker, 5.5, self.colour, self.fill)
+
+    @property
+    def areas(self) -> dict[str, Any]:
+        """The properties of bars and patches; a legend's entry has the same."""
+        return {"facecolor": self.fill, "edgecolor": self.colour, "hatch": self.hatch}
+
+
+# All CPUs together, where kinds are not known apart.
 ANY_KIND = "any"
-KIND_COLOURS = {"P": BLUE, "E": VERMILION, "LP-E": GREEN, ANY_KIND: GREY}
-KIND_FILLS = {"P": BLUE, "E": "#f3b183", "LP-E": "#b9e3d6", ANY_KIND: GREY}
-KIND_HATCHES = {"P": "", "E": "////", "LP-E": "...."}
-KIND_MARKERS = {"P": "o", "E": "D", "LP-E": "v", ANY_KIND: "s"}
+_KINDS = {
+    "P": KindLook(BLUE, BLUE, "", "o"),
+    "E": KindLook(VERMILION, "#f3b183", "////", "D"),
+    "LP-E": KindLook(GREEN, "#b9e3d6", "....", "v"),
+    ANY_KIND: KindLook(GREY, GREY, "", "s"),
+}
+KNOWN_KINDS = tuple(_KINDS)
+_OTHER_KIND = KindLook(PURPLE, "white", "xx", "X")
+
+
+def marker_look(marker: str, size: float, colour: str, fill: str) -> dict[str, Any]:
+    """Return the properties of markers without a line: what is drawn and its legend share them."""
+    return {
+        "linestyle": "",
+        "marker": marker,
+        "markersize": size,
+        "color": colour,
+        "markerfacecolor": fill,
+    }
+
+
+def look_of_kind(kind: str) -> KindLook:
+    """Return how a core kind looks; kinds of other names share one look."""
+    return _KINDS.get(kind, _OTHER_KIND)
+
+
+def cores_of(kind: str) -> str:
+    """Return the cores of a kind in words: `P-cores`."""
+    return "all CPUs" if kind == ANY_KIND else f"{label_text(kind, 12)}-cores"
 
 
 def look_of(selection: object) -> Look:

@@ -8,24 +8,15 @@ from itertools import groupby
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.lines import Line2D
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from analysis.affinity.team import MAX_CELLS, Team
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.rows import Entry, put_legend, put_title
-from analysis.figures.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    PALE,
-    WIDTH,
-    in_style,
-    label_text,
-    new_figure,
-)
-from analysis.figures.words import sentences
+from analysis.affinity.told import title_of
+from analysis.figures.drawing import Drawing, NotDrawn, not_drawn, sentences
+from analysis.figures.rows import Entry, entry, put_legend, put_title
+from analysis.figures.style import BLACK, BLUE, GREY, PALE, WIDTH, cores_of, label_text, marker_look
 from analysis.format.numbers import percent
 from base.text import one_line, plural
 
@@ -44,35 +35,31 @@ _SHADES = LinearSegmentedColormap.from_list("looks", ["#ffffff", "#9ecae1", BLUE
 Shares = NDArray[np.float64]
 
 
-def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing | NotDrawn:
+def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
     """Draw the teams of one table, one below the other; one team at least."""
     shown = teams[:MAX_PANELS]
     columns = _columns(shown)
     if max(len(team.threads) for team in shown) * len(columns) > MAX_CELLS:
         return NotDrawn(name, TITLE, "so many threads and CPUs cannot be drawn")
     bodies = [min(max(_ROW_IN * len(team.threads), _MIN_IN), _MAX_IN) for team in shown]
-    with in_style():
-        height = 0.3 + sum(bodies) + len(shown) * (_HEAD_IN + _FOOT_IN) + 0.3
-        figure = new_figure(height)
-        put_title(figure, [label_text(title, 105)])
-        top = 0.3
-        for team, body in zip(shown, bodies, strict=True):
-            top += _HEAD_IN
-            axes = figure.add_axes(
-                (_LEFT_IN / WIDTH, 1 - (top + body) / height,
-                 (WIDTH - _LEFT_IN - _RIGHT_IN) / WIDTH, body / height)
-            )  # fmt: skip
-            _draw(axes, team, columns)
-            top += body + _FOOT_IN
-        put_legend(figure, _legend())
-    left = len(teams) - len(shown)
+    gap = _HEAD_IN + _FOOT_IN
+    height = 0.6 + sum(bodies) + len(shown) * gap
+    figure = Figure(figsize=(WIDTH, height))
+    put_title(figure, [label_text(title_of(teams[0].case), 105)])
+    panels = figure.subplots(
+        len(shown), squeeze=False, height_ratios=bodies,
+        gridspec_kw={"left": _LEFT_IN / WIDTH, "right": 1 - _RIGHT_IN / WIDTH,
+                     "top": 1 - (0.3 + _HEAD_IN) / height, "bottom": (0.3 + _FOOT_IN) / height,
+                     "hspace": gap / (sum(bodies) / len(shown))},
+    )[:, 0]  # fmt: skip
+    for axes, team in zip(panels, shown, strict=True):
+        _draw(axes, team, columns)
+    put_legend(figure, _legend())
     caption = sentences(
         "The darker a cell, the larger the share of the looks at the thread that found it on that "
         "CPU; a dot: it was allowed there, and never seen. CPUs are in groups by core kind.",
         "" if all(map(_has_dots, shown)) else "Where dots would be too many there are none.",
-        f"{plural(left, 'more case')} of this table {'is' if left == 1 else 'are'} not drawn."
-        if left
-        else "",
+        not_drawn(len(teams) - len(shown), "more case", " of this table"),
     )
     return Drawing(name, TITLE, caption, sentences(*map(_seen, shown)), figure)
 
@@ -126,7 +113,7 @@ def _mark_kinds(axes: Axes, team: Team, columns: Sequence[int]) -> None:
         if kind:
             middle = start + (count - 1) / 2
             axes.annotate(
-                f"{label_text(kind, 12)}-cores", (middle, 1.0), (0, 2),
+                cores_of(kind), (middle, 1.0), (0, 2),
                 xycoords=axes.get_xaxis_transform(), textcoords="offset points",
                 ha="center", va="bottom", fontsize=6.5, color=BLACK, annotation_clip=False,
             )  # fmt: skip
@@ -168,8 +155,7 @@ def _legend() -> list[Entry]:
         Patch(facecolor=_SHADES(share), edgecolor=GREY, linewidth=0.5, label=percent(share))
         for share in (0.1, 0.5, 1.0)
     ]
-    dot = Line2D([], [], linestyle="", marker=".", markersize=3, color=GREY, label="allowed only")
-    return [*shades, dot]
+    return [*shades, entry("allowed only", marker_look(".", 3, GREY, GREY))]
 
 
 def _seen(team: Team) -> str:

@@ -8,25 +8,32 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.drawing import (
+    Drawing,
+    NotDrawn,
+    extremes,
+    sentences,
+    why_not_measured,
+)
 from analysis.figures.rows import (
-    Panel,
     RunsByCase,
+    draw_bars,
     draw_runs,
+    entry,
     jitter,
     looks_of,
     mean_down,
-    put_words,
-    reach,
+    mean_entry,
     row_figure,
+    say_why_empty,
     scale_for,
-    why_empty,
 )
-from analysis.figures.style import BLACK, in_style
-from analysis.figures.words import extremes, sentences, why_not_measured
+from analysis.figures.style import BLACK, marker_look
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.sources import Results
+from analysis.statistics.sample import Sample
 from analysis.verdict.model import CaseFinding, TableFindings
+from analysis.verdict.phrases import sentence
 from base.text import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {
@@ -44,32 +51,32 @@ def draw_time_and_energy(
     if not shown:
         fields = [OBJECTIVES[objective] for objective in SHOWN]
         return NotDrawn(name, what, why_not_measured(results, table.cases, fields))
-    with in_style():
-        panels = [Panel(SHOWN[objective][0]) for objective in shown]
-        entries = [*looks_of(table.cases, runs), *_marks(table.cases, runs)]
-        figure, axes = row_figure(table.title, table.cases, panels, entries)
-        limits = [_panel(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
+    looks = looks_of(case for case in table.cases if case.case_id in runs)
+    figure, axes = row_figure(
+        table.title,
+        table.cases,
+        [(SHOWN[objective][0], 1.0) for objective in shown],
+        [*looks, *_marks(table.cases, runs)],
+    )
+    limits = [_panel(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
     lacking = [
-        f"{SHOWN[o][0].partition(' (')[0].capitalize()} not measured: "
+        f"{sentence(SHOWN[o][0].partition(' (')[0])} not measured: "
         f"{why_not_measured(results, table.cases, [OBJECTIVES[o]])}."
         for o in SHOWN if o not in shown
     ]  # fmt: skip
-    caption = sentences(_how_to_read(table.cases, runs, limits), *lacking)
+    caption = sentences(_how_to_read(table.cases, runs), *dict.fromkeys(limits), *lacking)
     title = what if len(shown) == len(SHOWN) else "Time per case"
     return Drawing(name, title, caption, _seen(table.cases, shown), figure)
 
 
 def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective: Objective) -> str:
     """Draw one objective; return what has to be said of the dots."""
-    rows = [row for row, case in enumerate(cases) if objective in case.samples]
-    means = np.array([cases[row].samples[objective].mean for row in rows])
-    scale_for(axes, means)
+    samples = _samples(cases, objective)
+    means = {row: sample.mean for row, sample in samples.items()}
+    scale_for(axes, means.values())
     limit = draw_runs(axes, cases, runs, OBJECTIVES[objective])
-    ends = reach([cases[row].samples[objective] for row in rows])
-    axes.errorbar(
-        means, np.array(rows) + mean_down(runs), xerr=ends, fmt="D", markersize=3.2, color=BLACK,
-        markerfacecolor="white", markeredgewidth=0.9, elinewidth=1.3, capsize=2.0, zorder=4,
-    )  # fmt: skip
+    intervals = [sample.mean_interval for sample in samples.values()]
+    draw_bars(axes, means, intervals, mean_down(runs))
     away = [
         (outlier.value, row + float(jitter(np.array([outlier.repetition]))[0]))
         for row, case in enumerate(cases)
@@ -82,42 +89,35 @@ def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective
             values, heights, s=42, marker="o", facecolor="none", edgecolor=BLACK,
             linewidth=0.8, zorder=3,
         )  # fmt: skip
-    for row, case in enumerate(cases):
-        if objective not in case.samples:
-            put_words(axes, row, why_empty(case))
+    say_why_empty(axes, cases, samples)
     return limit
+
+
+def _samples(cases: Sequence[CaseFinding], objective: Objective) -> dict[int, Sample]:
+    """Return what the runs say in one objective, by row."""
+    return {
+        row: case.samples[objective] for row, case in enumerate(cases) if objective in case.samples
+    }
 
 
 def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
     """Return the legend's entries for what is not a run."""
-    means = "mean, 95 % interval" if _have_intervals(cases) else "mean"
-    entries = [
-        Line2D([], [], linestyle="-", linewidth=1.4, marker="D", markersize=3.2, color=BLACK,
-               markerfacecolor="white", label=means)
-    ]  # fmt: skip
+    intervals = any(sample.mean_interval for case in cases for sample in case.samples.values())
+    entries = [mean_entry("mean, 95 % interval" if intervals else "mean")]
     if runs and any(case.outliers for case in cases):
-        entries.append(
-            Line2D([], [], linestyle="", marker="o", markersize=6.5, color=BLACK,
-                   markerfacecolor="none", label="outlier, kept")
-        )  # fmt: skip
+        entries.append(entry("outlier, kept", marker_look("o", 6.5, BLACK, "none")))
     return entries
 
 
-def _have_intervals(cases: Sequence[CaseFinding]) -> bool:
-    return any(sample.mean_interval for case in cases for sample in case.samples.values())
-
-
-def _how_to_read(cases: Sequence[CaseFinding], runs: RunsByCase, limits: Sequence[str]) -> str:
-    dots = "Each dot is a run, set apart in height so that equal ones are seen."
+def _how_to_read(cases: Sequence[CaseFinding], runs: RunsByCase) -> str:
     if not runs:
-        dots = "Means only: these results have no runs."
+        return "Means only: these results have no runs."
     without = any(
         sample.mean_interval is None for case in cases for sample in case.samples.values()
     )
     return sentences(
-        dots,
-        "A mean of fewer than five runs has no interval." if without and runs else "",
-        *(f"{limit[0].upper()}{limit[1:]}." for limit in dict.fromkeys(limits) if limit),
+        "Each dot is a run, set apart in height so that equal ones are seen.",
+        "A mean of fewer than five runs has no interval." if without else "",
     )
 
 
@@ -125,11 +125,7 @@ def _seen(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
     parts = []
     for objective in shown:
         _, what, unit = SHOWN[objective]
-        means = {
-            row: case.samples[objective].mean
-            for row, case in enumerate(cases)
-            if objective in case.samples
-        }
+        means = {row: sample.mean for row, sample in _samples(cases, objective).items()}
         parts.append(extremes(what, unit, means, cases))
         outliers = sum(o.objective == objective for case in cases for o in case.outliers)
         if outliers:

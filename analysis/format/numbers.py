@@ -39,3 +39,13 @@ def percent(share: float) -> str:
     """Return a share as a percentage with two digits; a plus sign is the caller's to add."""
     value = 100 * share
     return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"
+
+
+def three_digits(value: float) -> str:
+    """Return a number with three digits, without an exponent where people would not use one."""
+    if value != 0 and (abs(value) >= 1e7 or abs(value) < 1e-4):
+        return f"{value:.2e}"
+    # From here on three digits are a whole number, which `g` would write with an exponent.
+    if abs(value) >= 999.5:
+        return f"{value:.0f}"
+    return f"{value:.3g}"

@@ -20,14 +20,11 @@ from analysis.affinity.experiments import affinity
 from analysis.answer import Answer, find
 from analysis.compare.side_by_side import compare_programs
 from analysis.compare.tables import compare_tables, conclusions
-from analysis.figures.affinity import affinity_figures
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
-from analysis.figures.gallery import table_figures
-from analysis.figures.rows import runs_by_case
-from analysis.figures.style import in_style
-from analysis.figures.words import number
+from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.format.files import write_file
+from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, UNITS
 from analysis.report import words
@@ -84,11 +81,9 @@ def report_html(results: Results, answer: Answer) -> str:
     """Return the report as HTML that needs nothing but itself."""
     pictured = range(min(len(answer.tables), MAX_PICTURED))
     found = affinity(results, answer)
-    runs = runs_by_case(results.runs.frame) if results.runs is not None else {}
-    with in_style():
-        of_tables = _pictures(table_figures(results, answer, pictured))
-        of_experiments = _pictures(affinity_figures(found, runs)) if found else {}
-        drift = _picture(draw_drift(results, answer))
+    of_tables = _pictures(table_figures(results, answer, pictured))
+    of_experiments = _pictures(affinity_figures(results, found)) if found else {}
+    drift = _picture(draw_drift(results, answer))
     places = places_of(answer)
     sheets = node_sheets(results)
     return _template().render(
@@ -149,7 +144,8 @@ def _outliers(findings: Findings) -> Table:
     cells = [
         (
             str(at), case.label, NOUNS[outlier.objective], str(outlier.repetition),
-            f"{number(outlier.value)} {UNITS[outlier.objective]}", number(outlier.score),
+            f"{three_digits(outlier.value)} {UNITS[outlier.objective]}",
+            three_digits(outlier.score),
         )
         for at, table in enumerate(findings.tables, 1)
         for case in table.cases

@@ -16,7 +16,7 @@ from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures, write_figures
 from analysis.figures.rows import MAX_DOTS
-from analysis.figures.words import number
+from analysis.format.numbers import three_digits
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from base.errors import UserError
@@ -354,7 +354,7 @@ def test_a_study_that_was_continued_days_later_shows_no_empty_days(tmp_path: Pat
 def test_numbers_in_sentences_have_no_exponent_that_nobody_would_write(
     value: float, text: str
 ) -> None:
-    assert number(value) == text
+    assert three_digits(value) == text
 
 
 def test_a_case_that_lost_too_many_runs_is_said_never_to_be_on_the_front(tmp_path: Path) -> None:
