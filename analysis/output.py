@@ -90,8 +90,8 @@ def advice_data(folder: Path) -> dict[str, Any]:
 
     Raises UserError when the folder has no readable results of cases that raced.
     """
-    from analysis.advice.data import as_data
     from analysis.advice.make import advice_of
+    from analysis.advice.text import as_data
 
     return as_data(_known(advice_of(open_results(str(folder))), folder))
 

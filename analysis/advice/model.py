@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.advice.lines import Line
-from analysis.advice.start import Start
+from analysis.advice.lines import Line, Start
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference

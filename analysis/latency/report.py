@@ -3,123 +3,151 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
-from analysis.format.table import Table
+from analysis.format.table import Column, Table, Written, table_of
 from analysis.latency.agreement import Agreement, Measured, compare
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
-from analysis.latency.partners import Nearness, Partners, find_nearness, find_partners
+from analysis.latency.partners import (
+    MAX_TIED,
+    Nearness,
+    Partner,
+    Partners,
+    find_nearness,
+    find_partners,
+)
 from analysis.latency.sentences import (
     cluster_sentences,
+    gained,
+    listed,
     measured_sentences,
+    millions,
     talking,
     team_sentences,
 )
-from analysis.latency.tables import (
-    alike_clusters,
-    clusters_table,
-    kernel_name,
-    nearness_table,
-    pairs_table,
-    partners_table,
-    teams_table,
-)
 from analysis.latency.teams import Team, find_teams
+from analysis.statistics.sample import Interval
+from analysis.tables.layouts import NOTHING
 from base.cpulist import format_cpulist
-from base.text import plural
+from base.text import one_line, plural
+
+# More rows are for programs, or for the heat map.
+MAX_ROWS = 64
+MAX_PAIRS = 16
+_MAX_GROUPS = 8
 
 
 @dataclass(frozen=True)
 class LatencyFindings:
-    """What was found, and how it is told.
-
-    `mappings` are (what a team is, the environment that pins it so), ready for a command line.
-    """
+    """What was found, as data; and how it is told."""
 
     latency: Latency
     clusters: Clusters
     agreement: Agreement
-    nearness: tuple[Nearness, ...]
-    partners: tuple[Partners, ...]
-    teams: tuple[Team, ...]
-    sentences: tuple[str, ...]
-    tables: tuple[Table, ...]
-    mappings: tuple[tuple[str, str], ...]
+    nearness: list[Nearness]
+    partners: list[Partners]
+    teams: list[Team]
+
+    @cached_property
+    def pairs(self) -> list[dict[Hashable, Any]]:
+        """The rows of `Latency.pairs`, nearest first."""
+        return self.latency.pairs.sort_values(["median_ns", "a", "b"]).to_dict("records")
+
+    @cached_property
+    def alike(self) -> list[list[Measured]]:
+        """The measured clusters by level, size and what the kernel calls them."""
+
+        def key(one: Measured) -> tuple[int, int, str]:
+            return one.cluster.level, len(one.cpus), _kernel_name(one)
+
+        found = sorted(self.agreement.measured, key=key)
+        return [list(alike) for _, alike in groupby(found, key)]
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What was measured, which clusters there are, what orders of CPUs gain."""
+        return (
+            *measured_sentences(self.latency),
+            *cluster_sentences(self.latency, self.clusters, self.agreement),
+            *team_sentences(self.latency, self.teams),
+        )
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """Pairs, nearness, clusters, partners and orders; without clusters, or orders, no table."""
+        return tuple(_tables(self))
+
+    @property
+    def mappings(self) -> tuple[tuple[str, str], ...]:
+        """What a team is, and the environment that pins it so, ready for a command line."""
+        return tuple(
+            (f"{plural(len(team.follows), 'thread')}, {talking(team)}", team.places)
+            for team in self.teams
+        )
 
 
 def latency_findings(latency: Latency) -> LatencyFindings:
     """Return what the latencies say; seconds for hundreds of CPUs."""
     clusters = find_clusters(latency.both_ways)
-    agreement = compare(latency, clusters)
-    nearness, partners, teams = find_nearness(latency), find_partners(latency), find_teams(latency)
-    tables = (
-        pairs_table(latency),
-        nearness_table(nearness),
-        clusters_table(agreement),
-        partners_table(partners),
-        teams_table(teams),
-    )
     return LatencyFindings(
         latency,
         clusters,
-        agreement,
-        tuple(nearness),
-        tuple(partners),
-        tuple(teams),
-        (
-            *measured_sentences(latency),
-            *cluster_sentences(latency, clusters, agreement),
-            *team_sentences(latency, teams),
-        ),
-        tuple(table for table in tables if table is not None),
-        tuple((f"{plural(len(t.follows), 'thread')}, {talking(t)}", t.places) for t in teams),
+        compare(latency, clusters),
+        find_nearness(latency),
+        find_partners(latency),
+        find_teams(latency),
     )
 
 
-def findings_json(findings: LatencyFindings) -> dict[str, Any]:
+def findings_json(findings: LatencyFindings) -> Any:  # noqa: ANN401 - any JSON
     """Return the findings for a program to read; times in ns, rates a second, CPUs as lists."""
     latency = findings.latency
-    pairs = latency.pairs.sort_values(["median_ns", "a", "b"]).to_dict("records")
-    return {
-        "node_id": latency.node_id,
-        "started_at": latency.started_at,
-        "method": latency.method,
-        "plan": latency.plan,
-        "pairs_of_node": latency.pairs_of_node,
-        "pairs": [_finite(pair) for pair in pairs],
-        "left_out": [{"cpus": list(one.cpus), "reason": one.reason} for one in latency.left_out],
-        "nearness": [asdict(one) for one in findings.nearness],
-        "clusters": [
-            _cluster(one) for alike in alike_clusters(findings.agreement) for one in alike
-        ],
-        "levels": [
-            {
-                "level": match.level,
-                "clusters": [format_cpulist(cpus) for cpus in match.clusters],
-                "kernel": match.name,
-                "adjusted_rand_index": match.alike,
-            }
-            for match in findings.agreement.levels
-        ],
-        "kernel_groups_not_found": [
-            {
-                "cpus": format_cpulist(one.group.cpus),
-                "kernel": list(one.group.names),
-                "within_ns": one.within_ns,
-                "outside_ns": one.outside_ns,
-            }
-            for one in findings.agreement.denied
-        ],
-        "disturbed": [[latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed],
-        "partners": [_partners(one) for one in findings.partners],
-        "mappings": [_team(team) for team in findings.teams],
-        "sentences": list(findings.sentences),
-    }
+    return _finite(
+        {
+            "node_id": latency.node_id,
+            "started_at": latency.started_at,
+            "method": latency.method,
+            "plan": latency.plan,
+            "pairs_of_node": latency.pairs_of_node,
+            "pairs": findings.pairs,
+            "left_out": [
+                {"cpus": list(one.cpus), "reason": one.reason} for one in latency.left_out
+            ],
+            "nearness": [asdict(one) for one in findings.nearness],
+            "clusters": [_cluster(one) for alike in findings.alike for one in alike],
+            "levels": [
+                {
+                    "level": match.level,
+                    "clusters": [format_cpulist(cpus) for cpus in match.clusters],
+                    "kernel": match.name,
+                    "adjusted_rand_index": match.alike,
+                }
+                for match in findings.agreement.levels
+            ],
+            "kernel_groups_not_found": [
+                {
+                    "cpus": format_cpulist(one.group.cpus),
+                    "kernel": list(one.group.names),
+                    "within_ns": one.within_ns,
+                    "outside_ns": one.outside_ns,
+                }
+                for one in findings.agreement.denied
+            ],
+            "disturbed": [
+                [latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed
+            ],
+            "partners": [_partners(one) for one in findings.partners],
+            "mappings": [_team(team) for team in findings.teams],
+            "sentences": list(findings.sentences),
+        }
+    )
 
 
 def _cluster(one: Measured) -> dict[str, Any]:
@@ -128,55 +156,52 @@ def _cluster(one: Measured) -> dict[str, Any]:
         "cpus": format_cpulist(one.cpus),
         "within_ns": one.cluster.within_ns,
         "outside_ns": one.cluster.outside_ns,
-        "kernel": kernel_name(one),
+        "kernel": _kernel_name(one),
     }
 
 
-def _partners(one: Partners) -> dict[Hashable, Any]:
+def _partners(one: Partners) -> dict[str, Any]:
     best, next_, rates = one.best, one.runner_up, one.rate_interval
-    return _finite(
-        {
-            "cpu": one.cpu,
-            "kind": one.kind,
-            "siblings": format_cpulist(partner.cpu for partner in one.siblings),
-            "sibling_ns": one.siblings[0].ns if one.siblings else None,
-            "best": best.cpu if best else None,
-            "best_ns": best.ns if best else None,
-            "rate_per_s": one.rate,
-            "rate_low_per_s": rates.low if rates else None,
-            "rate_high_per_s": rates.high if rates else None,
-            "next": next_.cpu if next_ else None,
-            "next_ns": next_.ns if next_ else None,
-            "tied": format_cpulist(one.tied),
-        }
-    )
-
-
-def _team(team: Team) -> dict[Hashable, Any]:
-    gains = team.gain_interval
-    return _finite(
-        {
-            "threads": len(team.cpus),
-            "talk": team.how,
-            "chosen": ",".join(map(str, team.cpus)),
-            "numerical": ",".join(map(str, team.numerical)),
-            "numerical_rate_per_s": team.numerical_rate,
-            "chosen_rate_per_s": team.rate,
-            "gain": team.gain,
-            "gain_low": gains.low if gains else None,
-            "gain_high": gains.high if gains else None,
-            "why_no_gain": team.why_no_gain,
-            "environment": team.places,
-        }
-    )
-
-
-def _finite(facts: Mapping[Hashable, object]) -> dict[Hashable, Any]:
-    """Return facts as JSON has them: None for NaN, and for what has no end."""
     return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in facts.items()
+        "cpu": one.cpu,
+        "kind": one.kind,
+        "siblings": format_cpulist(partner.cpu for partner in one.siblings),
+        "sibling_ns": one.siblings[0].ns if one.siblings else None,
+        "best": best.cpu if best else None,
+        "best_ns": best.ns if best else None,
+        "rate_per_s": one.rate,
+        "rate_low_per_s": rates.low if rates else None,
+        "rate_high_per_s": rates.high if rates else None,
+        "next": next_.cpu if next_ else None,
+        "next_ns": next_.ns if next_ else None,
+        "tied": format_cpulist(one.tied),
     }
+
+
+def _team(team: Team) -> dict[str, Any]:
+    gains = team.gain_interval
+    return {
+        "threads": len(team.cpus),
+        "talk": team.how,
+        "chosen": ",".join(map(str, team.cpus)),
+        "numerical": ",".join(map(str, team.numerical)),
+        "numerical_rate_per_s": team.numerical_rate,
+        "chosen_rate_per_s": team.rate,
+        "gain": team.gain,
+        "gain_low": gains.low if gains else None,
+        "gain_high": gains.high if gains else None,
+        "why_no_gain": team.why_no_gain,
+        "environment": team.places,
+    }
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value as JSON has it: None for NaN, and for what has no end."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(_finite, value))
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def pairs_csv(latency: Latency) -> str:
@@ -187,3 +212,156 @@ def pairs_csv(latency: Latency) -> str:
         ignore_index=True,
     )
     return str(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _tables(found: LatencyFindings) -> Iterator[Table]:
+    yield table_of(
+        "One way between two CPUs, both directions; nearest first, rates are harmonic means",
+        _PAIRS,
+        found.pairs[:MAX_PAIRS],
+        _rest(len(found.pairs), MAX_PAIRS, "pairs.csv"),
+    )
+    yield table_of(
+        "One way between two CPUs, by how near the kernel says that they are",
+        _NEARNESS,
+        found.nearness,
+    )
+    if found.alike:
+        yield table_of("Clusters by the measured latencies", _CLUSTERS, found.alike)
+    yield table_of(
+        "The best partner of each CPU, on another core; rates are harmonic means",
+        _PARTNERS,
+        found.partners[:MAX_ROWS],
+        _rest(len(found.partners), MAX_ROWS, "what --json prints"),
+    )
+    if found.teams:
+        note = (
+            "The gain is judged by measurements that did not choose the order; the chosen order's "
+            "rate is not, and flatters it."
+        )
+        yield table_of(
+            "Orders of CPUs for threads that talk: harmonic mean of the neighbours' transfers a "
+            "second",
+            _TEAMS,
+            found.teams,
+            (("", note),),
+        )
+
+
+def _rest(rows: int, most: int, where: str) -> tuple[tuple[str, str], ...]:
+    """Return the note that not all rows are shown, if so."""
+    if rows <= most:
+        return ()
+    return (("", f"The first {most} of {rows}; the others are in {where}."),)
+
+
+def _kernel_name(one: Measured) -> str:
+    """Return what the kernel calls a cluster: `L2`, `SMT siblings, L2`, `no such group`."""
+    if one.same is None:
+        return "no such group"
+    kind = [f"all {one_line(one.same.kind)}-cores"] if one.same.kind else []
+    return ", ".join([*one.same.names, *kind])
+
+
+def _tenths(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{value:.1f}"
+
+
+def _between(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.1f}", f"{max(values):.1f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _rate(rate_per_s: float | None) -> str:
+    return NOTHING if rate_per_s is None else millions(rate_per_s)
+
+
+def _rates(interval: Interval | None) -> str:
+    """Return an interval of rates; one without an upper end is `35.1 or more`."""
+    if interval is None or math.isnan(interval.low):
+        return NOTHING
+    low = millions(interval.low)
+    return f"{low} or more" if math.isinf(interval.high) else f"{low} to {millions(interval.high)}"
+
+
+def _partner(partner: Partner | None) -> str:
+    return f"{partner.cpu} ({partner.ns:.1f})" if partner else NOTHING
+
+
+def _tied(one: Partners) -> str:
+    if len(one.tied) == MAX_TIED:
+        return f"{MAX_TIED} others or more"
+    return ", ".join(map(str, one.tied)) or NOTHING
+
+
+def _gains(interval: Interval | None) -> str:
+    return f"{gained(interval.low)} to {gained(interval.high)}" if interval else NOTHING
+
+
+_PAIRS: tuple[Written[Mapping[Hashable, Any]], ...] = (
+    (Column("CPUs", right=False), lambda pair: f"{pair['a']}, {pair['b']}"),
+    (Column("samples"), lambda pair: str(pair["n"])),
+    (Column("median", "ns"), lambda pair: _tenths(pair["median_ns"])),
+    (Column("sd", "ns"), lambda pair: _tenths(pair["sd_ns"])),
+    (Column("MAD", "ns"), lambda pair: _tenths(pair["mad_ns"])),
+    (Column("range", "5-95 %, ns"), lambda pair: f"{pair['q05_ns']:.1f} to {pair['q95_ns']:.1f}"),
+    (Column("rate", "million/s"), lambda pair: millions(pair["rate_per_s"])),
+    (
+        Column("interval", "95 %, million/s"),
+        lambda pair: _rates(Interval(pair["rate_low_per_s"], pair["rate_high_per_s"])),
+    ),
+)
+_NEARNESS: tuple[Written[Nearness], ...] = (
+    (Column("the kernel says", right=False), lambda one: one.relation),
+    (Column("kinds", right=False), lambda one: one_line(one.kinds)),
+    (Column("pairs"), lambda one: str(one.pairs)),
+    (Column("median", "ns"), lambda one: _tenths(one.median_ns)),
+    (Column("least", "ns"), lambda one: _tenths(one.least_ns)),
+    (Column("most", "ns"), lambda one: _tenths(one.most_ns)),
+)
+_CLUSTERS: tuple[Written[Sequence[Measured]], ...] = (
+    (Column("level"), lambda alike: str(alike[0].cluster.level)),
+    (Column("clusters"), lambda alike: str(len(alike))),
+    (
+        Column("CPUs", right=False),
+        lambda alike: listed([format_cpulist(one.cpus) for one in alike], _MAX_GROUPS),
+    ),
+    (
+        Column("within", "ns"),
+        lambda alike: _between([one.cluster.within_ns for one in alike]),
+    ),
+    (
+        Column("to those around", "ns"),
+        lambda alike: _between([one.cluster.outside_ns for one in alike]),
+    ),
+    (Column("the kernel says", right=False), lambda alike: _kernel_name(alike[0])),
+)
+_PARTNERS: tuple[Written[Partners], ...] = (
+    (Column("CPU"), lambda one: str(one.cpu)),
+    (Column("kind", right=False), lambda one: one_line(one.kind) or NOTHING),
+    (
+        Column("sibling", "ns", right=False),
+        lambda one: ", ".join(map(_partner, one.siblings)) or NOTHING,
+    ),
+    (
+        Column("best partner", right=False),
+        lambda one: str(one.best.cpu) if one.best else "not measured",
+    ),
+    (Column("median", "ns"), lambda one: _tenths(one.best.ns) if one.best else NOTHING),
+    (Column("rate", "million/s"), lambda one: _rate(one.rate)),
+    (Column("interval", "95 %, million/s"), lambda one: _rates(one.rate_interval)),
+    (Column("next", "ns", right=False), lambda one: _partner(one.runner_up)),
+    (Column("tied with", right=False), _tied),
+)
+_TEAMS: tuple[Written[Team], ...] = (
+    (Column("threads"), lambda team: str(len(team.cpus))),
+    (Column("talk", right=False), lambda team: team.how),
+    (Column("numerical order", "million/s"), lambda team: _rate(team.numerical_rate)),
+    (Column("chosen order", "million/s"), lambda team: _rate(team.rate)),
+    (Column("gain"), lambda team: NOTHING if team.gain is None else gained(team.gain)),
+    (Column("interval", "95 %"), lambda team: _gains(team.gain_interval)),
+    (
+        Column("so take", right=False),
+        lambda team: "numerical order" if team.follows == team.numerical else "the chosen order",
+    ),
+)

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.advice.lines import ready_lines
-from analysis.advice.start import Start
+from analysis.advice.lines import Start, ready_lines
 from tests.slurm.cluster import Cluster
 from tests.tools import ROOT, need_tool
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.tell import extent, gain_bounds, headline, outs_in_short
-from analysis.advice.text import advice_markdown, advice_text
+from analysis.advice.text import advice_markdown, advice_text, as_data
 from analysis.answer import find
 from analysis.output import advice_data, write_advice, write_advice_only, write_outcome
 from analysis.results.sources import open_results

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.tell import headline, outs_in_short
+from analysis.advice.text import as_data
 from analysis.answer import find
 from analysis.results.sources import open_results
 from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results

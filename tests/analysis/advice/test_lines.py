@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.lines import Line, ready_lines
-from analysis.advice.start import Start
+from analysis.advice.lines import Line, Start, ready_lines
 from tests.tools import ROOT, need_tool
 
 APP = ("/home/user/app", "-n", "100")
