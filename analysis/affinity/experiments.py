@@ -42,7 +42,7 @@ class Affinity:
 
 def affinity(results: Results, findings: Findings) -> Affinity | None:
     """Return the affinity experiments of results; None where there is none of them."""
-    here = {str(table.key.app) for table in findings.tables}
+    here = {table.key.app for table in findings.tables}
     apps = tuple(app for app in APPS if app in here)
     latency, why_not = _latency(results.folder)
     if not apps and latency is None and not why_not:

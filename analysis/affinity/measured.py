@@ -60,7 +60,7 @@ class Measured:
     @property
     def threads(self) -> int:
         """How many threads it has."""
-        return int(self.case.summary.table.threads)
+        return self.case.summary.table.threads
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ def matched_tables(
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
     in_guest = bool(table.cases[0].summary.vcpu_mapping)
-    return algorithm_of(table), int(table.key.threads), in_guest
+    return algorithm_of(table), table.key.threads, in_guest
 
 
 def algorithm_of(table: TableFindings) -> str:
     """Return what a table's program computes: the app's name, unless several apps do so."""
-    return str(table.cases[0].summary.algorithm or table.key.app)
+    return table.cases[0].summary.algorithm or table.key.app
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:

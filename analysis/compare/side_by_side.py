@@ -169,7 +169,7 @@ def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
     opened = _Opened.of(results, findings)
     pairs = tuple(pair for a, b in matched for pair in _pairs(opened, opened, a, b, None))
     name_a, name_b = (
-        ", ".join(dict.fromkeys(str(pair[side].key.app) for pair in matched)) for side in (0, 1)
+        ", ".join(dict.fromkeys(pair[side].key.app for pair in matched)) for side in (0, 1)
     )
     return SideBySide(name_a, name_b, pairs, (), (), results.remarks)
 

@@ -193,7 +193,7 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "a": both.name_a,
         "b": both.name_b,
         "app": pair.a.key.app,
-        "threads": int(pair.a.key.threads),
+        "threads": pair.a.key.threads,
         "objective": pair.objective,
         "unit": UNITS[pair.objective],
         "mapping": row.case.mapping,

@@ -17,8 +17,8 @@ _MAX_NAMED = 6
 
 def question(findings: Findings) -> str:
     """Return what was asked, by the tables that answer it."""
-    apps = list(dict.fromkeys(str(table.key.app) for table in findings.tables))
-    threads = sorted({int(table.key.threads) for table in findings.tables})
+    apps = list(dict.fromkeys(table.key.app for table in findings.tables))
+    threads = sorted({table.key.threads for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
     named = _some(apps, "others", "and")
