@@ -32,25 +32,25 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
     time_s = {(row["mapping"], row["schedule"]): row["elapsed_mean_s"] for row in rows}
     for schedule in ("static", "dynamic"):
         # Five times by the quota alone; the host's other load may slow the P-CPUs down as well.
-        assert time_s["ecores-pin", schedule] > 1.5 * time_s["pcores-pin", schedule]
+        assert time_s["ecores-set", schedule] > 1.5 * time_s["pcores-set", schedule]
     # The thread on the E-core has half of the work, as both have on E-cores: all wait for it. What
     # is left to the P-core is short, so that the time is above the mean of both kinds.
-    mean_s = (time_s["pcores-pin", "static"] + time_s["ecores-pin", "static"]) / 2
-    assert time_s["mixed-pin", "static"] > 1.1 * mean_s
+    mean_s = (time_s["pcores-set", "static"] + time_s["ecores-set", "static"]) / 2
+    assert time_s["one-of-each", "static"] > 1.1 * mean_s
     # In turns the thread on the P-core takes most of the work.
-    assert time_s["mixed-pin", "dynamic"] < 0.75 * time_s["mixed-pin", "static"]
+    assert time_s["one-of-each", "dynamic"] < 0.75 * time_s["one-of-each", "static"]
 
-    (found,) = _on_p_cores(node, "verdict", RESULTS, "--baseline", "pcores-pin")
+    (found,) = _on_p_cores(node, "verdict", RESULTS, "--baseline", "pcores-set")
     compared = {
         (row["mapping"], table["title"].split("schedule ")[1].split(",")[0]): row
         for table in found["tables"]
         for row in table["comparisons"]
     }
-    assert compared["ecores-pin", "static"]["time_word"] == "worse"
-    assert compared["ecores-pin", "dynamic"]["time_word"] == "worse"
-    assert compared["mixed-pin", "static"]["time_word"] == "worse"
-    gated, in_turns = (compared["mixed-pin", kind]["time_ratio"] for kind in ("static", "dynamic"))
-    assert in_turns < 0.75 * gated
+    assert compared["ecores-set", "static"]["time_word"] == "worse"
+    assert compared["ecores-set", "dynamic"]["time_word"] == "worse"
+    assert compared["one-of-each", "static"]["time_word"] == "worse"
+    gated = compared["one-of-each", "static"]["time_ratio"]
+    assert compared["one-of-each", "dynamic"]["time_ratio"] < 0.75 * gated
 
 
 def _on_p_cores(node: VirtualNode, *arguments: str) -> list[dict[str, Any]]:
