@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers, mapping_fields
-from analysis.imports.perf_fields import run_fields, summary_fields
+from analysis.imports.perf_fields import NOT_THERE, run_fields, summary_fields
 from analysis.imports.perf_log import read_log
 from analysis.imports.perf_text import Block
 from analysis.imports.summary_file import add_summaries
@@ -23,7 +24,6 @@ from runners.records.values import FAILED, OK
 
 STUDY = "imported"
 NOBODY_LOOKED = "imported; nobody looked"
-_UNKNOWN = "not in the imported perf log"
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,14 @@ class _Found:
     def where(self) -> str:
         """File and line, for messages."""
         return f"{one_line(str(self.path), None)}:{self.block.line}"
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the run or the average from others; None where the file's name does not."""
+        told = self.identity.repetition
+        if self.block.averaged:
+            return self.identity.case_id
+        return None if told is None else (self.identity.case_id, told)
 
     @property
     def digest(self) -> str:
@@ -86,11 +94,10 @@ def import_logs(
             "single run; import them into folders of their own"
         )
     cases = len({each.identity.case_id for each in found})
+    pairs = _with_energy(found)
     if averages:
-        pairs = _with_energy(averages, lambda average: average.identity.case_id)
         add_summaries(into, _summaries(pairs, node_id, repeats))
         return Imported(0, len(pairs), cases)
-    pairs = _with_energy(runs, _run_key)
     _write_runs(into, pairs, node_id)
     return Imported(len(pairs), 0, cases)
 
@@ -150,14 +157,11 @@ def _write_runs(into: Path, pairs: Sequence[_WithEnergy], node_id: str) -> None:
     history = _History(folder, node_id)
     history.numbers.number([run.identity for run, _ in pairs])
     records = [_record(history, run, energy, node_id) for run, energy in pairs]
-    shard = Shard(folder, node_id)
-    try:
+    with closing(Shard(folder, node_id)) as shard:
         for order, record in enumerate(records):
             record |= {"attempt": shard.attempt, "order": None}
             record["run_id"] = f"{record['case_id']}-{shard.attempt}-{order}"
             shard.append(record)
-    finally:
-        shard.close()
 
 
 class _History:
@@ -219,23 +223,14 @@ class _History:
         return number
 
 
-def _run_key(run: _Found) -> Hashable | None:
-    """Return case and repetition, when the file's name tells it."""
-    told = run.identity.repetition
-    return None if told is None else (run.identity.case_id, told)
-
-
-def _with_energy(
-    found: Sequence[_Found], key: Callable[[_Found], Hashable | None]
-) -> list[_WithEnergy]:
-    """Return each log with the log of all CPUs that was made beside it and has the same key.
+def _with_energy(found: Sequence[_Found]) -> list[_WithEnergy]:
+    """Return each log with the log of all CPUs that was made beside it, of the same run or average.
 
     perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have
     two logs.
     """
-    wide = {key(each): each for each in found if each.block.system_wide}
-    wide.pop(None, None)
-    pairs = [(each, None if each.block.system_wide else wide.get(key(each))) for each in found]
+    wide = {each.key: each for each in found if each.key and each.block.system_wide}
+    pairs = [(each, None if each.block.system_wide else wide.get(each.key)) for each in found]
     used = [id(energy) for _, energy in pairs if energy]
     return [(each, energy) for each, energy in pairs if id(each) not in used]
 
@@ -267,8 +262,8 @@ def _record(history: _History, run: _Found, energy: _Found | None, node_id: str)
         **measured.fields,
         "unavailable": {
             "placement": NOBODY_LOOKED,
-            "driver": _UNKNOWN,
-            "governor_read": _UNKNOWN,
+            "driver": NOT_THERE,
+            "governor_read": NOT_THERE,
             **measured.unavailable,
         },
     }

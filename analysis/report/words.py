@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
@@ -71,10 +72,10 @@ def tested_together(findings: Findings) -> str:
         f"{plural(findings.questions, 'such question')}."
     )
     if findings.look > 1:
-        level = 100 * ALPHA * share_of_look(findings.look)
+        level = percent(ALPHA * share_of_look(findings.look))
         text += (
             f" This is look {findings.look} at a study that was continued: it is tested at "
-            f"{level:.2g} %, so that all looks together keep to 5 %."
+            f"{level}, so that all looks together keep to 5 %."
         )
     return text
 

@@ -67,13 +67,12 @@ def describe(samples: Sequence[Array], seed: int = 1) -> list[Sample]:
     """
     drawn = sum(len(values) for values in samples)
     resamples = int(np.clip(MAX_DRAWN // max(drawn, 1), MIN_RESAMPLES, RESAMPLES))
-    found: list[Sample | None] = [None] * len(samples)
+    found: dict[int, Sample] = {}
     for n in {len(values) for values in samples}:
         where = [at for at, values in enumerate(samples) if len(values) == n]
         rows = np.stack([np.asarray(samples[at], dtype=float) for at in where])
-        for at, sample in zip(where, _describe_rows(rows, resamples, seed), strict=True):
-            found[at] = sample
-    return [sample for sample in found if sample is not None]
+        found |= zip(where, _describe_rows(rows, resamples, seed), strict=True)
+    return [found[at] for at in range(len(samples))]
 
 
 def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
