@@ -22,30 +22,31 @@ from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
 from base.text import as_typed
 
-TITLES = {
-    CONTENTION: "Contention: threads that share a cache line",
-    SMT: "SMT sharing: a thread beside another one",
-    PINGPONG: "Ping-pong: a cache line from one thread to another",
-    LATENCY: "Core-to-core latency: every pair of CPUs",
-    THREADMAP: "Thread map: who ran where",
-}
-INTRODUCTIONS = {
+# Each experiment's title and introduction, in the order of the page.
+WORDS = {
     CONTENTION: (
+        "Contention: threads that share a cache line",
         "Pairs of threads add to one number a pair, again and again. Where the two of a pair are "
-        "decides what the cache line between them costs."
+        "decides what the cache line between them costs.",
     ),
     SMT: (
+        "SMT sharing: a thread beside another one",
         "A thread works through an array of its own, alone or beside another one. Nothing is "
-        "shared but what the core, the cache or the CPU is made of."
+        "shared but what the core, the cache or the CPU is made of.",
     ),
-    PINGPONG: "Two threads hand one cache line back and forth, as fast as they can.",
+    PINGPONG: (
+        "Ping-pong: a cache line from one thread to another",
+        "Two threads hand one cache line back and forth, as fast as they can.",
+    ),
     LATENCY: (
+        "Core-to-core latency: every pair of CPUs",
         "The same for pairs of CPUs, both directions and several cache lines, apart from the "
-        "study's cases."
+        "study's cases.",
     ),
     THREADMAP: (
+        "Thread map: who ran where",
         "A team of threads that does nothing but to look where it is, as the mapping bound it. The "
-        "kernel's own masks and CPUs were read while it ran."
+        "kernel's own masks and CPUs were read while it ran.",
     ),
 }
 
@@ -75,12 +76,12 @@ class Experiment:
 
 
 def experiments(results: Results, found: Affinity, findings: Findings) -> list[Experiment]:
-    """Return the experiments in the order of TITLES."""
+    """Return the experiments that results hold or lack, in the order of the page."""
     parts, absent = _parts(results, found, findings), _absent(results, found, findings)
     return [
-        Experiment(app, title, INTRODUCTIONS[app], parts.get(app, []), absent.get(app, []))
-        for app, title in TITLES.items()
-        if app in found.apps or app in parts or app in absent
+        Experiment(app, title, introduction, parts.get(app, []), absent.get(app, []))
+        for app, (title, introduction) in WORDS.items()
+        if app in parts or app in absent
     ]
 
 
@@ -99,7 +100,7 @@ def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, l
         parts.setdefault(CONTENTION, []).extend(_told("cache lines", lines))
     if found.teams:
         parts[THREADMAP] = [
-            Part(_numbered(at, title_of(teams[0].case)), tuple(map(tell_team, teams)))
+            Part(f"{at}. {title_of(teams[0].case)}", tuple(map(tell_team, teams)))
             for at, teams in enumerate(found.teams, 1)
         ]
     if found.latency is not None:
@@ -107,13 +108,9 @@ def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, l
     return parts
 
 
-def _numbered(number: int, title: str) -> str:
-    return f"{number}. {title}"
-
-
 def _told(name: str, told: Sequence[Told]) -> Iterator[Part]:
     for at, one in enumerate(told, 1):
-        yield Part(_numbered(at, one.title), one.sentences, f"{sentence(name)} {at}", one.table)
+        yield Part(f"{at}. {one.title}", one.sentences, f"{sentence(name)} {at}", one.table)
 
 
 def _latency(latency: Latency) -> Iterator[Part]:

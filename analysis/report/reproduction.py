@@ -129,10 +129,6 @@ def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
         case_id = record.get("case_id")
         if isinstance(case_id, str) and case_id in places and (line := _line(record)):
             lines.setdefault(case_id, line)
-    of_cases = sorted(
-        ((*places[case_id], line) for case_id, line in lines.items()),
-        key=lambda found: (found[0], found[1].number),
-    )
     return Parts(
         list(rules)[:MAX_DIFFERENT],
         Table(
@@ -143,7 +139,11 @@ def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
         Table(
             "What was started in each case",
             (Column("table"), Column("row", right=False), Column("command line", right=False)),
-            tuple((str(at), case.label, line) for at, case, line in of_cases),
+            tuple(
+                (str(at), case.label, lines[case_id])
+                for case_id, (at, case) in places.items()
+                if case_id in lines
+            ),
         ),
     )
 

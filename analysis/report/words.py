@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
@@ -39,12 +40,10 @@ def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured."""
     counts = [case.summary.n for table in findings.tables for case in table.cases]
     known = [number for number in counts if number is not None]
-    parts = [plural(len(findings.tables), "table"), plural(len(counts), "case")]
-    runs = plural(sum(known), "run")
-    text = f"{', '.join(parts)} and {runs} that are averaged"
-    if len(known) < len(counts):
-        unknown = plural(len(counts) - len(known), "case")
-        text = f"{text}, beside the runs of {unknown} whose number is not known"
+    tables, cases = plural(len(findings.tables), "table"), plural(len(counts), "case")
+    text = f"{tables}, {cases} and {plural(sum(known), 'run')} that are averaged"
+    if unknown := len(counts) - len(known):
+        text += f", beside the runs of {plural(unknown, 'case')} whose number is not known"
     if results.runs is None:
         return f"{text}; only means are known, not the runs"
     started = results.runs.frame["started_s"].dropna()
@@ -52,16 +51,11 @@ def extent(results: Results, findings: Findings) -> str:
 
 
 def _dates(first: float, last: float) -> str:
-    from datetime import datetime, timezone
-
     try:
-        days = [
-            datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M")
-            for seconds in (first, last)
-        ]
+        start, end = (datetime.fromtimestamp(at, timezone.utc) for at in (first, last))
     except (OverflowError, ValueError, OSError):
         return "at times that cannot be"
-    return f"from {days[0]} to {days[1]} UTC"
+    return f"from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
 
 def tested_together(findings: Findings) -> str:
