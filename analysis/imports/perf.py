@@ -12,8 +12,7 @@ from typing import Any
 
 from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers, mapping_fields
 from analysis.imports.perf_fields import NOT_THERE, run_fields, summary_fields
-from analysis.imports.perf_log import read_log
-from analysis.imports.perf_text import Block
+from analysis.imports.perf_log import Block, read_log
 from analysis.imports.summary_file import add_summaries
 from analysis.results.summaries import FILE
 from base.errors import UserError

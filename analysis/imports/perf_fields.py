@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from analysis.imports.perf_text import Block
+from analysis.imports.perf_log import Block
 from analysis.results.fields import with_unit_last
 from base.reading import Reading
 from runners.host.tree import Unavailable, reading_of

@@ -1,25 +1,109 @@
-"""A log of `perf stat`, whichever way it was written: for people, as CSV or as JSON."""
+"""A log of `perf stat`, whichever way it was written: for people, as CSV or as JSON.
+
+What perf prints for people depends on the locale (LC_NUMERIC) of who ran it: numbers are grouped,
+and have its decimal sign. Layout: Linux tools/perf/util/stat-display.c. A count is followed by its
+unit and event, behind `#` by a metric, then by `( +- x% )` under `-r` and by `(y%)` when it was
+counting for a part of the time only.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from analysis.imports.perf_text import Block, LogError, is_text, read_text_log
 from analysis.results.files import read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown
-from runners.measure.perf.output import Row, parse_perf_output
+from runners.measure.perf.output import Row, parse_perf_output, split_event
+from runners.measure.perf.scaling import SOFTWARE_EVENTS, canonical_event
 
 WHAT = "a log of perf stat"
 # perf writes it above what it appends to a file (-o).
 _STARTED = "# started on "
+# The first field of a line of CSV (-x), and what separates it from the next.
 _VALUE = r"(?:[+-]?\d{1,20}(?:[.,]\d{1,20})?|<not counted>|<not supported>)"
 _FIRST_FIELD = re.compile(rf"(?P<value>{_VALUE})(?P<separator>[^\w.<%/\"+-]{{1,8}})\S", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+%?)", re.ASCII)
+
+# What is printed for people.
+_HEADER = re.compile(
+    r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>[0-9]{1,9}) runs\))?:\s*"
+)
+_INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
+# As many groups of digits as a 64-bit count needs, with one sign between all of them, and another
+# one before the decimals.
+_GROUPED = (
+    r"[0-9]{1,3}(?P<sign>[.,'\u2019\xa0\u202f ])[0-9]{3}(?:(?P=sign)[0-9]{3}){0,6}"
+    r"(?:(?!(?P=sign))[.,][0-9]{1,9})?"
+)
+_NUMBER = rf"{_GROUPED}|[0-9]{{1,20}}(?:[.,][0-9]{{1,9}})?"
+_SECONDS = r"[0-9]{1,12}(?:[.,][0-9]{1,12})?"
+_COUNT = re.compile(
+    r"\s*(?:(?P<place>[SDLCN][0-9]+(?:-[A-Z]+[0-9]+)*|CPU[0-9]+)\s+(?:[0-9]{1,6}\s+(?=\S+\s+\D))?)?"
+    rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
+)
+_SHARE = re.compile(r"\s+[(\[]\s*(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$")
+_ERROR = re.compile(r"\s+\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,2})%\s*\)\s*$")
+_ELAPSED = re.compile(
+    rf"\s*(?P<mean>{_SECONDS})(?: \+- (?P<error>{_SECONDS}))? seconds time elapsed(?P<rest>.*)"
+)
+_USAGE = re.compile(rf"\s*(?P<seconds>{_SECONDS})(?: \+- {_SECONDS})? seconds (?P<of>user|sys)\b.*")
+_UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
+# A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring".
+_METRICS = re.compile(r"[A-Za-z]\w*(?: \(\w+\))?\s+#")
+_OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
+# Events that could be taken for the unit in front of another event.
+_COMMON_EVENTS = SOFTWARE_EVENTS | {"cycles", "instructions", "branches"}
+# psignal(3) after the program's name, which perf prints before its counts.
+_SIGNALS = (
+    "Aborted|Alarm clock|Bus error|CPU time limit exceeded|File size limit exceeded|"
+    "Floating point exception|Hangup|Illegal instruction|Interrupt|Killed|Quit|"
+    "Segmentation fault|Terminated|Trace/breakpoint trap"
+)
+_ENDED = re.compile(rf"(?P<program>.*): (?P<signal>{_SIGNALS})(?: \(core dumped\))?")
+
+# Without a clock, shares are kept as times of this length.
+_NOMINAL_NS = 1_000_000_000
+_CLOCKS = ("task-clock", "cpu-clock")
+
+
+@dataclass(frozen=True)
+class Block:
+    """What `perf stat` printed once.
+
+    `line` is where it begins in its file, from 1, and `text` what it was read from. `repeats` is
+    the number of runs that `-r` made, 1 without, None when the log does not tell; `averaged` is
+    whether its numbers are means over them. `elapsed_error_s` is the standard error of the mean
+    time, as perf prints it behind `+-`. `elapsed_text` is the time as printed, in seconds.
+    `system_wide` is whether all CPUs were counted, idle ones and other programs too. `clock` is
+    whether rows have times; without, only their shares of a nominal second mean something.
+    `failure` is what perf said of how the program ended, empty when nothing.
+    """
+
+    line: int
+    text: str
+    rows: tuple[Row, ...]
+    averaged: bool = False
+    repeats: int | None = 1
+    elapsed_s: float | None = None
+    elapsed_text: str = ""
+    elapsed_error_s: float | None = None
+    user_s: float | None = None
+    system_s: float | None = None
+    system_wide: bool = False
+    clock: bool = True
+    failure: str = ""
+
+
+class _LogError(ValueError):
+    """A log that cannot be understood: the line, counted from 1, and why."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(why)
+        self.line = line
 
 
 def read_log(path: Path) -> list[Block]:
@@ -31,16 +115,182 @@ def read_log(path: Path) -> list[Block]:
     text = read_text(path, WHAT)
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     try:
-        blocks = read_text_log(lines) if is_text(lines) else _machine_blocks(lines)
+        blocks = _text_blocks(lines) if _is_text(lines) else _machine_blocks(lines)
         if not blocks:
-            raise LogError(1, f"no counts here; expected {WHAT} (text, -x or -j)")
-    except LogError as error:
+            raise _LogError(1, f"no counts here; expected {WHAT} (text, -x or -j)")
+    except _LogError as error:
         raise ConfigError([Problem(one_line(str(path), None), error.line, 1, str(error))]) from None
     return blocks
 
 
+def _is_text(lines: Sequence[str]) -> bool:
+    """Return whether these lines are of a log for people."""
+    return any(_HEADER.fullmatch(line) or _INTERVALS.fullmatch(line.strip()) for line in lines)
+
+
 @dataclass
-class _Open:
+class _OpenText:
+    """A block that is being read; its rows have their shares of a nominal second."""
+
+    line: int
+    header: re.Match[str]
+    failure: str
+    lines: list[str] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    elapsed: re.Match[str] | None = None
+    used: dict[str, float] = field(default_factory=dict)
+    in_table: bool = False
+
+
+def _text_blocks(lines: Sequence[str]) -> list[Block]:
+    """Return the blocks of a log; what the program printed between them is passed over.
+
+    Raises _LogError at a line that is not a count's, or where perf's output was cut off.
+    """
+    blocks: list[_OpenText] = []
+    ended: re.Match[str] | None = None
+    for number, line in enumerate(lines, 1):
+        header = _HEADER.fullmatch(line)
+        if header:
+            blocks.append(_OpenText(number, header, _failure(ended, header)))
+        elif _INTERVALS.fullmatch(line.strip()):
+            raise _LogError(number, "counts of intervals (-I); expected counts of whole runs")
+        elif blocks:
+            _read_line(blocks[-1], number, line)
+        ended = _ENDED.fullmatch(line.strip()) or (None if header else ended)
+    return [_closed_text(block) for block in blocks]
+
+
+def _failure(ended: re.Match[str] | None, header: re.Match[str]) -> str:
+    program = header["who"].strip("'").split(" ")[0]
+    if ended and ended["program"] == program:
+        return f"perf said of the program: {ended['signal']}"
+    return ""
+
+
+def _read_line(block: _OpenText, number: int, line: str) -> None:
+    words = line.strip()
+    block.lines.append(line)
+    if block.elapsed:
+        usage = _USAGE.fullmatch(line)
+        if usage:
+            block.used[usage["of"]] = decimal(usage["seconds"])
+        return
+    if words.startswith("#"):
+        # A metric that continues the line above, or the runs' times one by one (--table).
+        block.in_table = words.startswith("# Table of individual measurements")
+        return
+    if not words or block.in_table:
+        return
+    block.elapsed = _ELAPSED.fullmatch(line)
+    if block.elapsed:
+        return
+    row = _text_row(line)
+    if row:
+        block.rows.append(row)
+    elif not _METRICS.match(words):
+        raise _LogError(number, f"{words[:60]!r} is no line of perf stat; expected a count")
+
+
+def _text_row(line: str) -> Row | None:
+    share = _SHARE.search(line)
+    rest = line[: share.start()] if share else line
+    error = _ERROR.search(rest)
+    rest = (rest[: error.start()] if error else rest).split(" # ")[0].rstrip()
+    found = _COUNT.fullmatch(rest)
+    if not found:
+        return None
+    unit, name = _unit_and_event(found["what"].strip())
+    names = split_event(name)
+    if names is None:
+        return None
+    pmu, event, modifiers = names
+    percent = decimal(error["percent"]) if error else None
+    row = Row(event, pmu, modifiers, None, unit, 0, "counted", found["place"], None, percent)
+    if found["value"] == "<not counted>":
+        return replace(row, state="not counted")
+    if found["value"] == "<not supported>":
+        return replace(row, state="not supported")
+    whole = decimal(share["percent"]) / 100 if share else 1.0
+    return replace(
+        row,
+        value=localised(found["value"]),
+        run_ns=round(whole * _NOMINAL_NS),
+        always=whole == 1,
+    )
+
+
+def _unit_and_event(what: str) -> tuple[str, str]:
+    old = _OLD_CLOCK.fullmatch(what)
+    if old:
+        return old["unit"], old["event"]
+    unit, _, event = what.partition(" ")
+    is_unit = _UNIT.fullmatch(unit) and canonical_event(unit) not in _COMMON_EVENTS
+    if event and not event.lstrip().startswith("[") and is_unit:
+        return unit, event.strip()
+    # Two words that are no unit and event, such as an event and a cgroup, are no event's name.
+    return "", what
+
+
+def localised(text: str) -> float:
+    """Return the number that a locale wrote with its signs for thousands and decimals.
+
+    perf groups by threes and has 2 decimals, or 6 in old versions: 3 are decimals only where the
+    groups before them have another sign.
+    """
+    text = re.sub("[\xa0\u202f]", " ", text)
+    groups, signs = re.split("[^0-9]", text), re.findall("[^0-9]", text)
+    if signs and (len(groups[-1]) != 3 or len(set(signs)) > 1):
+        return float("".join(groups[:-1]) + "." + groups[-1])
+    return float("".join(groups))
+
+
+def decimal(text: str) -> float:
+    """Return a number that has no groups: its only sign is the decimal one."""
+    return float(text.replace(",", "."))
+
+
+def _closed_text(block: _OpenText) -> Block:
+    if block.elapsed is None:
+        raise _LogError(block.line, "cut off: no line 'seconds time elapsed' follows")
+    runs = int(block.header["runs"] or 1)
+    mean_s = decimal(block.elapsed["mean"])
+    clock_ns = _clock_ns(block.rows)
+    return Block(
+        line=block.line,
+        text="\n".join([block.header[0], *block.lines]),
+        rows=tuple(
+            replace(row, run_ns=round(row.run_ns * (clock_ns or _NOMINAL_NS) / _NOMINAL_NS))
+            for row in block.rows
+        ),
+        averaged=runs > 1,
+        repeats=runs,
+        elapsed_s=mean_s,
+        elapsed_text=block.elapsed["mean"].replace(",", "."),
+        elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
+        user_s=block.used.get("user"),
+        system_s=block.used.get("sys"),
+        system_wide=block.header["who"].startswith(("'system wide'", "'CPU(s) ")),
+        clock=clock_ns is not None,
+        failure=block.failure,
+    )
+
+
+def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
+    """Return the standard error in seconds, of which older versions print the percentage only."""
+    if elapsed["error"]:
+        return decimal(elapsed["error"])
+    percent = _ERROR.search(elapsed["rest"])
+    return decimal(percent["percent"]) / 100 * mean_s if percent else None
+
+
+def _clock_ns(rows: Sequence[Row]) -> int | None:
+    clocks = (row.value for row in rows if row.event in _CLOCKS and row.aggregate is None)
+    return next((round(value * 1e6) for value in clocks if value), None)
+
+
+@dataclass
+class _OpenRows:
     """A block that is being read; its rows are by event and place."""
 
     line: int
@@ -53,33 +303,33 @@ def _machine_blocks(lines: Sequence[str]) -> list[Block]:
 
     A run ends where perf says that the next one started, or where its first event comes again.
     """
-    blocks: list[_Open] = []
+    blocks: list[_OpenRows] = []
     begins = True
     for number, line in enumerate(lines, 1):
         begins = begins or line.startswith(_STARTED)
         for row in _rows_of(line, number):
             key = row.name, row.aggregate
             if begins or key == next(iter(blocks[-1].rows)):
-                blocks.append(_Open(number))
+                blocks.append(_OpenRows(number))
                 begins = False
             elif key in blocks[-1].rows:
-                raise LogError(
+                raise _LogError(
                     number,
                     f"{row.name} again, in the middle of a run; expected each event once a run, "
                     "in the same order",
                 )
             blocks[-1].rows[key] = row
             blocks[-1].lines.append(line)
-    return [_closed(block) for block in blocks]
+    return [_closed_rows(block) for block in blocks]
 
 
 def _rows_of(line: str, number: int) -> Iterator[Row]:
     output = parse_perf_output(_with_usual_separator(line))
     if output.unparsed:
-        raise LogError(number, f"{shown(line.strip())} is no row of perf stat -x or -j")
+        raise _LogError(number, f"{shown(line.strip())} is no row of perf stat -x or -j")
     for row in output.rows:
         if row.time_s is not None:
-            raise LogError(number, "counts of intervals (-I); expected counts of whole runs")
+            raise _LogError(number, "counts of intervals (-I); expected counts of whole runs")
         yield row
 
 
@@ -104,7 +354,7 @@ def _candidates(between: str) -> Iterator[str]:
     yield between
 
 
-def _closed(block: _Open) -> Block:
+def _closed_rows(block: _OpenRows) -> Block:
     rows = tuple(block.rows.values())
     averaged = any(row.error_percent is not None for row in rows)
     elapsed_s = _seconds(rows, "duration_time")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from analysis.imports.identity import FIELDS, Identity, Numbers
 from analysis.results.files import MAX_BYTES, read_lines, read_text
@@ -54,12 +54,7 @@ def import_summaries(file: Path, into: Path) -> int:
 
 
 def _write(into: Path, rows: Sequence[dict[str, str]]) -> None:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    text = stream.getvalue()
+    text = pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")
     parse_summaries(text, into / FILE, "")
     _put(into, text)
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.imports.perf_log import read_log
-from analysis.imports.perf_text import localised
+from analysis.imports.perf_log import localised, read_log
 from analysis.results.summaries import FILE, read_summaries
 from base.errors import UserError
 

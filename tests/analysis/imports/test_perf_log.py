@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.imports.perf_log import read_log
-from analysis.imports.perf_text import Block, localised
+from analysis.imports.perf_log import Block, localised, read_log
 from base.errors import ConfigError, UserError
 from tests.tools import DATA
 
