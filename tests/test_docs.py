@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from base import VERSION
 from configs.library import load_app, load_site, load_study
 from tests.cli import argv
 from tests.tools import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "vnode" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "vnode/README.md")),
+    *sorted(ROOT.glob(".github/ISSUE_TEMPLATE/*.md")),
+    *sorted(ROOT.glob("docs/*.md")),
+]
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -70,6 +75,11 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_citation_and_the_changes_name_this_version() -> None:
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_the_readme_is_short() -> None:
