@@ -54,9 +54,9 @@ class Start:
     `cpus` are in the order in which pinned threads take them. `openmp` says whether the program is
     known to use OpenMP, so that places pin its threads; `counted` whether it may use it, so that
     OMP_NUM_THREADS is set. `schedule`, `wait_policy` and `governor` are None where they are not
-    changed. `before` is the governor that was in force before it was
-    changed. `removed` are variables that the user has set, and the runs had not. `program` has its
-    arguments with it. `node_cpus` is how many CPUs the node has, 0 when that is not known.
+    changed. `before` is the governor that was in force before it was changed. `removed` are
+    variables that the user has set, and the runs had not. `program` has its arguments with it.
+    `node_cpus` is how many CPUs the node has, 0 when that is not known.
     """
 
     program: tuple[str, ...]
@@ -77,11 +77,6 @@ class Start:
     def mask(self) -> tuple[int, ...]:
         """The CPUs ascending, each once."""
         return tuple(sorted(set(self.cpus)))
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether two pinned threads have the same CPU."""
-        return self.binding == "pin" and len(self.mask) < len(self.cpus)
 
 
 def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
@@ -237,7 +232,7 @@ def _likwid_pin(start: Start) -> Line:
         why = "it gives each thread one CPU, and here threads share a set of CPUs"
         why = "threads are left to the OS scheduler" if start.binding == "none" else why
         return Line("likwid-pin", "", why)
-    if start.is_shared:
+    if len(start.mask) < len(start.cpus):
         return Line("likwid-pin", "", "it does not put two threads on one CPU")
     if start.mechanism == "program":
         return Line("likwid-pin", "", "the program pins its threads itself")

@@ -31,14 +31,8 @@ from configs.study import CURRENT_GOVERNOR
 from runners.plan.runs import OVERHEAD_S
 from runners.race.elimination import MAX_NOISE
 from runners.race.race import is_placed
-from runners.race.state import RaceState
+from runners.race.state import WHYS, Eliminated, RaceState
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
-
-# The nearest to the best first.
-_WHYS = (
-    *("not best", "worse", "far worse", "not placed", "same threads", "failed"),
-    *("cannot run", "no time"),
-)
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
@@ -103,15 +97,13 @@ def _candidates(cases: Sequence[CaseSummary], raced: Raced) -> dict[str, Candida
 
 
 def _outs(standing: RaceState, candidates: Mapping[str, Candidate]) -> tuple[Out, ...]:
+    """Return the cases that were ruled out, the nearest to the best first."""
+
+    def nearness(out: Eliminated) -> tuple[int, float]:
+        return list(WHYS).index(out.why), math.inf if out.worse_by is None else out.worse_by
+
     known = [out for out in standing.eliminated if out.case_id in candidates]
-    outs = [Out(candidates[out.case_id], out) for out in known]
-    return tuple(sorted(outs, key=_nearness))
-
-
-def _nearness(out: Out) -> tuple[int, float]:
-    by = out.eliminated.worse_by
-    why = out.eliminated.why
-    return _WHYS.index(why) if why in _WHYS else len(_WHYS), math.inf if by is None else by
+    return tuple(Out(candidates[out.case_id], out) for out in sorted(known, key=nearness))
 
 
 def _left_out(

@@ -118,10 +118,10 @@ class _Search:
         """Return the clusters inside a branch, itself excluded, outer ones first."""
         found: list[Cluster] = []
         # A list in place of calls: a tree of equal pairs is as deep as it has rows.
-        todo = [(part, whole, whole) for part in whole.both]
+        todo = [(part, whole, whole) for part in whole.parts]
         while todo:
             branch, parent, around = todo.pop()
-            if branch.parts is None:
+            if not branch.parts:
                 continue
             gap = self._gap(branch, parent, around)
             if gap is None:
@@ -136,7 +136,7 @@ class _Search:
 
     def _gap(self, branch: Branch, parent: Branch, around: Branch) -> tuple[float, float] | None:
         """Return the mean log latencies within and outwards; None when it is no cluster."""
-        outside = self._without(around.rows, branch.rows)
+        outside = around.rows[~np.isin(around.rows, branch.rows)]
         outwards = self._between(branch.rows, outside)
         if not len(outwards):
             return None
@@ -148,9 +148,9 @@ class _Search:
             return None
         near = float(within.mean())
         least = max(MIN_GAP, (far - near) / 2)
-        beside = self._without(parent.rows, branch.rows)
+        beside = parent.rows[~np.isin(parent.rows, branch.rows)]
         steps = [self._between(branch.rows, beside)]
-        steps += [self._between(part.rows, outside) for part in branch.both]
+        steps += [self._between(part.rows, outside) for part in branch.parts]
         if any(len(step) and step.mean() - near < least for step in steps):
             return None
         level = math.log(FALSE_ALARMS) - _log_groups(len(self.log_ns), len(branch.rows))
@@ -163,12 +163,6 @@ class _Search:
         """Return the log latencies of all measured pairs of one of each."""
         values = self.log_ns[some[:, None], others]
         return values[~np.isnan(values)]
-
-    def _without(self, rows: Rows, some: Rows) -> Rows:
-        """Return the rows without some of them; numpy's setdiff1d sorts both first."""
-        left = np.ones(len(self.log_ns), dtype=bool)
-        left[some] = False
-        return rows[left[rows]]
 
     def _inside(self, branch: Branch, outwards: float) -> Array:
         """Return the log latencies of a branch's rows, NaN within parts that are nearer by far.
@@ -216,7 +210,7 @@ def _blocks(branch: Branch, height: float) -> Iterator[Branch]:
     todo = [branch]
     while todo:
         one = todo.pop()
-        if one.parts is None or one.height < height:
+        if not one.parts or one.height < height:
             yield one
         else:
             todo += one.parts
@@ -261,17 +255,11 @@ def _scatter(log_ns: Array, found: list[Cluster]) -> float:
 
 @dataclass(frozen=True)
 class Branch:
-    """Two sets of rows that were joined, and at which mean log latency between them."""
+    """A row, or the rows of two parts that were joined, at this mean log latency between them."""
 
     rows: Rows
     height: float
-    parts: tuple[Branch, Branch] | None
-
-    @property
-    def both(self) -> tuple[Branch, Branch]:
-        """The two parts of a branch that has more than one row."""
-        assert self.parts is not None
-        return self.parts
+    parts: tuple[Branch, ...] = ()
 
 
 def disturbed(log_ns: Array) -> NDArray[np.bool_]:
@@ -317,7 +305,7 @@ def tree_of(log_ns: Array) -> Branch:
     upper = np.triu_indices(len(full), 1)
     # Linkage takes distances, which are not negative; a shift changes no height against another.
     least = float(full[upper].min())
-    branches = [Branch(np.array([row]), -math.inf, None) for row in range(len(full))]
+    branches = [Branch(np.array([row]), -math.inf) for row in range(len(full))]
     for first, second, height, _ in linkage(full[upper] - least, "average"):
         parts = branches[int(first)], branches[int(second)]
         rows = np.concatenate([part.rows for part in parts])

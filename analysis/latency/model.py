@@ -91,7 +91,7 @@ class Latency:
     def units(self) -> pd.DataFrame:
         """Return what a pair's uncertainty is judged by: its runs, or samples when these are few.
 
-        Columns: `pair` (row of `pairs`), `at` (0, 1, 2 … within the pair), `median_ns`, `mean_ns`.
+        Columns: `pair` (row of `pairs`), `median_ns`, `mean_ns`.
         """
         counts = self.runs["n"].to_numpy()
         run = np.repeat(np.arange(len(counts)), counts)
@@ -103,9 +103,7 @@ class Latency:
         of_samples = pd.DataFrame(
             {"pair": self._numbers[run], "median_ns": self.one_way_ns, "mean_ns": self.one_way_ns}
         )
-        units = pd.concat([of_runs[many], of_samples[~many[run]]], ignore_index=True)
-        units.insert(1, "at", units.groupby("pair").cumcount())
-        return units
+        return pd.concat([of_runs[many], of_samples[~many[run]]], ignore_index=True)
 
     @cached_property
     def matrix(self) -> Array:

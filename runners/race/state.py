@@ -23,14 +23,14 @@ DECISIONS = {
     "undecided": "the runs that it may make were not enough to tell",
     "no reference": "the reference has no good run, so that there is nothing to compare with",
 }
-# Why a case makes no more runs.
+# Why a case makes no more runs, what is nearest to the best first.
 WHYS = {
-    "far worse": "after one run so far from the best that noise is not the reason",
-    "worse": "worse than the best, with the confidence of all such decisions together",
     "not best": "not told from the best, which promised more when one had to be taken",
-    "failed": "its run was not good",
+    "worse": "worse than the best, with the confidence of all such decisions together",
+    "far worse": "after one run so far from the best that noise is not the reason",
     "not placed": "more than a tenth of its runs were not proved to be where it puts its threads",
     "same threads": "it starts as many threads as the reference, whatever it is told",
+    "failed": "its run was not good",
     "cannot run": "the node cannot run it now",
     "no time": "there was no time for it, or no run",
 }
