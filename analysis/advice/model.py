@@ -9,7 +9,6 @@ from analysis.advice.lines import Line, Start
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
-from base.cpulist import format_cpulist, parse_cpulist
 from base.text import one_line, plural
 from configs.repetitions import Race
 from configs.study import CURRENT_GOVERNOR
@@ -117,6 +116,11 @@ class Advice:
     for_now: str = ""
 
     @property
+    def difference(self) -> Difference | None:
+        """The trial's difference in what is raced for; None without one, or with too few runs."""
+        return self.trial.difference if self.trial else None
+
+    @property
     def compared(self) -> int:
         """How many cases were compared with the reference: those that began, and did not fail."""
         failed = sum(out.eliminated.why in NOT_COMPARED for out in self.outs)
@@ -151,12 +155,3 @@ def _name(case: CaseSummary, facts: Mapping[str, str], differ: set[str]) -> str:
     ]
     parts = [before, plural(case.table.threads, "thread"), case.mapping, *after]
     return one_line(", ".join(filter(None, parts)))
-
-
-def cpus_of(case: CaseSummary) -> str:
-    """Return the CPUs of a case: `CPUs 0-7`; empty where they are not known."""
-    try:
-        cpus = format_cpulist(parse_cpulist(case.cpus or ""))
-    except ValueError:
-        return ""
-    return f"CPU{'' if cpus.isdecimal() else 's'} {cpus}" if cpus else ""

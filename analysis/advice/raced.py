@@ -73,7 +73,8 @@ def read_raced(folder: Path) -> Raced | None:
         elif row is not None and key is not None and of is not None:
             rule, cases = of, _cases(record["repetition_rule"]["race"])
             rows.setdefault(key[0], row)
-            launches.setdefault(key[0], {name: record.get(name) for name in _LAUNCH})
+            if record.get("command"):
+                launches.setdefault(key[0], {name: record.get(name) for name in _LAUNCH})
             left_out.pop(row, None)
             # Of several that ended the first counts; an interrupted one is made again.
             if record.get("status") in FINAL:

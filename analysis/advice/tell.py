@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from analysis.advice.model import Advice, Candidate, Out, Trial, cpus_of
+from analysis.advice.model import Advice, Candidate, Out
 from analysis.format.numbers import percent
 from analysis.objectives import OBJECTIVES
-from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.caveats import start_up
 from analysis.verdict.phrases import (
@@ -19,6 +18,7 @@ from analysis.verdict.phrases import (
     rounded,
     sentence,
 )
+from base.cpulist import format_cpulist, parse_cpulist
 from base.text import first_of, one_line, plural
 from base.units import duration
 from configs.repetitions import Race
@@ -40,21 +40,22 @@ _GROUPS = {
 
 def headline(advice: Advice) -> tuple[str, ...]:
     """Return the answer, and what it rests on, in some sentences."""
-    return tuple(_HEADLINES[advice.standing.decision](advice))
+    said = list(_HEADLINES[advice.standing.decision](advice))
+    if advice.standing.decision in ("gain", "no gain", "undecided"):
+        said += _with_care(advice)
+    if advice.standing.decision == "undecided":
+        said.append(more(advice))
+    return tuple(said)
 
 
 def _gain(advice: Advice) -> Iterator[str]:
     assert advice.best is not None
     yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
-    if advice.trial and advice.trial.difference:
-        gain = gain_bounds(advice, advice.trial.difference)
+    if advice.difference:
+        gain = gain_bounds(advice)
         at_least = f"; at least {percent(gain.low)} (95 %, one-sided)" if gain else ""
-        yield (
-            f"The gain: {_changed(advice, advice.trial.difference)}{at_least}, {_p(advice)}. "
-            f"{_fresh(advice.trial)}"
-        )
-    yield from _with_care(advice)
+        yield f"The gain: {_tried(advice, f'{at_least}, {_p(advice)}')}"
 
 
 def _no_gain(advice: Advice) -> Iterator[str]:
@@ -63,12 +64,11 @@ def _no_gain(advice: Advice) -> Iterator[str]:
     margin, others = percent(advice.rule.margin), advice.compared
     if not others:
         yield "No other case could be compared with it; why, is said below."
-        yield from _with_care(advice)
         return
     among = "the one other case is not" if others == 1 else f"of {others} other cases none is"
-    if advice.best and advice.trial and advice.trial.difference:
+    if advice.best and advice.difference:
         the_best = advice.best.name if others == 1 else f"the best of them, {advice.best.name},"
-        gain = gain_bounds(advice, advice.trial.difference)
+        gain = gain_bounds(advice)
         excluded = (
             f", and a gain of more than {percent(gain.high)} is excluded (95 %, one-sided)"
             if gain
@@ -76,15 +76,13 @@ def _no_gain(advice: Advice) -> Iterator[str]:
         )
         yield (
             f"This is a result: {among} better by more than {margin}. {sentence(the_best)} was "
-            f"tried against it{excluded}: {_changed(advice, advice.trial.difference)}. "
-            f"{_fresh(advice.trial)}"
+            f"tried against it{excluded}: {_tried(advice)}"
         )
     else:
         yield f"This is a result: {among} better, and none was left to try against it."
     if left := advice.entrants - 1 - others:
         verb = "was" if left == 1 else "were"
         yield f"{plural(left, 'case')} {verb} not compared, as is said below."
-    yield from _with_care(advice)
 
 
 def _with_care(advice: Advice) -> Iterator[str]:
@@ -108,16 +106,13 @@ def _undecided(advice: Advice) -> Iterator[str]:
         f"whether anything is better by more than {percent(advice.rule.margin)}: "
         f"{_why_open(advice)}."
     )
-    if advice.best and advice.trial and advice.trial.difference:
+    if advice.best and advice.difference:
         yield (
             f"The best case, {described(advice.best)}, was tried against doing nothing: "
-            f"{_changed(advice, advice.trial.difference)}; {_p(advice)}. "
-            f"{_fresh(advice.trial)}"
+            f"{_tried(advice, f'; {_p(advice)}')}"
         )
     elif advice.best:
         yield f"There was no room to try the best case, {advice.best.name}, against doing nothing."
-    yield from _with_care(advice)
-    yield more(advice)
 
 
 def _why_open(advice: Advice) -> str:
@@ -160,15 +155,25 @@ _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
 
 def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
-    cpus = cpus_of(candidate.summary)
-    return f"{candidate.name}: {do(candidate.summary)}{f' ({cpus})' if cpus else ''}"
+    try:
+        cpus = format_cpulist(parse_cpulist(candidate.summary.cpus or ""))
+    except ValueError:
+        cpus = ""
+    where = f" (CPU{'' if cpus.isdecimal() else 's'} {cpus})" if cpus else ""
+    return f"{candidate.name}: {do(candidate.summary)}{where}"
 
 
-def _changed(advice: Advice, difference: Difference) -> str:
-    told = change(difference, _raced_for(advice.rule))
+def _tried(advice: Advice, also: str = "") -> str:
+    """Return what the trial's runs say, with what else follows from them, and how many they are."""
+    assert advice.best and advice.trial and advice.trial.difference
+    told = change(advice.trial.difference, _raced_for(advice.rule))
     interval = f"{told.interval}, 95 % interval" if told.interval else told.bracket
-    starts = start_up(advice.best.summary, advice.reference.summary) if advice.best else ""
-    return f"{told.what} ({'; '.join(filter(None, (interval, starts)))})"
+    starts = start_up(advice.best.summary, advice.reference.summary)
+    return (
+        f"{told.what} ({'; '.join(filter(None, (interval, starts)))}){also}. That is from "
+        f"{plural(advice.trial.of_best, 'run')} of it, made after it was chosen, and "
+        f"{advice.trial.of_reference} of doing nothing."
+    )
 
 
 def _raced_for(rule: Race) -> Quantity:
@@ -176,15 +181,15 @@ def _raced_for(rule: Race) -> Quantity:
     return next((quantity(known) for known in OBJECTIVES if known == rule.of), metric)
 
 
-def gain_bounds(advice: Advice, difference: Difference) -> Interval | None:
+def gain_bounds(advice: Advice) -> Interval | None:
     """Return the gain, a share, that the trial has shown at least and leaves possible at most.
 
-    Each end is a one-sided bound of 95 %, and 0 for no gain. None where the runs show no spread,
-    from which no bound follows.
+    Each end is a one-sided bound of 95 %, and 0 for no gain. None without a trial, and where its
+    runs show no spread, from which no bound follows.
     """
-    if not difference.standard_error > 0:
+    if advice.difference is None or not advice.difference.standard_error > 0:
         return None
-    ratio = difference.interval(_ONE_SIDED)
+    ratio = advice.difference.interval(_ONE_SIDED)
     least, most = ratio.low - 1, ratio.high - 1
     if not advice.rule.higher:
         least, most = 1 - ratio.high, 1 - ratio.low
@@ -198,13 +203,6 @@ def _p(advice: Advice) -> str:
     shown = f"p = {p:.2g}" if p >= EARLY_ALPHA / 10 else f"p < {EARLY_ALPHA / 10:g}"
     looks = plural(advice.standing.looks, "look")
     return f"{shown} after {looks} at the trial"
-
-
-def _fresh(trial: Trial) -> str:
-    return (
-        f"That is from {plural(trial.of_best, 'run')} of it, made after it was chosen, and "
-        f"{trial.of_reference} of doing nothing."
-    )
 
 
 def extent(advice: Advice) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.advice.lines import Line
-from analysis.advice.model import Advice, Candidate, Out, Point, Trial
+from analysis.advice.model import Advice, Candidate, Out, Point
 from analysis.advice.tell import (
     behind,
     extent,
@@ -159,7 +159,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "recommended": _candidate(advice.recommended),
         "reference": _candidate(advice.reference),
         "best": _candidate(advice.best),
-        "trial": _trial(advice, advice.trial),
+        "trial": _trial(advice),
         "cases": advice.entrants,
         "cases_without_time": advice.no_time,
         "runs": advice.made,
@@ -217,10 +217,11 @@ def _candidate(candidate: Candidate | None) -> dict[str, Any] | None:
     }
 
 
-def _trial(advice: Advice, trial: Trial | None) -> dict[str, Any] | None:
+def _trial(advice: Advice) -> dict[str, Any] | None:
+    trial = advice.trial
     if trial is None:
         return None
-    gain = gain_bounds(advice, trial.difference) if trial.difference else None
+    gain = gain_bounds(advice)
     return {
         "runs_of_best": trial.of_best,
         "runs_of_reference": trial.of_reference,

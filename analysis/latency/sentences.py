@@ -205,7 +205,8 @@ def _measured(why: Why, many: Sequence[Denied]) -> str:
 def _part(one: Denied) -> str:
     mine, found = set(one.group.cpus), set(one.nearest)
     without, more = sorted(mine - found), sorted(found - mine)
-    parts = [f"without {cpus(without)}"] * bool(without) + [f"with {cpus(more)}"] * bool(more)
+    parts = [f"without {cpus(without)}"] if without else []
+    parts += [f"with {cpus(more)}"] if more else []
     return f"measured, {cpus(one.nearest)} are the cluster, {' and '.join(parts)}"
 
 

@@ -82,7 +82,7 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     assert -0.16 < found.trial.difference.log_ratio < -0.10
     one_sided = stats.ttest_ind(best, reference, equal_var=False, alternative="less")
     high = one_sided.confidence_interval(0.95).high
-    gain = gain_bounds(found, found.trial.difference)
+    gain = gain_bounds(found)
     assert gain is not None
     assert gain.low == pytest.approx(1 - np.exp(high))
 
