@@ -171,7 +171,7 @@ class _History:
         self.numbers = Numbers()
         self._repetitions: dict[str, set[int]] = {}
         self._logs: dict[str, str] = {}
-        for record in read_records(folder) if folder.is_dir() else ():
+        for record in read_records(folder):
             imported = record.get("imported")
             fields: dict[str, Any] = {name: record.get(name) for name in FIELDS}
             told = all(isinstance(value, (str, int)) for value in fields.values())

@@ -143,7 +143,7 @@ def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
     share was the same in all runs; no deviation is given for it.
     """
     columns: dict[str, str] = {}
-    if block.elapsed_s is not None and block.elapsed_text:
+    if block.elapsed_text:
         columns["elapsed_mean_s"] = block.elapsed_text
         columns |= _deviation("elapsed_s", block.elapsed_error_s, repeats)
     measured = _counters(block) | _times(block) | _energy(energy)
