@@ -4,48 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from analysis.affinity.measured import (
     CONTENTION,
-    NO_REASON,
     Against,
     Measured,
+    Pair,
+    Row,
     by_setting,
     column_means,
     compared,
+    grouped,
     measured_cases,
-    placed_by,
-    where_pairs_are,
-    why_not,
     with_scheduler,
 )
 from analysis.affinity.published import Published, published_for, published_of, sources_of
 from analysis.affinity.told import (
-    RATIO_COLUMNS,
+    PINNED_BY,
     Subject,
     Told,
-    decimals_of,
-    head_cells,
+    baseline,
+    first_by_place,
     head_columns,
     in_other_attempts,
     marked,
-    ratio_cells,
+    placed_by,
+    ratio_columns,
     says,
     title_of,
 )
 from analysis.format.numbers import percent
-from analysis.format.table import Column, Table
+from analysis.format.table import Column, Table, Written, joined, table_of
 from analysis.results.fields import L1D_MISS_RATE, METRIC
 from analysis.results.sources import Results
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.caveats import unusable
-from analysis.verdict.model import Findings
-from analysis.verdict.phrases import change, leaves_all, listed, name, rounded
+from analysis.verdict.model import CaseFinding, Findings
+from analysis.verdict.phrases import change, listed, name, rounded
 from analysis.verdict.tables import number_of
 from base.text import one_line
 from runners.node.topology import KIND_ORDER
 
+NO_REASON = "not recorded, and no reason given"
+_CAPTION = "the time of a round under each placement"
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
 BY_ITSELF = "program"
 _WHO = {
@@ -55,31 +56,29 @@ _WHO = {
 
 
 @dataclass(frozen=True)
-class Contended:
+class Contended(Row):
     """A case: its time of a round in ms, and what was counted beside it.
 
-    `against` is the case that is left to the scheduler; `ns` is the time of one operation, `l1d`
-    the share of L1 loads that missed, by core kind; what was not measured is None or absent.
+    It is compared with the case that is left to the scheduler; `ns` is the time of one operation,
+    `l1d` the share of L1 loads that missed, by core kind; what was not measured is None or absent.
     """
 
-    measured: Measured
-    against: Against | None
     ns: float | None
     l1d: Mapping[str, float]
-    published: Published | None
 
 
 @dataclass(frozen=True)
 class SamePlacement:
-    """Threads that pin themselves beside threads that something else pins to the same CPUs.
-
-    `proved` counts the good runs of each whose placement the kernel has shown.
-    """
+    """Threads that pin themselves beside threads that something else pins to the same CPUs."""
 
     by_itself: Measured
     from_outside: Measured
     against: Against | None
-    proved: tuple[int, int]
+
+    @property
+    def proved(self) -> tuple[int, int]:
+        """In how many good runs of each the kernel has shown the placement."""
+        return self.by_itself.case.placed.proved, self.from_outside.case.placed.proved
 
 
 @dataclass(frozen=True)
@@ -97,22 +96,20 @@ def contention(results: Results, findings: Findings) -> list[Contention]:
     All their comparisons are tested together.
     """
     groups = [
-        list(rows)
+        group
         for setting in by_setting(measured_cases(results, findings, CONTENTION))
-        for _, rows in groupby(
-            sorted(setting, key=lambda case: case.threads), key=lambda case: case.threads
+        for group in grouped(
+            sorted(setting, key=lambda case: case.threads), lambda case: case.threads
         )
     ]
-    to_scheduler = [with_scheduler(group) for group in groups]
-    same = [list(_same_placements(group)) for group in groups]
-    pairs = [pair for of_group in (*to_scheduler, *same) for pair in of_group]
-    found = iter(compared([(a, (b,)) for a, b in pairs], findings.margin))
-    against = [{a.case.case_id: next(found) for a, _ in of_group} for of_group in to_scheduler]
-    beside = [[(a, b, next(found)) for a, b in of_group] for of_group in same]
-    return [_experiment(results, *parts) for parts in zip(groups, against, beside, strict=True)]
+    pairs = [
+        pair for group in groups for pair in (*with_scheduler(group), *_same_placements(group))
+    ]
+    found = compared(pairs, findings.margin)
+    return [_experiment(results, group, found) for group in groups]
 
 
-def _same_placements(group: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:
+def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
     """Yield the cases that pin themselves with those that are pinned to the same CPUs.
 
     Those that the node cannot do are not among them.
@@ -127,43 +124,46 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[tuple[Measured, Meas
             same_binding = (mine.selection, mine.binding) == (theirs.selection, theirs.binding)
             alike = same_binding and mine.cpus == theirs.cpus
             if alike and theirs.mechanism not in (BY_ITSELF, None):
-                yield inside, outside
+                yield inside, (outside,)
 
 
 def _experiment(
-    results: Results,
-    group: Sequence[Measured],
-    against: Mapping[str, Against | None],
-    beside: Sequence[tuple[Measured, Measured, Against | None]],
+    results: Results, group: Sequence[Measured], found: Mapping[Pair, Against]
 ) -> Contention:
     cases = [measured.case for measured in group]
     ns = column_means(results, cases, METRIC.format("ns_per_operation"))
     shares = {kind: column_means(results, cases, L1D_MISS_RATE.format(kind)) for kind in KIND_ORDER}
+    to_scheduler = {pair[0]: found.get(pair) for pair in with_scheduler(group)}
     rows = tuple(
         Contended(
             measured,
-            against.get(measured.case.case_id),
+            to_scheduler.get(measured),
+            published_for(CONTENTION, measured.case),
             ns.get(measured.case.case_id),
             {
                 kind: of_kind[measured.case.case_id]
                 for kind, of_kind in shares.items()
                 if measured.case.case_id in of_kind
             },
-            published_for(CONTENTION, measured.case),
         )
         for measured in group
     )
     same = tuple(
-        SamePlacement(inside, outside, found, (_proved(inside), _proved(outside)))
-        for inside, outside, found in beside
+        SamePlacement(inside, outside, found.get((inside, (outside,))))
+        for inside, (outside,) in _same_placements(group)
     )
-    if any(row.l1d for row in rows):
-        return Contention(rows, same, "")
-    return Contention(rows, same, why_not(results, cases, "l1d_miss_rate") or NO_REASON)
+    no_l1d = "" if any(row.l1d for row in rows) else _why_no_l1d(results, cases)
+    return Contention(rows, same, no_l1d)
 
 
-def _proved(measured: Measured) -> int:
-    return measured.case.placed.proved
+def _why_no_l1d(results: Results, cases: Sequence[CaseFinding]) -> str:
+    """Return the reasons for which good runs of cases have no share of misses, of any kind."""
+    if results.runs is None:
+        return NO_REASON
+    given = results.runs.reasons
+    mine = given["case_id"].isin([case.case_id for case in cases])
+    of_misses = given["field"].str.fullmatch(r"l1d_miss_rate(\..*)?")
+    return joined(dict.fromkeys(map(one_line, given["reason"][mine & of_misses]))) or NO_REASON
 
 
 def tell_contention(found: Contention, margin: float) -> Told:
@@ -182,12 +182,8 @@ def _placements(found: Contention, margin: float) -> Iterator[str]:
     size = _size(found)
     who = _WHO.get(size.removesuffix("-quick"), f"Two threads that share a number ({size})")
     subject = Subject(who, "left to the scheduler", "they take left to the scheduler")
-    seen = set()
-    for row in found.rows:
-        here = where_pairs_are(row.measured.case)
-        if row.against is None or here in seen:
-            continue
-        seen.add(here)
+    for here, row in first_by_place(row for row in found.rows if row.against).items():
+        assert row.against is not None
         told = marked(row.measured, says(row.against.comparison, subject, here, margin))
         yield f"{told}{_published(row.published, size)}."
 
@@ -206,7 +202,7 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
         inside, outside = pair.by_itself.case, pair.from_outside.case
         start = (
             f"Threads that pin themselves ({name(inside)}) beside threads that "
-            f"{placed_by(outside.summary)} pins ({name(outside)}), on the same CPUs "
+            f"{placed_by(pair.from_outside)} pins ({name(outside)}), on the same CPUs "
             f"({one_line(str(inside.summary.cpus))})"
         )
         yield f"{start}: {_compared(pair, margin)}; {_proof(pair)}."
@@ -239,13 +235,10 @@ def _misses(found: Contention) -> Iterator[str]:
     if found.no_l1d:
         yield f"L1 load misses were not counted: {found.no_l1d}."
         return
-    parts = []
-    seen = set()
-    for row in found.rows:
-        here = where_pairs_are(row.measured.case)
-        if row.l1d and here not in seen:
-            seen.add(here)
-            parts.append(f"{_shares(row.l1d)} {here}{_published_misses(row.published)}")
+    parts = [
+        f"{_shares(row.l1d)} {here}{_published_misses(row.published)}"
+        for here, row in first_by_place(row for row in found.rows if row.l1d).items()
+    ]
     yield f"Of the L1 loads missed {'; '.join(parts)}."
 
 
@@ -262,36 +255,32 @@ def _published_misses(one: Published | None) -> str:
 
 
 def _table(found: Contention) -> Table:
-    decimals = decimals_of([row.measured for row in found.rows])
     kinds = list(dict.fromkeys(kind for row in found.rows for kind in row.l1d))
     stars = [row.published for row in found.rows if row.published]
-    columns = (
-        *head_columns("ms", "time of a round"),
-        Column("an operation", "ns"),
-        *RATIO_COLUMNS,
-        Column("pinned by", right=False),
-        *(Column(f"L1 loads missed, {kind}-cores", "%") for kind in kinds),
-        *((Column("published", "ms"),) if stars else ()),
-    )
-    sources = sources_of(stars)
-    return Table(
-        caption="the time of a round under each placement",
-        columns=columns,
-        cells=tuple(_cells(row, decimals, kinds, bool(stars)) for row in found.rows),
-        notes=(("", f"Published numbers are of other machines. Sources: {sources}."),)
-        if sources
-        else (),
-    )
+    columns: list[Written[Contended]] = [
+        *head_columns(found.rows, "time of a round", "ms"),
+        (
+            Column("an operation", "ns"),
+            lambda row: NOTHING if row.ns is None else number_of(row.ns, 2),
+        ),
+        *ratio_columns(baseline),
+        PINNED_BY,
+        *(_missed(kind) for kind in kinds),
+    ]
+    if not stars:
+        return table_of(_CAPTION, columns, found.rows)
+    note = f"Published numbers are of other machines. Sources: {sources_of(stars)}."
+    columns.append((Column("published", "ms"), _published_ms))
+    return table_of(_CAPTION, columns, found.rows, (("", note),))
 
 
-def _cells(row: Contended, decimals: int, kinds: list[str], stars: bool) -> tuple[str, ...]:
-    summary = row.measured.case.summary
-    published = row.published.time_ms if row.published else None
+def _missed(kind: str) -> Written[Contended]:
+    """Return the column of the shares that missed on a kind of core."""
     return (
-        *head_cells(row.measured, decimals),
-        NOTHING if row.ns is None else number_of(row.ns, 2),
-        *ratio_cells(row.against, "baseline" if leaves_all(summary) else ""),
-        placed_by(summary),
-        *(NOTHING if kind not in row.l1d else number_of(100 * row.l1d[kind], 2) for kind in kinds),
-        *((NOTHING if published is None else f"{published:g}",) if stars else ()),
+        Column(f"L1 loads missed, {kind}-cores", "%"),
+        lambda row: number_of(100 * row.l1d[kind], 2) if kind in row.l1d else NOTHING,
     )
+
+
+def _published_ms(row: Contended) -> str:
+    return f"{row.published.time_ms:g}" if row.published and row.published.time_ms else NOTHING

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.affinity.c2c import ContendedLines, read_c2c
 from analysis.affinity.contention import Contention, contention
-from analysis.affinity.measured import APPS
+from analysis.affinity.measured import APPS, grouped
 from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
@@ -52,7 +51,7 @@ def affinity(results: Results, findings: Findings) -> Affinity | None:
         tuple(contention(results, findings)),
         tuple(sharing(results, findings)),
         tuple(exchanges(results, findings)),
-        tuple(_by_table(teams(results, findings))),
+        tuple(map(tuple, grouped(teams(results, findings), _table_and_governor))),
         read_c2c(results.folder) if results.folder is not None else None,
         latency,
         why_not,
@@ -69,10 +68,5 @@ def _latency(folder: Path | None) -> tuple[Latency | None, str]:
         return None, one_line(str(error))
 
 
-def _by_table(found: Sequence[Team]) -> Iterator[tuple[Team, ...]]:
-    """Yield the teams of each table and governor."""
-    groups: dict[tuple[object, ...], list[Team]] = {}
-    for team in found:
-        key = (*team.case.summary.table[1:], team.case.governor)
-        groups.setdefault(key, []).append(team)
-    yield from map(tuple, groups.values())
+def _table_and_governor(team: Team) -> tuple[object, ...]:
+    return *team.case.summary.table[1:], team.case.governor

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from analysis.format.table import joined
-from analysis.results.case_summary import CaseSummary
+from analysis.affinity.published import Published
 from analysis.results.fields import METRIC
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -19,7 +19,8 @@ from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
 from base.text import one_line
 
-NO_REASON = "not recorded, and no reason given"
+Item = TypeVar("Item")
+
 CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
 # What each program times by itself, by the name of the metric in its records.
 TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
@@ -39,7 +40,7 @@ _PAIRS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """A case and its good runs' values of the time that its program reports, in its unit.
 
@@ -51,13 +52,6 @@ class Measured:
     sample: Sample | None = None
 
     @property
-    def setting(self) -> tuple[object, ...]:
-        """What it shares with the cases it may be compared with, its thread count apart."""
-        case, table = self.case.summary, self.case.summary.table
-        build = table.variant, table.size, table.schedule, table.wait_policy
-        return case.study, case.node_id, *build, case.governor, case.engine
-
-    @property
     def threads(self) -> int:
         """How many threads it has."""
         return self.case.summary.table.threads
@@ -67,7 +61,6 @@ class Measured:
 class Against:
     """How a case's time differs from that of another, which may be the mean of two cases."""
 
-    case: Measured
     others: tuple[Measured, ...]
     comparison: Comparison
 
@@ -75,6 +68,19 @@ class Against:
     def difference(self) -> Difference:
         """The ratio of the times, case / other."""
         return self.comparison.difference
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case of an experiment: what it is compared with, and what was published of it, if any."""
+
+    measured: Measured
+    against: Against | None
+    published: Published | None
+
+
+# A case and those that it is compared with: one, or several whose mean is.
+Pair = tuple[Measured, tuple[Measured, ...]]
 
 
 def measured_cases(results: Results, findings: Findings, app: str) -> list[Measured]:
@@ -96,58 +102,62 @@ def samples_of(results: Results, app: str, metric: str) -> dict[str, tuple[Value
     return dict(zip(known, zip(known.values(), samples, strict=True), strict=True))
 
 
-def with_scheduler(group: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
+def with_scheduler(group: Sequence[Measured]) -> list[Pair]:
     """Return every other case with the one that is left to the scheduler, if there is one."""
     free = next((case for case in group if leaves_all(case.case.summary)), None)
-    return [(case, free) for case in group if free is not None and case is not free]
+    return [(case, (free,)) for case in group if free is not None and case is not free]
 
 
-def by_setting(cases: Sequence[Measured]) -> list[list[Measured]]:
+def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
     """Return the cases in groups that share all but the placement and the number of threads."""
-    groups: dict[tuple[object, ...], list[Measured]] = {}
-    for case in cases:
-        groups.setdefault(case.setting, []).append(case)
+
+    def setting(measured: Measured) -> tuple[object, ...]:
+        case, table = measured.case.summary, measured.case.summary.table
+        build = table.variant, table.size, table.schedule, table.wait_policy
+        return case.study, case.node_id, *build, case.governor, case.engine
+
+    return grouped(cases, setting)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Return the items of each key together, in the order in which the keys come first."""
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return list(groups.values())
 
 
-def compared(
-    pairs: Sequence[tuple[Measured, tuple[Measured, ...]]], margin: float
-) -> list[Against | None]:
-    """Return how each case differs from another, or from the mean of several; None if unknown.
+def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
+    """Return how cases differ from another, or from the mean of several; where that is known.
 
     All are tested together (Holm). Runs are paired by block where both were made in blocks; the
     mean of several cases is compared unpaired, from means and deviations.
     """
-    differences: dict[Key, Difference] = {}
-    apart = set()
-    for at, (case, others) in enumerate(pairs):
-        difference = _difference(case, others)
-        if difference is not None:
-            differences[str(at), "time"] = difference
-            if _are_apart(case, others):
-                apart.add(str(at))
+    keys: dict[Key, Pair] = {(str(at), "time"): pair for at, pair in enumerate(pairs)}
+    differences = {
+        key: difference
+        for key, pair in keys.items()
+        if (difference := _difference(*pair)) is not None
+    }
+    apart = [key[0] for key in differences if _are_apart(*keys[key])]
     found = compare_all(differences, margin, lambda _: "this experiment", apart)
-    return [
-        Against(case, others, found[str(at), "time"]) if (str(at), "time") in found else None
-        for at, (case, others) in enumerate(pairs)
-    ]
+    return {keys[key]: Against(keys[key][1], comparison) for key, comparison in found.items()}
 
 
 def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None:
-    if case.values is None or any(other.values is None for other in others) or not others:
-        return None
     if unusable(one.case for one in (case, *others)):
         return None
+    values = [one.values for one in (case, *others) if one.values is not None]
+    if not others or len(values) <= len(others):
+        return None
     if len(others) == 1:
-        assert others[0].values is not None
-        return difference_of(case.values, others[0].values, "time")
-    samples = [other.sample for other in others if other.sample is not None]
-    mine = case.sample
-    if mine is None or min(sample.n for sample in (mine, *samples)) < 2:
+        return difference_of(values[0], values[1], "time")
+    mine, *samples = (one.sample for one in (case, *others) if one.sample is not None)
+    n = min(sample.n for sample in samples)
+    if min(mine.n, n) < 2:
         return None
     mean = sum(sample.mean for sample in samples) / len(samples)
     # The deviation of a mean of independent means, as that of one value of so many runs.
-    n = min(sample.n for sample in samples)
     variance = sum(sample.sd**2 / sample.n for sample in samples) / len(samples) ** 2
     sd = (variance * n) ** 0.5
     if not (mine.sd > 0 or sd > 0):
@@ -156,9 +166,8 @@ def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None
 
 
 def _are_apart(case: Measured, others: Sequence[Measured]) -> bool:
-    assert case.values is not None
     return any(
-        other.values is not None and are_apart(case.values, other.values) for other in others
+        case.values and other.values and are_apart(case.values, other.values) for other in others
     )
 
 
@@ -172,23 +181,6 @@ def column_means(
     mine = good[good["case_id"].isin([case.case_id for case in cases])]
     means = mine[column].groupby(mine["case_id"], observed=True).mean().dropna()
     return {str(case_id): float(mean) for case_id, mean in means.items()}
-
-
-def why_not(results: Results, cases: Sequence[CaseFinding], field: str) -> str:
-    """Return the reasons for which good runs of cases lack a field; empty without any.
-
-    Reasons of one core kind, as for `freq_ghz.E`, are the field's as well.
-    """
-    if results.runs is None:
-        return ""
-    given = results.runs.reasons
-    given = given[given["case_id"].isin([case.case_id for case in cases])]
-    reasons = [
-        one_line(reason)
-        for name, reason in zip(given["field"], given["reason"], strict=True)
-        if name == field or name.startswith(f"{field}.")
-    ]
-    return joined(dict.fromkeys(reasons))
 
 
 def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
@@ -205,8 +197,3 @@ def where_pairs_are(case: CaseFinding) -> str:
     if binding == "pin" and selection in _PAIRS:
         return _PAIRS[selection]
     return one_line(f"under {case.mapping}")
-
-
-def placed_by(case: CaseSummary) -> str:
-    """Return what puts a case's threads into their places: a mechanism's word."""
-    return "nothing" if case.mechanism is None else one_line(case.mechanism)

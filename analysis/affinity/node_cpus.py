@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.results.files import read_node
 from analysis.results.sources import Results
-from analysis.verdict.model import CaseFinding
 from base.cpulist import parse_cpulist
 from base.text import one_line
 
@@ -44,10 +42,11 @@ def node_cpus(results: Results) -> NodeCpus:
     topology = node.get("topology") if node else None
     if not isinstance(topology, dict):
         return NodeCpus({})
+    found = topology.get("kinds")
     kinds = {
-        one_line(str(kind["name"])): cpus_of(kind.get("cpus"))
-        for kind in _tables(topology, "kinds")
-        if isinstance(kind.get("name"), str)
+        one_line(kind["name"]): cpus_of(kind.get("cpus"))
+        for kind in (found if isinstance(found, list) else ())
+        if isinstance(kind, dict) and isinstance(kind.get("name"), str)
     }
     of_cpus = {cpu: name for name, cpus in kinds.items() for cpu in cpus}
     return NodeCpus(of_cpus, tuple(kinds), cpus_of(topology.get("allowed")))
@@ -59,13 +58,3 @@ def cpus_of(text: object) -> tuple[int, ...]:
         return parse_cpulist(text) if isinstance(text, str) else ()
     except ValueError:
         return ()
-
-
-def kinds_of_case(case: CaseFinding, node: NodeCpus) -> tuple[str, ...]:
-    """Return the kinds of the CPUs that a case's mapping names."""
-    return node.kinds_of(case.summary.cpus)
-
-
-def _tables(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    value = values.get(name)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -7,78 +7,69 @@ from dataclasses import dataclass
 
 from analysis.affinity.measured import (
     PINGPONG,
-    Against,
-    Measured,
+    Row,
     by_setting,
     compared,
     measured_cases,
-    placed_by,
     samples_of,
     where_pairs_are,
     with_scheduler,
 )
 from analysis.affinity.published import NEIGHBOURS, published_of, sources_of
 from analysis.affinity.told import (
-    RATIO_COLUMNS,
+    PINNED_BY,
     Told,
-    decimals_of,
-    head_cells,
+    amount,
+    baseline,
     head_columns,
     in_other_attempts,
     marked,
-    ratio_cells,
+    ratio_columns,
     speed_ratio,
     time_ratio,
     title_of,
 )
-from analysis.format.table import Column, Table
+from analysis.format.table import Column, Table, Written, table_of
 from analysis.results.sources import Results
 from analysis.statistics.sample import Interval, Sample
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import leaves_all, rounded
+from analysis.verdict.phrases import leaves_all
 from analysis.verdict.tables import interval_of, number_of
 
 MILLION = 1e6
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Exchange(Row):
     """A case: the one-way time of a cache line in ns, and `rate`, one-way transfers a second.
 
-    `rate` is over the runs, each of which gives the harmonic mean of its samples. `against` is the
-    case that is left to the scheduler.
+    `rate` is over the runs, each of which gives the harmonic mean of its samples. The case is
+    compared with the one that is left to the scheduler.
     """
 
-    measured: Measured
     rate: Sample | None
-    against: Against | None
 
 
-@dataclass(frozen=True)
-class Exchanges:
-    """The cases of one method, build and governor."""
-
-    rows: tuple[Exchange, ...]
+# The cases of one method, build and governor.
+Exchanges = tuple[Exchange, ...]
 
 
 def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     """Return the ping-pong cases of results; all their comparisons are tested together."""
     groups = by_setting(measured_cases(results, findings, PINGPONG))
-    rates = {
-        case_id: sample
-        for case_id, (_, sample) in samples_of(results, PINGPONG, "rate_per_s").items()
-    }
-    pairs = [(case, (free,)) for group in groups for case, free in with_scheduler(group)]
-    found = {
-        id(case): against
-        for (case, _), against in zip(pairs, compared(pairs, findings.margin), strict=True)
-    }
+    rates = samples_of(results, PINGPONG, "rate_per_s")
+    pairs = {pair[0]: pair for group in groups for pair in with_scheduler(group)}
+    found = compared([*pairs.values()], findings.margin)
     return [
-        Exchanges(
-            tuple(
-                Exchange(case, rates.get(case.case.case_id), found.get(id(case))) for case in group
+        tuple(
+            Exchange(
+                case,
+                found.get(pairs[case]) if case in pairs else None,
+                None,
+                rates.get(case.case.case_id, (None, None))[1],
             )
+            for case in group
         )
         for group in groups
     ]
@@ -86,13 +77,12 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
 
 def tell_pingpong(found: Exchanges) -> Told:
     """Return what the cases of one method came to."""
-    first = found.rows[0].measured.case
-    return Told(title_of(first), tuple(_placements(found)), _table(found))
+    return Told(title_of(found[0].measured.case), tuple(_placements(found)), _table(found))
 
 
 def _placements(found: Exchanges) -> Iterator[str]:
     """Yield the rate left to the scheduler, the best one and the worst, and what was published."""
-    known = [row for row in found.rows if row.measured.sample and row.rate]
+    known = [row for row in found if row.measured.sample and row.rate]
     if not known:
         return
     by_time = sorted(known, key=_latency)
@@ -114,35 +104,22 @@ def _placements(found: Exchanges) -> Iterator[str]:
 
 
 def _handed(row: Exchange, who: str) -> str:
-    return marked(row.measured, f"{who} hand a cache line over in {_time(row)}, {_rate(row)}")
+    time, rate = row.measured.sample, row.rate
+    assert time is not None
+    assert rate is not None
+    taken = amount(time.mean, time.mean_interval, "ns")
+    millions = amount(rate.mean / MILLION, _in_millions(rate), "million transfers a second")
+    return marked(row.measured, f"{who} hand a cache line over in {taken}, {millions}")
+
+
+def _in_millions(rate: Sample) -> Interval | None:
+    interval = rate.mean_interval
+    return interval and Interval(interval.low / MILLION, interval.high / MILLION)
 
 
 def _latency(row: Exchange) -> float:
     assert row.measured.sample is not None
     return row.measured.sample.mean
-
-
-def _time(row: Exchange) -> str:
-    sample = row.measured.sample
-    assert sample is not None
-    interval = sample.mean_interval
-    if interval is None:
-        return f"{rounded(sample.mean, 0.0)} ns"
-    half = interval.half_width
-    low, high = (rounded(end, half) for end in (interval.low, interval.high))
-    return f"{rounded(sample.mean, half)} ns ({low} to {high})"
-
-
-def _rate(row: Exchange) -> str:
-    assert row.rate is not None
-    interval = row.rate.mean_interval
-    if interval is None:
-        return f"{rounded(row.rate.mean / MILLION, 0.0)} million transfers a second"
-    half = interval.half_width / MILLION
-    middle, low, high = (
-        rounded(value / MILLION, half) for value in (row.rate.mean, interval.low, interval.high)
-    )
-    return f"{middle} million transfers a second ({low} to {high})"
 
 
 def _against(row: Exchange) -> str:
@@ -160,35 +137,22 @@ def _against(row: Exchange) -> str:
 
 
 def _table(found: Exchanges) -> Table:
-    decimals = decimals_of([row.measured for row in found.rows])
-    return Table(
-        caption="the one-way time of a cache line under each placement",
-        columns=(
-            *head_columns("ns", "one-way time"),
+    columns: list[Written[Exchange]] = [
+        *head_columns(found, "one-way time", "ns"),
+        (
             Column("transfers", "million/s"),
+            lambda row: number_of(row.rate.mean / MILLION, 3) if row.rate else NOTHING,
+        ),
+        (
             Column("its 95 % interval", "million/s"),
-            *RATIO_COLUMNS,
-            Column("pinned by", right=False),
+            lambda row: interval_of(_in_millions(row.rate) if row.rate else None, 3),
         ),
-        cells=tuple(_cells(row, decimals) for row in found.rows),
-        notes=(
-            ("", "The one-way time is that of half a round trip; a run's rate is the harmonic mean "
-             "of its samples' one-way transfers a second. Means are over runs."),
-        ),
-    )  # fmt: skip
-
-
-def _cells(row: Exchange, decimals: int) -> tuple[str, ...]:
-    summary = row.measured.case.summary
-    rate = (NOTHING, NOTHING)
-    if row.rate is not None:
-        sample = row.rate
-        interval = sample.mean_interval
-        scaled = interval and Interval(interval.low / MILLION, interval.high / MILLION)
-        rate = (number_of(sample.mean / MILLION, 3), interval_of(scaled, 3))
-    return (
-        *head_cells(row.measured, decimals),
-        *rate,
-        *ratio_cells(row.against, "baseline" if leaves_all(summary) else ""),
-        placed_by(summary),
+        *ratio_columns(baseline),
+        PINNED_BY,
+    ]
+    note = (
+        "The one-way time is that of half a round trip; a run's rate is the harmonic mean of its "
+        "samples' one-way transfers a second. Means are over runs."
     )
+    caption = "the one-way time of a cache line under each placement"
+    return table_of(caption, columns, found, (("", note),))

@@ -7,35 +7,34 @@ from dataclasses import dataclass
 
 from analysis.affinity.measured import (
     SMT,
-    Against,
     Measured,
+    Row,
     by_setting,
     compared,
     measured_cases,
-    placed_by,
     where_pairs_are,
 )
-from analysis.affinity.node_cpus import NodeCpus, kinds_of_case, node_cpus
+from analysis.affinity.node_cpus import NodeCpus, node_cpus
 from analysis.affinity.published import Published, published_for, sources_of
 from analysis.affinity.told import (
-    RATIO_COLUMNS,
+    PINNED_BY,
     Subject,
     Told,
-    decimals_of,
-    head_cells,
+    first_by_place,
     head_columns,
     marked,
-    ratio_cells,
+    ratio_columns,
     says,
     title_of,
 )
-from analysis.format.table import Column, Table
+from analysis.format.table import Column, Table, Written, table_of
 from analysis.results.sources import Results
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import leaves_all, listed
 from base.text import one_line
 
+_CAPTION = "the time of a thread under each placement"
 _WHO = {
     "accumulate": "Two threads that add up floats",
     "sin": "Two threads that compute sines",
@@ -43,18 +42,14 @@ _WHO = {
 
 
 @dataclass(frozen=True)
-class Shared:
-    """A case: the time of a thread for its array in ms, `against` one thread alone.
+class Shared(Row):
+    """A case: the time of a thread for its array in ms, compared with one thread alone.
 
-    `against` names the cases of one thread: that on a core of the same kind; for threads on two
-    kinds of core one of each, whose mean time is taken. `kinds` are those of the case's CPUs,
-    empty where nobody knows them.
+    That is on a core of the same kind; for threads on two kinds of core there is one of each, whose
+    mean time is taken. `kinds` are those of the case's CPUs, empty where nobody knows them.
     """
 
-    measured: Measured
     kinds: tuple[str, ...]
-    against: Against | None
-    published: Published | None
 
     @property
     def alone(self) -> bool:
@@ -62,11 +57,8 @@ class Shared:
         return self.measured.threads == 1
 
 
-@dataclass(frozen=True)
-class Sharing:
-    """The cases of one workload, build and governor: one thread first, then two."""
-
-    rows: tuple[Shared, ...]
+# The cases of one workload, build and governor: one thread first, then two.
+Sharing = tuple[Shared, ...]
 
 
 def sharing(results: Results, findings: Findings) -> list[Sharing]:
@@ -76,21 +68,22 @@ def sharing(results: Results, findings: Findings) -> list[Sharing]:
         sorted(setting, key=lambda case: case.threads)
         for setting in by_setting(measured_cases(results, findings, SMT))
     ]
-    pairs = [
-        (case, _alone(case, group, node)) for group in groups for case in group if case.threads > 1
-    ]
-    found = iter(compared(pairs, findings.margin))
+    pairs = {
+        case: (case, _alone(case, group, node))
+        for group in groups
+        for case in group
+        if case.threads > 1
+    }
+    found = compared([*pairs.values()], findings.margin)
     return [
-        Sharing(
-            tuple(
-                Shared(
-                    case,
-                    kinds_of_case(case.case, node),
-                    next(found) if case.threads > 1 else None,
-                    published_for(SMT, case.case),
-                )
-                for case in group
+        tuple(
+            Shared(
+                case,
+                found.get(pairs[case]) if case in pairs else None,
+                published_for(SMT, case.case),
+                node.kinds_of(case.case.summary.cpus),
             )
+            for case in group
         )
         for group in groups
     ]
@@ -106,13 +99,13 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     if leaves_all(case.case.summary):
         return tuple(free[:1])
     pinned = [one for one in solos if one.case.summary.binding == "pin"]
-    kinds = kinds_of_case(case.case, node)
+    kinds = node.kinds_of(case.case.summary.cpus)
     if not kinds:
         # On a node whose kinds nobody knows only the same selection is surely of the same kind.
         same = [one for one in pinned if one.case.summary.selection == case.case.summary.selection]
         return tuple(same[:1])
     of_kinds = [
-        next((one for one in pinned if kinds_of_case(one.case, node) == (kind,)), None)
+        next((one for one in pinned if node.kinds_of(one.case.summary.cpus) == (kind,)), None)
         for kind in kinds
     ]
     known = tuple(one for one in of_kinds if one is not None)
@@ -121,46 +114,36 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
 
 def tell_smt(found: Sharing, margin: float) -> Told:
     """Return what one SMT experiment came to; `margin` is that of equivalence, a share."""
-    first = found.rows[0].measured.case
-    return Told(title_of(first, ("threads",)), tuple(_placements(found, margin)), _table(found))
-
-
-def _size(found: Sharing) -> str:
-    return one_line(str(found.rows[0].measured.case.summary.table.size))
+    title = title_of(found[0].measured.case, ("threads",))
+    return Told(title, tuple(_placements(found, margin)), _table(found))
 
 
 def _placements(found: Sharing, margin: float) -> Iterator[str]:
-    size = _size(found)
+    size = one_line(str(found[0].measured.case.summary.table.size))
     who = _WHO.get(size.removesuffix("-quick"), f"Two threads of {size}")
-    seen = set()
-    for row in found.rows:
-        here = where_pairs_are(row.measured.case)
-        if row.against is None or here in seen:
-            continue
-        seen.add(here)
+    for here, row in first_by_place(row for row in found if row.against).items():
+        assert row.against is not None
         alone = f"one alone{_on(row)}"
         subject = Subject(who, alone, alone.replace("one ", "one takes ", 1))
         told = marked(row.measured, says(row.against.comparison, subject, here, margin))
         yield f"{told}{_published(row.published)}."
     without = [
-        row
-        for row in found.rows
+        where_pairs_are(row.measured.case)
+        for row in found
         if not row.alone
         and row.measured.sample
         and row.measured.case.placed.usable
         and row.against is None
     ]
     if without:
-        places = listed(list(dict.fromkeys(where_pairs_are(row.measured.case) for row in without)))
         yield (
-            f"Two threads {places} are not compared: no run of one thread alone on the same kind "
-            "of core that could be compared with them."
+            f"Two threads {listed([*dict.fromkeys(without)])} are not compared: no run of one "
+            "thread alone on the same kind of core that could be compared with them."
         )
 
 
 def _on(row: Shared) -> str:
     """Return where the one thread is: `on a P-core`, `left to the scheduler`."""
-    assert row.against is not None
     if leaves_all(row.measured.case.summary):
         return ", left to the scheduler as well"
     if not row.kinds:
@@ -188,40 +171,34 @@ def _published(one: Published | None) -> str:
 
 
 def _table(found: Sharing) -> Table:
-    decimals = decimals_of([row.measured for row in found.rows])
-    stars = [row.published for row in found.rows if row.published]
-    columns = (
-        Column("threads"),
-        *head_columns("ms", "time of a thread"),
-        *RATIO_COLUMNS,
-        Column("against", right=False),
-        Column("pinned by", right=False),
-        *((Column("published ratio"),) if stars else ()),
-    )
-    sources = sources_of(stars)
+    columns: list[Written[Shared]] = [
+        (Column("threads"), lambda row: str(row.measured.threads)),
+        *head_columns(found, "time of a thread", "ms"),
+        *ratio_columns(_alone_word),
+        (Column("against", right=False), _others),
+        PINNED_BY,
+    ]
     notes = [
         ("", "The time ratio is against one thread alone on the same kind of core; of threads on "
          "two kinds, against the mean of one on each."),
     ]  # fmt: skip
-    if sources:
-        notes.append(("", f"Published numbers are of other machines. Sources: {sources}."))
-    return Table(
-        caption="the time of a thread under each placement",
-        columns=columns,
-        cells=tuple(_cells(row, decimals, bool(stars)) for row in found.rows),
-        notes=tuple(notes),
-    )
+    if stars := [row.published for row in found if row.published]:
+        columns.append((Column("published ratio"), _slowdown))
+        note = f"Published numbers are of other machines. Sources: {sources_of(stars)}."
+        notes.append(("", note))
+    return table_of(_CAPTION, columns, found, tuple(notes))
 
 
-def _cells(row: Shared, decimals: int, stars: bool) -> tuple[str, ...]:
-    published = row.published.slowdown if row.published else None
-    others = row.against.others if row.against else ()
-    against = listed([one_line(other.case.mapping) for other in others])
-    return (
-        str(row.measured.threads),
-        *head_cells(row.measured, decimals),
-        *ratio_cells(row.against, "alone" if row.alone and row.measured.sample else ""),
-        f"{against} (1 thread)" if against else NOTHING,
-        placed_by(row.measured.case.summary),
-        *((NOTHING if published is None else f"{published:g}",) if stars else ()),
-    )
+def _alone_word(row: Shared) -> str:
+    return "alone" if row.alone and row.measured.sample else ""
+
+
+def _others(row: Shared) -> str:
+    if row.against is None:
+        return NOTHING
+    mappings = listed([one_line(other.case.mapping) for other in row.against.others])
+    return f"{mappings} (1 thread)"
+
+
+def _slowdown(row: Shared) -> str:
+    return f"{row.published.slowdown:g}" if row.published and row.published.slowdown else NOTHING

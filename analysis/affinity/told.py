@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from analysis.affinity.measured import TIMES, Against, Measured
+from analysis.affinity.measured import TIMES, Measured, Row, grouped, where_pairs_are
 from analysis.format.numbers import time_decimals
-from analysis.format.table import Column, Table, joined
+from analysis.format.table import Column, Table, Written, joined
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.caveats import not_placed
 from analysis.verdict.model import CaseFinding, Comparison
-from analysis.verdict.phrases import WIDEST, change, name, names, needed, rounded
+from analysis.verdict.phrases import WIDEST, change, leaves_all, name, names, needed, rounded
 from analysis.verdict.tables import interval_of, number_of, ratio_decimals, ratio_interval, word_of
 from base.text import one_line, plural
 
-RATIO_COLUMNS = (
-    Column("time ratio"),
-    Column("95 % interval"),
-    Column("word", right=False),
-)
+RowT = TypeVar("RowT", bound=Row)
 # No clock of a run's time is worth more.
 MAX_DECIMALS = 3
 
@@ -50,12 +47,9 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
 
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield what could not be done and why: cases left out, without a good run, not compared."""
-    by_reason: dict[str, list[CaseFinding]] = {}
-    for case in cases:
-        if case.summary.left_out is not None:
-            reason = one_line(str(case.summary.left_out)) or "no reason given"
-            by_reason.setdefault(reason, []).append(case)
-    for reason, left in by_reason.items():
+    skipped = [case for case in cases if case.summary.left_out is not None]
+    for left in grouped(skipped, lambda case: one_line(str(case.summary.left_out))):
+        reason = one_line(str(left[0].summary.left_out)) or "no reason given"
         mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in left))
         yield f"Left out: {mappings} ({plural(len(left), 'case')}), because {reason}."
     lost = [case for case in cases if case.summary.left_out is None and not case.summary.has_runs]
@@ -76,53 +70,77 @@ def _how(cases: Sequence[CaseFinding]) -> str:
     return f" ({reasons})" if reasons else ""
 
 
-def head_columns(unit: str, what: str) -> tuple[Column, ...]:
-    """Return the columns that all tables of experiments begin with."""
-    return (
-        Column("#"),
-        Column("mapping", right=False),
-        Column("CPUs", right=False),
-        Column("n"),
-        Column(what, unit),
-        Column("its 95 % interval", unit),
-    )
+def head_columns(rows: Sequence[Row], what: str, unit: str) -> list[Written[Row]]:
+    """Return the columns that all tables of experiments begin with, up to the time."""
+    means = [row.measured.sample.mean for row in rows if row.measured.sample]
+    # Of times in ms or ns as many decimals as give the least three digits.
+    decimals = max(0, time_decimals(means) - (1 if min(means, default=0.0) >= 1 else 0))
+
+    def mean(row: Row) -> str:
+        if row.measured.sample is not None:
+            return number_of(row.measured.sample.mean, decimals)
+        return "left out" if row.measured.case.summary.left_out is not None else "n/a"
+
+    def interval(row: Row) -> str:
+        sample = row.measured.sample
+        return interval_of(sample.mean_interval if sample else None, decimals)
+
+    return [
+        (Column("#"), lambda row: str(row.measured.case.number)),
+        (Column("mapping", right=False), lambda row: one_line(row.measured.case.mapping)),
+        (Column("CPUs", right=False), _cpus),
+        (Column("n"), lambda row: str(row.measured.sample.n) if row.measured.sample else NOTHING),
+        (Column(what, unit), mean),
+        (Column("its 95 % interval", unit), interval),
+    ]
 
 
-def decimals_of(cases: Sequence[Measured]) -> int:
-    """Return the decimals of a table's times, which are in ms or ns: three digits of the least."""
-    means = [case.sample.mean for case in cases if case.sample]
-    return max(0, time_decimals(means) - (1 if min(means, default=0.0) >= 1 else 0))
+def _cpus(row: Row) -> str:
+    return one_line(str(row.measured.case.summary.cpus or NOTHING))
 
 
-def head_cells(measured: Measured, decimals: int) -> tuple[str, ...]:
-    """Return a case's cells under `head_columns`."""
-    case, sample = measured.case, measured.sample
-    head = (
-        str(case.number),
-        one_line(case.mapping),
-        one_line(str(case.summary.cpus or NOTHING)),
-    )
-    if sample is None:
-        why = "left out" if case.summary.left_out is not None else "n/a"
-        return (*head, NOTHING, why, NOTHING)
-    return (
-        *head,
-        str(sample.n),
-        number_of(sample.mean, decimals),
-        interval_of(sample.mean_interval, decimals),
-    )
+def ratio_columns(other: Callable[[RowT], str]) -> list[Written[RowT]]:
+    """Return the columns of comparisons; `other` is the word for what others are compared with."""
+
+    def ratio(row: RowT) -> str:
+        if row.against is None:
+            return "1" if other(row) else NOTHING
+        found = row.against.difference.ratio
+        return number_of(found, ratio_decimals(found))
+
+    def word(row: RowT) -> str:
+        return word_of(row.against.comparison) if row.against else other(row) or NOTHING
+
+    return [
+        (Column("time ratio"), ratio),
+        (
+            Column("95 % interval"),
+            lambda row: ratio_interval(row.against.difference) if row.against else NOTHING,
+        ),
+        (Column("word", right=False), word),
+    ]
 
 
-def ratio_cells(against: Against | None, baseline: str = "") -> tuple[str, ...]:
-    """Return a comparison's cells under RATIO_COLUMNS; a `baseline` is called so."""
-    if against is None:
-        return ("1", NOTHING, baseline) if baseline else (NOTHING,) * 3
-    difference = against.difference
-    return (
-        number_of(difference.ratio, ratio_decimals(difference.ratio)),
-        ratio_interval(difference),
-        word_of(against.comparison),
-    )
+def baseline(row: Row) -> str:
+    """Return the word for the case that the others are compared with, if this is it."""
+    return "baseline" if leaves_all(row.measured.case.summary) else ""
+
+
+def placed_by(measured: Measured) -> str:
+    """Return what puts a case's threads into their places: a mechanism's word."""
+    mechanism = measured.case.summary.mechanism
+    return "nothing" if mechanism is None else one_line(mechanism)
+
+
+PINNED_BY: Written[Row] = (Column("pinned by", right=False), lambda row: placed_by(row.measured))
+
+
+def first_by_place(rows: Iterable[RowT]) -> dict[str, RowT]:
+    """Return the first row of each placement, by where it puts the threads of a pair."""
+    found: dict[str, RowT] = {}
+    for row in rows:
+        found.setdefault(where_pairs_are(row.measured.case), row)
+    return found
 
 
 def marked(measured: Measured, text: str) -> str:
@@ -130,34 +148,33 @@ def marked(measured: Measured, text: str) -> str:
     return f"{text} ({name(measured.case)})"
 
 
-def times(ratio: float, interval: Interval | None) -> str:
+def amount(value: float, interval: Interval | None, unit: str, most: int = 2) -> str:
+    """Return a number with its interval, in the digits that are known: `50 ns (49 to 51)`."""
+    if interval is None:
+        return f"{rounded(value, 0.0)} {unit}"
+    half = min(interval.half_width, value)
+    middle, low, high = (rounded(end, half, most) for end in (value, interval.low, interval.high))
+    return f"{middle} {unit} ({low} to {high})"
+
+
+def _times(ratio: float, interval: Interval | None) -> str:
     """Return a ratio with its interval: `3.9 times (3.7 to 4.1)`."""
     if interval is None:
         return f"{rounded(ratio, 0.0)} times (no interval: these runs show no spread)"
     if not interval.high < WIDEST * interval.low:
         return f"{rounded(ratio, 0.0)} times (interval wider than a factor of {WIDEST:.0f})"
-    half = min(interval.half_width, ratio)
-    middle, low, high = (
-        rounded(end, half, MAX_DECIMALS) for end in (ratio, interval.low, interval.high)
-    )
-    return f"{middle} times ({low} to {high})"
+    return amount(ratio, interval, "times", MAX_DECIMALS)
 
 
 def time_ratio(difference: Difference) -> str:
     """Return how many times the time of the other a case takes."""
     known = difference.standard_error > 0
-    return times(difference.ratio, difference.interval() if known else None)
+    return _times(difference.ratio, difference.interval() if known else None)
 
 
 def speed_ratio(difference: Difference) -> str:
     """Return how many times as fast as the other a case is: its ratio turned over."""
-    ends = difference.interval()
-    turned = Interval(_inverse(ends.high), _inverse(ends.low))
-    return times(_inverse(difference.ratio), turned if difference.standard_error > 0 else None)
-
-
-def _inverse(value: float) -> float:
-    return 1 / value if value > 0 else float("inf")
+    return time_ratio(replace(difference, log_ratio=-difference.log_ratio))
 
 
 @dataclass(frozen=True)
@@ -175,7 +192,19 @@ class Subject:
 
 def says(comparison: Comparison, subject: Subject, here: str, margin: float) -> str:
     """Return a comparison of times as a sentence, without its full stop."""
-    return f"{_says(comparison, subject, here, margin)}{in_other_attempts(comparison)}"
+    difference, who, there = comparison.difference, subject.who, subject.there
+    found = change(difference, "time")
+    if comparison.word == "better":
+        said = f"{who} are {speed_ratio(difference)} as fast {here} as {there}"
+    elif comparison.word == "worse":
+        said = f"{who} take {time_ratio(difference)} the time {here} that {subject.else_takes}"
+    elif comparison.word == "equivalent":
+        said = f"{who} are as fast {here} as {there}, within {margin * 100:g} %: {found}"
+    else:
+        more = needed(comparison) if difference.standard_error > 0 else []
+        who = who[:1].lower() + who[1:]
+        said = joined([f"Whether {who} are faster {here} or {there} is undecided: {found}", *more])
+    return f"{said}{in_other_attempts(comparison)}"
 
 
 def in_other_attempts(comparison: Comparison) -> str:
@@ -186,24 +215,3 @@ def in_other_attempts(comparison: Comparison) -> str:
         "; no attempt at the study made runs of both, so that a change of the node between "
         "attempts would look like a difference"
     )
-
-
-def _says(comparison: Comparison, subject: Subject, here: str, margin: float) -> str:
-    difference = comparison.difference
-    who, there = subject.who, subject.there
-    if comparison.word == "better":
-        return f"{who} are {speed_ratio(difference)} as fast {here} as {there}"
-    if comparison.word == "worse":
-        return f"{who} take {time_ratio(difference)} the time {here} that {subject.else_takes}"
-    found = change(difference, "time")
-    if comparison.word == "equivalent":
-        within = f"within {margin * 100:g} %"
-        return f"{who} are as fast {here} as {there}, {within}: {found}"
-    who = who[:1].lower() + who[1:]
-    return f"Whether {who} are faster {here} or {there} is undecided: {found}{_more(comparison)}"
-
-
-def _more(comparison: Comparison) -> str:
-    if not comparison.difference.standard_error > 0:
-        return ""
-    return "".join(f"; {said}" for said in needed(comparison))

@@ -135,13 +135,13 @@ def _seen_of_contention(rows: Sequence[Contended]) -> str:
 
 def draw_smt(found: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
     """Draw the workloads of one build and governor beside each other, a row a placement."""
-    title = title_of(found[0].rows[0].measured.case, ("size", "threads"))
-    every = [sharing for sharing in found if any(not row.alone for row in sharing.rows)]
-    if not any(row.against for sharing in every for row in sharing.rows):
+    title = title_of(found[0][0].measured.case, ("size", "threads"))
+    every = [sharing for sharing in found if any(not row.alone for row in sharing)]
+    if not any(row.against for sharing in every for row in sharing):
         reason = "no placement of two threads has one thread to compare with"
         return NotDrawn(name, SMT_TITLE, reason)
     shown = every[:MAX_PANELS]
-    cases = [row.measured.case for row in shown[0].rows if not row.alone]
+    cases = [row.measured.case for row in shown[0] if not row.alone]
     rows = [_by_place(sharing, cases) for sharing in shown]
     names = [_workload(sharing) for sharing in shown]
     panels = [(f"{label_text(workload, 20)} (1: as alone)", 1.0) for workload in names]
@@ -171,12 +171,12 @@ def draw_smt(found: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
 
 
 def _workload(sharing: Sharing) -> str:
-    return one_line(str(sharing.rows[0].measured.case.summary.table.size))
+    return one_line(str(sharing[0].measured.case.summary.table.size))
 
 
 def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Shared | None]:
     """Return the row of two threads at the place of each case; None where there is none."""
-    rows = {_place(row.measured.case): row for row in sharing.rows if not row.alone}
+    rows = {_place(row.measured.case): row for row in sharing if not row.alone}
     return [rows.get(_place(case)) for case in cases]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.affinity.experiments import Affinity, affinity
-from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP
+from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP, grouped
 from analysis.affinity.smt import Sharing
 from analysis.answer import find
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
@@ -56,7 +56,7 @@ def affinity_figures(results: Results, found: Affinity) -> Iterator[tuple[str, D
     runs = runs_by_case(results)
     for number, experiment in enumerate(found.contention, 1):
         yield CONTENTION, draw_contention(experiment, runs, f"contention-{number}")
-    for number, workloads in enumerate(_workloads(found.sharing), 1):
+    for number, workloads in enumerate(grouped(found.sharing, _build), 1):
         yield SMT, draw_smt(workloads, f"smt-{number}")
     for number, teams in enumerate(found.teams, 1):
         yield THREADMAP, draw_teams(teams, f"threads-{number}")
@@ -66,15 +66,10 @@ def affinity_figures(results: Results, found: Affinity) -> Iterator[tuple[str, D
         yield LATENCY, NotDrawn("latency", "Core-to-core latency", found.why_no_latency)
 
 
-def _workloads(found: Sequence[Sharing]) -> list[list[Sharing]]:
-    """Return the workloads that share build, governor and all else."""
-    groups: dict[tuple[str, ...], list[Sharing]] = {}
-    for sharing in found:
-        case = sharing.rows[0].measured.case.summary
-        table = case.table
-        key = (table.variant, table.schedule, table.wait_policy, case.governor)
-        groups.setdefault(key, []).append(sharing)
-    return list(groups.values())
+def _build(sharing: Sharing) -> tuple[str, ...]:
+    """Return what workloads share that stand beside each other: build, governor and all else."""
+    case, table = sharing[0].measured.case.summary, sharing[0].measured.case.summary.table
+    return table.variant, table.schedule, table.wait_policy, case.governor
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:

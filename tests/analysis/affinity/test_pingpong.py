@@ -20,7 +20,7 @@ def only(folder: Path, **study: float) -> Exchanges:
 def test_rates_are_one_way_transfers_a_second(tmp_path: Path) -> None:
     found = only(tmp_path, noise=0.0)
 
-    rates = {row.measured.case.mapping: row.rate.mean for row in found.rows if row.rate}
+    rates = {row.measured.case.mapping: row.rate.mean for row in found if row.rate}
     # 50 ns are 20 million a second.
     assert rates["scheduler"] == pytest.approx(20e6)
     assert rates == pytest.approx({name: 1e9 / ns for name, ns in LATENCIES.items()})

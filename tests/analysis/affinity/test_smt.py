@@ -22,8 +22,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> list[Sharing]:
 
 
 def pairs(study: list[Sharing], size: str) -> dict[str, Shared]:
-    (found,) = [one for one in study if one.rows[0].measured.case.summary.table.size == size]
-    return {row.measured.case.mapping: row for row in found.rows if not row.alone}
+    (found,) = [one for one in study if one[0].measured.case.summary.table.size == size]
+    return {row.measured.case.mapping: row for row in found if not row.alone}
 
 
 def test_a_thread_is_compared_with_one_alone_on_the_same_kind_of_core(study: list[Sharing]) -> None:
@@ -93,7 +93,7 @@ def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
 
     (sines, _) = sharing(results, findings)
 
-    compared = {row.measured.case.mapping for row in sines.rows if row.against}
+    compared = {row.measured.case.mapping for row in sines if row.against}
     assert compared == {"scheduler", "pcores-pin-program"}
     assert "are not compared: no run of one thread alone" in tell_smt(sines, 0.01).sentences[-1]
 
