@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint check-spack test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint check-spack test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -105,10 +105,6 @@ schema: ## Write configs/schema.json and the tables of keys in docs from what co
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint
 	@tools/lint.sh
-
-check-spack: ## Check, without Spack, that its files agree with the project
-	@tools/setup.sh lint
-	@.venv/bin/python -m tools.check_spack
 
 test-spack: ## Try the Spack environments with a real Spack: SPACK_ROOT=DIR
 	@tools/setup.sh lint

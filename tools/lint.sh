@@ -28,7 +28,7 @@ check "Python, rules" python -m ruff check
 check "Python, format" python -m ruff format --check
 check "Python, types" python -m mypy
 check "Python, imports" lint-imports --no-cache
-check "Spack files" python -m tools.check_spack
+check "Spack bounds" python -m tools.spack_bounds
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
     tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh \

@@ -29,6 +29,20 @@ COMMANDS = (
     Command("hwloc", "hwloc-info", r"hwloc-info"),
     Command("likwid", "likwid-pin", r"Version"),
 )
+# The newest versions that Spack's own packages have at the tag of spack.yaml: spack-packages
+# v2026.06.0 (commit d4f7c711a6), read on 2026-11-21.
+NEWEST = {
+    "py-click": "8.3.1",
+    "py-jinja2": "3.1.6",
+    "py-matplotlib": "3.11.0",
+    "py-numpy": "2.4.6",
+    "py-pandas": "3.0.3",
+    "py-pyelftools": "0.29",
+    "py-pyyaml": "6.0.3",
+    "py-rich": "15.0.0",
+    "py-scipy": "1.17.1",
+    "py-tabulate": "0.9.0",
+}
 # What pip installs of a package is without its extras. An external whose spec does not say so is
 # taken to have the default variants.
 WITHOUT_EXTRAS = {"py-pandas": "~excel~parquet~performance"}

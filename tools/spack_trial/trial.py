@@ -13,8 +13,7 @@ from typing import Any
 
 import yaml
 
-from tools.spack_files.builtin import PACKAGES
-from tools.spack_files.recipe import read_recipe
+from tools.spack_bounds import in_recipe
 from tools.spack_trial import externals
 from tools.spack_trial.steps import FailedStepError, Steps
 
@@ -172,16 +171,13 @@ class Trial:
         return self._steps.run(title, command_line, self._elsewhere, 900, statuses, **environment)
 
     def _python_names(self) -> list[str]:
-        file = self._checkout / "spack_repo/pinstudy/packages/pinstudy/package.py"
-        recipe, _ = read_recipe(file)
-        names = [dependency.spec.name for dependency in recipe.dependencies]
-        return [name for name in names if name.startswith("py-")]
+        return [f"py-{name}" for name in in_recipe() if name != "python"]
 
     def _python(self) -> Path:
         """Make a virtual environment of the recipe's packages, none newer than Spack's."""
         prefix = self._work / "python"
         # matplotlib is held back by spack.yaml.
-        newest = {name: PACKAGES[name].newest for name in self._python_names()}
+        newest = {name: externals.NEWEST[name] for name in self._python_names()}
         wanted = [f"{name.removeprefix('py-')}<={version}" for name, version in newest.items()]
         wanted = [name for name in wanted if not name.startswith("matplotlib")]
         base = Path(sys.base_prefix, "bin", "python3")

@@ -1,1 +1,0 @@
-"""What the checks of the Spack files are made of: see tools/check_spack.py."""
