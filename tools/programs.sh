@@ -2,12 +2,10 @@
 # shellcheck shell=bash
 
 # programs OPTION...: builds the presets gcc and, if Clang has its OpenMP library, clang. The options
-# are given to CMake, which remembers them: what was once built with tests is so again. CMake itself
-# looks for Google Benchmark; when that came or went, more or fewer programs are to be built.
+# are given to CMake, which remembers them: what was once built with tests is so again.
 programs() {
     local sources
     sources=$(sources_digest)
-    if lacks benchmark; then sources+=" without Google Benchmark"; fi
     build gcc g++ "$sources" "$@"
     lacks clang || build clang clang++ "$sources" "$@"
 }
@@ -28,8 +26,6 @@ build() {
     say "builds the programs with $compiler: a minute on 2 CPUs, with their tests two"
     # Without a word about them, CMake would build tests wherever it finds GoogleTest.
     [ $# -gt 0 ] || [ -e "$directory/CMakeCache.txt" ] || set -- -D PINSTUDY_TESTS=OFF
-    # Programs that are silently not built would silently not be tested.
-    [ "${CI-}" != true ] || set -- "$@" -D PINSTUDY_GOOGLE_BENCHMARK=ON
     # A compiler's error is no interruption: make removes what it did not finish.
     { logged cmake --preset "$preset" "$@" &&
         logged cmake --build --preset "$preset" --parallel "$(nproc)"; } ||

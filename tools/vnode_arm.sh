@@ -64,8 +64,7 @@ arm_tree() {
     stamp "$stamps/vnode-arm-tree" "$key"
 }
 
-# arm_programs: with GCC only: Clang would need the arm64 libomp beside this machine's own. Without
-# Google Benchmark, for the same reason.
+# arm_programs: with GCC only: Clang would need the arm64 libomp beside this machine's own.
 arm_programs() {
     local key
     key=$({ sources_digest && aarch64-linux-gnu-g++ --version; } | digest)
@@ -73,8 +72,7 @@ arm_programs() {
     say "builds the programs for arm64"
     { logged cmake -S . -B "$arm/gcc" -D CMAKE_BUILD_TYPE=Release -D CMAKE_SYSTEM_NAME=Linux \
         -D CMAKE_SYSTEM_PROCESSOR=aarch64 -D CMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -D PINSTUDY_MARCH=armv8-a \
-        -D PINSTUDY_BIN_DIR="$root/$arm/bin" -D PINSTUDY_TESTS=OFF \
-        -D PINSTUDY_GOOGLE_BENCHMARK=OFF &&
+        -D PINSTUDY_BIN_DIR="$root/$arm/bin" -D PINSTUDY_TESTS=OFF &&
         logged cmake --build "$arm/gcc" --parallel "$(nproc)"; } ||
         fail "cannot build the programs for arm64:" see-log
     stamp "$stamps/vnode-arm-programs" "$key"

@@ -3,30 +3,17 @@
 # All that is needed to run a study: the programs without their tests.
 add_custom_target(programs)
 
-# pinstudy_app(NAME <app> SOURCES <source>... OPENMP <source>... [PTHREADS] [GOOGLE_BENCHMARK])
+# pinstudy_app(NAME <app> SOURCES <source>... OPENMP <source>... [PTHREADS])
 #
 # Builds, for each variant, the program <app>-<variant> and the static library <app>-<variant>-lib
 # of all sources except main.cpp, so that tests reach the program's parts. The sources of OPENMP are
 # compiled for each variant, the others once for all. With PTHREADS the program forms a team in every
-# variant (apps/common/team.hpp), and its serial build is the variant pthreads. With GOOGLE_BENCHMARK
-# the program times by that library (apps/common/timing.hpp); nothing is built without it.
+# variant (apps/common/team.hpp), and its serial build is the variant pthreads.
 function(pinstudy_app)
-  cmake_parse_arguments(
-    PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES;OPENMP"
-  )
+  cmake_parse_arguments(PARSE_ARGV 0 arg "PTHREADS" "NAME" "SOURCES;OPENMP")
   set(variants ${PINSTUDY_VARIANTS})
   if(arg_PTHREADS)
     set(variants ${PINSTUDY_TEAM_VARIANTS})
-  endif()
-  set(link_flags ${PINSTUDY_PROGRAM_LINK_FLAGS})
-  set(libraries "")
-  if(arg_GOOGLE_BENCHMARK)
-    if(NOT PINSTUDY_HAVE_GOOGLE_BENCHMARK)
-      message(STATUS "${arg_NAME} needs Google Benchmark: it is not built")
-      return()
-    endif()
-    set(link_flags ${PINSTUDY_BENCHMARK_LINK_FLAGS})
-    set(libraries pinstudy-timing)
   endif()
   set(main main.cpp)
   if(main.cpp IN_LIST arg_SOURCES)
@@ -39,10 +26,10 @@ function(pinstudy_app)
   foreach(variant IN LISTS variants)
     set(program ${arg_NAME}-${variant})
     add_library(${program}-lib STATIC $<TARGET_OBJECTS:${arg_NAME}-once> ${arg_OPENMP})
-    target_link_libraries(${program}-lib PUBLIC pinstudy-common-${variant} ${libraries})
+    target_link_libraries(${program}-lib PUBLIC pinstudy-common-${variant})
     add_executable(${program} ${main})
     target_link_libraries(${program} PRIVATE ${program}-lib)
-    target_link_options(${program} PRIVATE ${link_flags})
+    target_link_options(${program} PRIVATE ${PINSTUDY_PROGRAM_LINK_FLAGS})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PINSTUDY_BIN_DIR}")
     add_dependencies(programs ${program})
     install(TARGETS ${program} RUNTIME DESTINATION bin)

@@ -1,8 +1,7 @@
-# The libraries that are used: CLI11 always, GoogleTest and Google Benchmark on demand.
+# The libraries that are used: CLI11 always, GoogleTest on demand.
 #
 # Targets: pinstudy::cli11
-# Result:  PINSTUDY_BUILD_TESTS, PINSTUDY_HAVE_GOOGLE_BENCHMARK
-#          PINSTUDY_BENCHMARK_LINK_FLAGS, further link flags for programs with Google Benchmark
+# Result:  PINSTUDY_BUILD_TESTS
 
 find_package(CLI11 CONFIG QUIET)
 if(TARGET CLI11::CLI11)
@@ -22,34 +21,15 @@ add_library(pinstudy-cli11 INTERFACE)
 add_library(pinstudy::cli11 ALIAS pinstudy-cli11)
 target_include_directories(pinstudy-cli11 SYSTEM INTERFACE "${pinstudy_cli11_include}")
 
-# pinstudy_optional(<option> <package> <result>): applies the AUTO, ON, OFF convention.
-macro(pinstudy_optional option package result)
-  set(${result} OFF)
-  if(${option})
-    find_package(${package} QUIET)
-    if(${package}_FOUND)
-      set(${result} ON)
-    elseif(${option} STREQUAL "AUTO")
-      message(STATUS "${package} is not found: ${option}=AUTO builds without it")
-    else()
-      message(FATAL_ERROR "${option} is ON but the package ${package} is not found: install it, "
-                          "or set ${option}=OFF")
-    endif()
-  endif()
-endmacro()
-
-# if() takes the word AUTO for the name of a variable.
-set(AUTO ON)
-pinstudy_optional(PINSTUDY_TESTS GTest PINSTUDY_BUILD_TESTS)
-pinstudy_optional(PINSTUDY_GOOGLE_BENCHMARK benchmark PINSTUDY_HAVE_GOOGLE_BENCHMARK)
-unset(AUTO)
-
-# A shared Google Benchmark brings the shared C++ library; a program that had another one inside
-# would have two. Debian, Ubuntu and Fedora have the shared one only.
-set(PINSTUDY_BENCHMARK_LINK_FLAGS "")
-if(PINSTUDY_HAVE_GOOGLE_BENCHMARK)
-  get_target_property(pinstudy_benchmark_type benchmark::benchmark TYPE)
-  if(pinstudy_benchmark_type STREQUAL "STATIC_LIBRARY")
-    set(PINSTUDY_BENCHMARK_LINK_FLAGS ${PINSTUDY_PROGRAM_LINK_FLAGS})
+set(PINSTUDY_BUILD_TESTS OFF)
+if(PINSTUDY_TESTS OR PINSTUDY_TESTS STREQUAL "AUTO")
+  find_package(GTest QUIET)
+  if(GTest_FOUND)
+    set(PINSTUDY_BUILD_TESTS ON)
+  elseif(PINSTUDY_TESTS STREQUAL "AUTO")
+    message(STATUS "GTest is not found: PINSTUDY_TESTS=AUTO builds without it")
+  else()
+    message(FATAL_ERROR "PINSTUDY_TESTS is ON but the package GTest is not found: install it, or set "
+                        "PINSTUDY_TESTS=OFF")
   endif()
 endif()

@@ -1,9 +1,11 @@
-// The frame of a program whose team does rounds in placements, timed by Google Benchmark.
+// The frame of a program whose team does timed rounds in placements.
 #pragma once
+
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "apps/common/build_info.hpp"
 #include "apps/common/led_team.hpp"
@@ -12,13 +14,31 @@
 
 namespace pinstudy {
 
-// Says what is measured, unless the standard output is Google Benchmark's.
-inline void introduce(const std::string& introduction, const Timing& timing) {
-    if (!timing.has_the_output()) {
-        std::fputs(introduction.c_str(), stdout);
-        // A reader of a pipe sees that the run began.
-        std::fflush(stdout);
+// Says what is measured. A reader of a pipe sees that the run began.
+inline void introduce(const std::string& introduction) {
+    std::fputs(introduction.c_str(), stdout);
+    std::fflush(stdout);
+}
+
+// Does the rounds of all experiments, one after the other. On a terminal, standard error says which
+// one is measured, in one line that the next one overwrites. An experiment has a name() and a
+// round().
+template <typename Experiments>
+Results measure(Experiments& experiments, std::int64_t rounds) {
+    const bool shows = isatty(STDERR_FILENO) != 0;
+    Results results;
+    for (auto& experiment : experiments) {
+        if (shows) {
+            std::fprintf(stderr, "\r\033[Kmeasuring %s", experiment.name().c_str());
+        }
+        if (auto timed = time_rounds(rounds, [&experiment] { return experiment.round(); })) {
+            results[experiment.name()] = *std::move(timed);
+        }
     }
+    if (shows) {
+        std::fputs("\r\033[K", stderr);
+    }
+    return results;
 }
 
 // Reads the command line and has a team measure one placement or all, whichever the settings ask
@@ -27,22 +47,18 @@ inline void introduce(const std::string& introduction, const Timing& timing) {
 template <typename Settings, typename MeasureOne, typename MeasureAll>
 int run_timed(const char* name, const char* description, int argc, char** argv,
               const MeasureOne& measure_one, const MeasureAll& measure_all) {
-    std::vector<std::string> arguments(argv + 1, argv + argc);
-    Timing timing(argv[0], arguments);
     Options options(name, description, version_text(name));
     Settings settings;
     add_options(options, settings);
-    if (const auto exit_status = options.parse(arguments)) {
+    if (const auto exit_status = options.parse(argc, argv)) {
         return *exit_status;
     }
-    for (const std::string& mistake : {timing.mistake(), why_not(settings)}) {
-        if (!mistake.empty()) {
-            return options.user_error(mistake + " (see --help)");
-        }
+    if (const std::string mistake = why_not(settings); !mistake.empty()) {
+        return options.user_error(mistake + " (see --help)");
     }
     return lead_team(static_cast<int>(settings.threads), [&](PlacedTeam& team) {
-        return settings.where.one_placement() ? measure_one(team, settings, timing)
-                                              : measure_all(team, settings, timing, options);
+        return settings.where.one_placement() ? measure_one(team, settings)
+                                              : measure_all(team, settings, options);
     });
 }
 

@@ -19,32 +19,29 @@ constexpr const char* kDescription =
     "one CPU, on SMT siblings, in one cluster, on two cores, of two kinds, in two packages, and as "
     "they were started (left to the scheduler, or placed by whoever started the program). Prints a "
     "table of all placements that the node can do. Cache misses are not counted here: a study of "
-    "pinstudy does that with perf, a run a placement. Google Benchmark drives the rounds and takes "
-    "its own options, such as --benchmark_out=FILE.";
+    "pinstudy does that with perf, a run a placement.";
 
-int measure_one(PlacedTeam& team, const Settings& settings, Timing& timing) {
+int measure_one(PlacedTeam& team, const Settings& settings) {
     if (const std::string reason = team.take(settings.where.assigned); !reason.empty()) {
         throw std::runtime_error(reason);
     }
     if (const std::string reason = team.violation(settings.where.assigned); !reason.empty()) {
-        return timing.conclude({false, reason});
+        return report({false, reason});
     }
     const std::vector<Cpus> masks = team.masks();
     Experiment experiment(team, settings, settings.operations().front(), kAsStarted, {});
-    timing.add(experiment.name(), settings.rounds, [&experiment] { return experiment.round(); });
-    introduce(introduction(settings), timing);
-    const Results results = timing.run();
-    const auto found = results.find(experiment.name());
-    if (found != results.end()) {
-        std::fputs(values(experiment, found->second, masks).c_str(), stdout);
+    introduce(introduction(settings));
+    const auto timed = time_rounds(settings.rounds, [&experiment] { return experiment.round(); });
+    if (!timed) {
+        throw std::runtime_error(experiment.failure());
     }
+    std::fputs(values(experiment, *timed, masks).c_str(), stdout);
     const std::string violation = team.violation(settings.where.assigned);
-    return timing.conclude(violation.empty() ? verdict_of({&experiment.check()})
-                                             : Verdict{false, violation});
+    return report(violation.empty() ? verdict_of({&experiment.check()})
+                                    : Verdict{false, violation});
 }
 
-int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
-                const Options& options) {
+int measure_all(PlacedTeam& team, const Settings& settings, const Options& options) {
     NodePlacements node;
     try {
         node = node_placements(settings.where.kinds, team.allowed(),
@@ -55,22 +52,17 @@ int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
     std::deque<Experiment> experiments;
     for (const Operation operation : settings.operations()) {
         for (const Placement& placement : node.possible) {
-            Experiment& experiment =
-                experiments.emplace_back(team, settings, operation, placement.name, placement.cpus);
-            timing.add(experiment.name(), settings.rounds,
-                       [&experiment] { return experiment.round(); });
+            experiments.emplace_back(team, settings, operation, placement.name, placement.cpus);
         }
     }
-    introduce(introduction(settings), timing);
-    const Results results = timing.run();
-    if (!results.empty()) {
-        std::fputs(table(experiments, results, node, team.as_started()).c_str(), stdout);
-    }
+    introduce(introduction(settings));
+    const Results results = measure(experiments, settings.rounds);
+    std::fputs(table(experiments, results, node, team.as_started()).c_str(), stdout);
     std::vector<const Check*> checks;
     for (const Experiment& experiment : experiments) {
         checks.push_back(&experiment.check());
     }
-    return timing.conclude(verdict_of(checks));
+    return report(verdict_of(checks));
 }
 
 int run(int argc, char** argv) {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "apps/common/statistics.hpp"
 #include "apps/pingpong/handover.hpp"
 #include "apps/pingpong/pairing.hpp"
-#include "apps/pingpong/statistics.hpp"
 
 namespace pinstudy::pingpong {
 

@@ -21,38 +21,32 @@ constexpr const char* kDescription =
     "started "
     "(left to the scheduler, or placed by whoever started the program). One work waits for its "
     "additions (accumulate), the other keeps the core's units busy (sin). Prints a table of all "
-    "placements that the node can do, with the slowdown against a thread alone on the same CPU. "
-    "Google Benchmark drives the rounds and takes its own options, such as --benchmark_out=FILE.";
+    "placements that the node can do, with the slowdown against a thread alone on the same CPU.";
 
-int measure_one(PlacedTeam& team, const Settings& settings, Timing& timing) {
+int measure_one(PlacedTeam& team, const Settings& settings) {
     if (const std::string reason = team.take(settings.where.assigned); !reason.empty()) {
         throw std::runtime_error(reason);
     }
     if (const std::string reason = team.violation(settings.where.assigned); !reason.empty()) {
-        return timing.conclude({false, reason});
+        return report({false, reason});
     }
     const std::vector<Cpus> masks = team.masks();
     Workshop workshop(team, settings.items);
     Experiment experiment(workshop, settings.work + "/" + kAsStarted, {},
                           works_of(settings.work, settings.threads));
-    timing.add(experiment.name(), settings.rounds, [&experiment] { return experiment.round(); });
-    introduce(introduction(settings), timing);
-    const Results results = timing.run();
-    if (!experiment.failure().empty()) {
+    introduce(introduction(settings));
+    const auto timed = time_rounds(settings.rounds, [&experiment] { return experiment.round(); });
+    if (!timed || !experiment.failure().empty()) {
         throw std::runtime_error(experiment.failure());
     }
-    const auto found = results.find(experiment.name());
-    if (found != results.end()) {
-        std::fputs(values(experiment, found->second, masks).c_str(), stdout);
-    }
+    std::fputs(values(experiment, *timed, masks).c_str(), stdout);
     const std::string violation = team.violation(settings.where.assigned);
-    return timing.conclude(
-        violation.empty() ? workshop.check().verdict(static_cast<std::uint64_t>(settings.items))
-                          : Verdict{false, violation});
+    return report(violation.empty()
+                      ? workshop.check().verdict(static_cast<std::uint64_t>(settings.items))
+                      : Verdict{false, violation});
 }
 
-int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
-                const Options& options) {
+int measure_all(PlacedTeam& team, const Settings& settings, const Options& options) {
     NodePlacements node;
     try {
         node = node_placements(settings.where.kinds, team.allowed(),
@@ -63,18 +57,13 @@ int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
     Workshop workshop(team, settings.items);
     std::deque<Experiment> experiments;
     for (const Planned& planned : plan(settings, node)) {
-        Experiment& experiment =
-            experiments.emplace_back(workshop, planned.name, planned.cpus, planned.works);
-        timing.add(experiment.name(), settings.rounds,
-                   [&experiment] { return experiment.round(); });
+        experiments.emplace_back(workshop, planned.name, planned.cpus, planned.works);
     }
-    introduce(introduction(settings), timing);
-    const Results results = timing.run();
-    if (!results.empty()) {
-        std::fputs(table(experiments, results, node, settings.items, team.as_started()).c_str(),
-                   stdout);
-    }
-    return timing.conclude(workshop.check().verdict(static_cast<std::uint64_t>(settings.items)));
+    introduce(introduction(settings));
+    const Results results = measure(experiments, settings.rounds);
+    std::fputs(table(experiments, results, node, settings.items, team.as_started()).c_str(),
+               stdout);
+    return report(workshop.check().verdict(static_cast<std::uint64_t>(settings.items)));
 }
 
 int run(int argc, char** argv) {

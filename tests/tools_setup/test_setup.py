@@ -131,28 +131,6 @@ def test_a_compiler_that_went_away_is_noticed(machine: FakeMachine) -> None:
     assert "goes on without clang" in done.stdout
 
 
-def test_programs_are_built_again_when_google_benchmark_came(machine: FakeMachine) -> None:
-    machine.put("g++", '[ -e installed ] || ! { [ "$2" = -x ] && grep -q benchmark; }')
-    lost = "goes on without benchmark: not available is the programs contention and smt"
-    assert lost in machine.set_up().stdout
-    machine.forget_calls()
-    machine.set_up()
-    assert steps(machine) == []
-
-    machine.write("installed", "")
-    machine.set_up()
-
-    assert steps(machine) == ["gcc", "clang"]
-
-
-def test_continuous_integration_goes_without_no_program(machine: FakeMachine) -> None:
-    machine.set_up(CI="true")
-
-    [gcc] = machine.calls("cmake --preset gcc")
-    assert "-D PINSTUDY_GOOGLE_BENCHMARK=ON" in gcc
-    assert "-D PINSTUDY_TESTS=OFF" in gcc
-
-
 def test_a_moved_checkout_is_built_from_scratch(machine: FakeMachine) -> None:
     machine.set_up()
     machine.root = machine.root.rename(machine.root.parent / "elsewhere")

@@ -1,10 +1,6 @@
 // The program contention as its user meets it, on one CPU and on all.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "apps/common/affinity.hpp"
@@ -134,35 +130,7 @@ TEST(ContentionProgram, RefusesAPlacementThatTheNodeCannotDo) {
               "used\n");
 }
 
-TEST(ContentionProgram, HandsGoogleBenchmarksOptionsOn) {
-    const ProgramResult json =
-        run({"integer", "--placement", "as-started", "--benchmark_format=json"});
-    EXPECT_EQ(json.exit_status, 0);
-    EXPECT_EQ(json.output.substr(0, 1), "{");
-    EXPECT_EQ(json.output.substr(json.output.size() - 2), "}\n");
-    find(json.output, "\"executable\": \"([^\"]*contention)");
-    find(json.output, "\"(ns_per_operation)\"");
-
-    const std::string file = ::testing::TempDir() + "contention-" + kVariant + ".json";
-    const ProgramResult both =
-        run({"integer", "--single", "--benchmark_repetitions=3", "--benchmark_out=" + file});
-    EXPECT_EQ(find(both.output, "Rounds: (.*)"), "3");
-    std::ostringstream written;
-    written << std::ifstream(file).rdbuf();
-    std::remove(file.c_str());
-    find(written.str(), "\"(aggregate_name)\": \"median\"");
-}
-
-TEST(ContentionProgram, ListsWhatGoogleBenchmarkWouldMeasureAndNothingElse) {
-    const ProgramResult list =
-        run({"integer", "--placement", "as-started", "--benchmark_list_tests"});
-    EXPECT_EQ(list.exit_status, 0);
-    expect_lines(list.output, {"integer/as-started.*"});
-    EXPECT_EQ(std::count(list.output.begin(), list.output.end(), '\n'), 1);
-}
-
 TEST(ContentionProgram, RefusesWhatCannotBe) {
-    const std::string bench = "--benchmark_format=xml";
     expect_user_error({kProgram, "double"}, {"OPERATION", "integer or float or both", "'double'"});
     expect_user_error({kProgram, "--threads", "3"}, {"--threads", "even"});
     expect_user_error({kProgram, "--same-line", "--threads", "34"}, {"--same-line", "32"});
@@ -173,15 +141,13 @@ TEST(ContentionProgram, RefusesWhatCannotBe) {
     expect_user_error({kProgram, "--kinds", "X=0"}, {"--kinds", "'X'"});
     expect_user_error({kProgram, "--spacing", "32"}, {"--spacing", "128 or 64"});
     expect_user_error({kProgram, "--times", "99999999"}, {"--times", "8388608"});
-    expect_user_error({kProgram, bench}, {"--benchmark_format", "json", "'xml'"});
-    expect_user_error({kProgram, "--benchmark_what"}, {"--benchmark_what"});
 }
 
 TEST(ContentionProgram, ExplainsItself) {
     const ProgramResult help = run_program({kProgram, "--help"});
     EXPECT_EQ(help.exit_status, 0);
-    for (const char* word : {"OPERATION", "--pin", "--expect", "--placement", "--same-line",
-                             "--benchmark_out", "perf"}) {
+    for (const char* word :
+         {"OPERATION", "--pin", "--expect", "--placement", "--same-line", "perf"}) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});

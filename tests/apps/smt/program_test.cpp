@@ -93,20 +93,6 @@ TEST(SmtProgram, DoesTheRestOnOneCpu) {
               "1 pair needs 2 cores; 1 can be used");
 }
 
-TEST(SmtProgram, HandsGoogleBenchmarksOptionsOn) {
-    const ProgramResult json = run(
-        {"sin", "--placement", "same-cpu", "--benchmark_format=json", "--benchmark_filter=alone"});
-    EXPECT_EQ(json.exit_status, 0);
-    EXPECT_EQ(json.output.substr(0, 1), "{");
-    find(json.output, "\"(thread_ms)\"");
-    EXPECT_EQ(json.output.find("sin/same-cpu"), std::string::npos);
-
-    const ProgramResult list = run({"sin", "--placement", "same-cpu", "--benchmark_list_tests"});
-    EXPECT_EQ(list.exit_status, 0);
-    find(list.output, "(sin/same-cpu)");
-    EXPECT_EQ(run({"sin", "--benchmark_filter=nothing-like-this"}).exit_status, 2);
-}
-
 TEST(SmtProgram, RefusesWhatCannotBe) {
     expect_user_error({kProgram, "cos"}, {"WORK", "accumulate or sin or mixed or all", "'cos'"});
     expect_user_error({kProgram, "--threads", "3"}, {"--threads", "even"});
@@ -119,8 +105,7 @@ TEST(SmtProgram, RefusesWhatCannotBe) {
 TEST(SmtProgram, ExplainsItself) {
     const ProgramResult help = run_program({kProgram, "--help"});
     EXPECT_EQ(help.exit_status, 0);
-    for (const char* word :
-         {"WORK", "--items", "--pin", "--expect", "--placement", "--benchmark_out"}) {
+    for (const char* word : {"WORK", "--items", "--pin", "--expect", "--placement"}) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});

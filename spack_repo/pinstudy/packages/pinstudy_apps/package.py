@@ -19,18 +19,10 @@ class PinstudyApps(CMakePackage):
 
     version("main", branch="main")
 
-    variant(
-        "benchmark",
-        default=True,
-        sticky=True,
-        description="Build contention and smt, which time by Google Benchmark",
-    )
-
     depends_on("cxx", type="build")
     depends_on("cmake@3.20:", type="build")
     depends_on("gmake", type="build")
     depends_on("cli11", type="build")
-    depends_on("benchmark", when="+benchmark")
     depends_on("googletest", type="test")
 
     requires("%cxx=gcc", "%cxx=llvm", policy="one_of", msg="built with GCC or Clang")
@@ -41,7 +33,6 @@ class PinstudyApps(CMakePackage):
             self.define("PINSTUDY_MARCH", ""),
             self.define("PINSTUDY_WERROR", False),
             self.define("PINSTUDY_TESTS", self.run_tests),
-            self.define_from_variant("PINSTUDY_GOOGLE_BENCHMARK", "benchmark"),
             self.define("PINSTUDY_PYTHON_TREE", False),
             # The command's helper.
             self.define("PINSTUDY_WITNESS", False),

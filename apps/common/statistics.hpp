@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace pinstudy::pingpong {
+namespace pinstudy {
 
 using Samples = std::vector<double>;
 
@@ -37,4 +37,4 @@ Interval mean_interval(const Samples& samples);
 // The 0.975 quantile of Student's t distribution, to four digits from 9 degrees of freedom on.
 double student_t(std::size_t degrees);
 
-}  // namespace pinstudy::pingpong
+}  // namespace pinstudy

@@ -1,10 +1,10 @@
-#include "apps/pingpong/statistics.hpp"
+#include "apps/common/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-namespace pinstudy::pingpong {
+namespace pinstudy {
 namespace {
 
 // 0.975 of the standard normal distribution is below it.
@@ -92,4 +92,4 @@ double student_t(std::size_t degrees) {
     return z + (g1 + (g2 + (g3 + g4 / v) / v) / v) / v;
 }
 
-}  // namespace pinstudy::pingpong
+}  // namespace pinstudy

@@ -1,5 +1,5 @@
 // What samples say, on samples whose answers are known.
-#include "apps/pingpong/statistics.hpp"
+#include "apps/common/statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-namespace pinstudy::pingpong {
+namespace pinstudy {
 namespace {
 
 // 1, 2, ..., n in an order that is not sorted.
@@ -92,4 +92,4 @@ TEST(Statistics, TheMeansIntervalIsStudents) {
 }
 
 }  // namespace
-}  // namespace pinstudy::pingpong
+}  // namespace pinstudy
