@@ -35,21 +35,17 @@ LINES_ARE = (
 
 def advice_text(advice: Advice, width: int) -> str:
     """Return the advice for a terminal of that many columns; lines to paste may be longer."""
-    parts = [*wrapped(headline(advice), width, ""), ""]
-    for line in advice.lines:
-        if line.tool in _ON_TERMINAL and line.text:
-            parts += [f"  {line.tool}:", f"    {line.text}"]
-    parts += ["", *wrapped([*trade_off(advice)[:1], extent(advice)], width, "")]
-    outs = outs_in_short(advice, 3)
-    if outs:
-        parts += ["", "What was ruled out", *wrapped(outs, width, "  ")]
-    if advice.warnings:
-        parts += ["", "To be taken with care", *wrapped(advice.warnings, width, "  ")]
-    return "\n".join(_without_double_gaps(parts))
-
-
-def _without_double_gaps(lines: Sequence[str]) -> list[str]:
-    return [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    lines = [line for line in advice.lines if line.tool in _ON_TERMINAL and line.text]
+    outs = wrapped(outs_in_short(advice, 3), width, "  ")
+    warnings = wrapped(advice.warnings, width, "  ")
+    blocks = (
+        wrapped(headline(advice), width, ""),
+        [f"  {line.tool}:\n    {line.text}" for line in lines],
+        wrapped([*trade_off(advice)[:1], extent(advice)], width, ""),
+        ["What was ruled out", *outs] if outs else [],
+        ["To be taken with care", *warnings] if warnings else [],
+    )
+    return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def advice_markdown(advice: Advice, remarks: Sequence[str] = ()) -> str:

@@ -11,7 +11,8 @@ from analysis.affinity.measured import APPS, grouped
 from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
-from analysis.latency import Latency, read_latency
+from analysis.latency.model import Latency
+from analysis.latency.reading import read_latency
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from base.errors import UserError

@@ -89,7 +89,6 @@ class Agreement:
 
     measured: tuple[Measured, ...]
     denied: tuple[Denied, ...]
-    groups: tuple[KernelGroup, ...]
     levels: tuple[LevelMatch, ...]
 
 
@@ -110,7 +109,6 @@ def compare(latency: Latency, clusters: Clusters) -> Agreement:
         tuple(_denied(latency, group, named, found) for group in lacking)
         if enough(latency.both_ways)
         else (),
-        tuple(groups),
         tuple(_level(latency, clusters, level, named) for level in range(1, clusters.levels + 1)),
     )
 

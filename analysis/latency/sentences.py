@@ -103,10 +103,8 @@ def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement
             f"Clusters of level {match.level}: {groups([one.cpus for one in new])}; "
             f"{within} within, {outside} to the CPUs around; {_likeness(match, new)}."
         )
-    same = [one.same for one in agreement.measured if one.same is not None]
-    told = [group for group in agreement.groups if group.names]
-    found = [group for group in same if group.names]
-    if told and len(found) == len(told):
+    found = [one.same for one in agreement.measured if one.same and one.same.names]
+    if found and not agreement.denied:
         yield f"The kernel's topology agrees: {_kinds_of_groups(found)} were all found."
     elif found:
         yield f"The kernel's topology agrees in part: {_kinds_of_groups(found)} were found."

@@ -15,7 +15,7 @@ from analysis.affinity.smt import tell_smt
 from analysis.affinity.team import tell_team
 from analysis.affinity.told import Told, lacking, title_of
 from analysis.format.table import Table
-from analysis.latency import Latency
+from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings

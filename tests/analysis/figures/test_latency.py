@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 from analysis.figures.drawing import FORMATS, Drawing
 from analysis.figures.latency import draw_latency
-from analysis.latency import read_latency
+from analysis.latency.reading import read_latency
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
 
 

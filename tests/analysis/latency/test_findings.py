@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.latency import read_latency
 from analysis.latency.agreement import rand_index
 from analysis.latency.partners import find_partners
+from analysis.latency.reading import read_latency
 from analysis.latency.report import LatencyFindings, findings_json, latency_findings
 from analysis.latency.teams import NEXT, PAIRS, Team, find_teams
 from analysis.output import latency_text, write_latency

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.latency import Latency, read_latency
-from analysis.latency.model import rates
+from analysis.latency.model import Latency, rates
+from analysis.latency.reading import read_latency
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 
 

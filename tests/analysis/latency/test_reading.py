@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.latency import read_latency
-from analysis.latency.reading import MAX_CPUS
+from analysis.latency.reading import MAX_CPUS, read_latency
 from base.errors import UserError
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
 
