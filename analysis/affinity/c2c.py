@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from analysis.affinity.measured import grouped
 from analysis.affinity.node_cpus import NodeCpus
 from analysis.affinity.told import Told
 from analysis.format.numbers import percent
@@ -101,9 +101,9 @@ class CaseLines:
     def title(self) -> str:
         """What it is the same in as those that it is told with."""
         app, variant, size, threads, schedule, waits, governor = self.setting
-        of_threads = "1 thread" if threads == "1" else f"{threads} threads"
+        noun = "thread" if threads == "1" else "threads"
         return (
-            f"{app} ({variant}), size {size}, {of_threads}, schedule {schedule}, "
+            f"{app} ({variant}), size {size}, {threads} {noun}, schedule {schedule}, "
             f"wait policy {waits}, governor {governor}"
         )
 
@@ -119,11 +119,9 @@ class ContendedLines:
     unavailable: str = ""
     passed_over: tuple[str, ...] = ()
 
-    def groups(self) -> list[tuple[CaseLines, ...]]:
+    def groups(self) -> list[list[CaseLines]]:
         """Return the cases that differ in their mapping only, together."""
-        first = {case.setting: at for at, case in reversed(list(enumerate(self.cases)))}
-        ordered = sorted(self.cases, key=lambda case: first[case.setting])
-        return [tuple(group) for _, group in groupby(ordered, key=lambda case: case.setting)]
+        return grouped(self.cases, lambda case: case.setting)
 
 
 class _WrongError(ValueError):
@@ -151,10 +149,14 @@ def read_c2c(folder: Path) -> ContendedLines | None:
     return ContendedLines(tuple(case for _, case in cases), unavailable, tuple(passed_over))
 
 
-def _file(path: Path) -> Mapping[str, Any]:
-    found = read_json(path)
+def _fields(found: object, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise _WrongError("it is no table of fields")
+        raise _WrongError(f"{what} is no table of fields")
+    return found
+
+
+def _file(path: Path) -> Mapping[str, Any]:
+    found = _fields(read_json(path), "it")
     if found.get("schema") != SCHEMA:
         raise _WrongError(f"schema {found.get('schema')!r}; this pinstudy reads schema {SCHEMA}")
     return found
@@ -164,16 +166,12 @@ def _case(path: Path, found: Mapping[str, Any]) -> CaseLines:
     name = _CASE_FILE.fullmatch(path.name)
     if name is None or found.get("case_id") != name[1]:
         raise _WrongError("case_id is not what the file is called")
-    case = found.get("case")
-    if not isinstance(case, dict):
-        raise _WrongError("case is no table of fields")
+    case = _fields(found.get("case"), "case")
     setting = tuple(_word(case, key) for key in _SETTING)
     reasons, mapping = _reasons(found), _word(case, "mapping")
     if "lines" in reasons:
         return CaseLines(name[1], setting, mapping, reasons["lines"])
-    sampled = found.get("sampled")
-    if not isinstance(sampled, dict):
-        raise _WrongError("sampled is no table of fields")
+    sampled = _fields(found.get("sampled"), "sampled")
     counts = {key: _count(sampled, key) for key in ("samples", "loads", *_COUNTS)}
     lines, left_out = _lines(found.get("lines")), _count(found, "lines_left_out")
     in_lines = sum(line.hitm for line in lines)
@@ -181,16 +179,9 @@ def _case(path: Path, found: Mapping[str, Any]) -> CaseLines:
         raise _WrongError("local and remote HITM do not add up")
     if in_lines + left_out > counts["hitm"] or (in_lines < counts["hitm"] and not left_out):
         raise _WrongError("the HITM of the lines does not add up")
+    unsampled = reasons.get("kinds", "")
     return CaseLines(
-        name[1],
-        setting,
-        mapping,
-        "",
-        counts["loads"],
-        counts["hitm"],
-        lines,
-        left_out,
-        reasons.get("kinds", ""),
+        name[1], setting, mapping, "", counts["loads"], counts["hitm"], lines, left_out, unsampled
     )
 
 
@@ -206,24 +197,21 @@ def _lines(found: object) -> tuple[SharedLine, ...]:
 
 
 def _line(found: object) -> SharedLine:
-    if not isinstance(found, dict):
-        raise _WrongError("a line is no table of fields")
-    address, symbols = found.get("address"), found.get("symbols")
+    line = _fields(found, "a line")
+    address, symbols = line.get("address"), line.get("symbols")
     if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         raise _WrongError("a line's address is no hexadecimal number")
     if not isinstance(symbols, list) or not all(isinstance(name, str) for name in symbols):
         raise _WrongError("a line's symbols are no list of texts")
-    hitm, local, remote, stores = (_count(found, key) for key in _COUNTS)
-    cpus = _cpus(found.get("cpus"))
+    hitm, local, remote, stores = (_count(line, key) for key in _COUNTS)
+    cpus = _cpus(_fields(line.get("cpus"), "a line's cpus"))
     if not 0 < hitm == local + remote or sum(cpus.values()) < hitm + stores:
         raise _WrongError(f"the samples of line {address} do not add up")
     shown = tuple(one_line(name) for name in symbols[:5])
     return SharedLine(address, hitm, local, remote, stores, cpus, shown)
 
 
-def _cpus(found: object) -> dict[int, int]:
-    if not isinstance(found, dict):
-        raise _WrongError("a line's cpus are no table of CPUs")
+def _cpus(found: Mapping[str, Any]) -> dict[int, int]:
     cpus = {}
     for key in found:
         if not re.fullmatch(r"[0-9]{1,5}", key) or int(key) > MAX_CPU:
@@ -254,9 +242,7 @@ def _word(values: Mapping[str, Any], key: str) -> str:
 
 
 def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
-    reasons = found.get("unavailable")
-    if not isinstance(reasons, dict):
-        raise _WrongError("unavailable is no table of reasons")
+    reasons = _fields(found.get("unavailable"), "unavailable")
     return {str(key): one_line(_text(reasons, key)) for key in reasons}
 
 
@@ -330,12 +316,12 @@ def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, 
         return
     shown = case.lines[:MAX_ROWS]
     more = len(case.lines) + case.left_out - len(shown)
+    beyond = f"{plural(more, 'more line')}, none with more HITM"
     for line in shown:
-        last = line is shown[-1] and more
-        beyond = f" ({notes.marker(_beyond(more))})" if last else ""
+        mark = f" ({notes.marker(beyond)})" if more and line is shown[-1] else ""
         yield (
             name,
-            f"{line.address}{beyond}",
+            f"{line.address}{mark}",
             str(line.hitm),
             percent(line.hitm / case.hitm),
             str(line.local),
@@ -344,10 +330,6 @@ def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, 
             _counted(line, node),
             listed(line.symbols) if line.symbols else NOTHING,
         )
-
-
-def _beyond(more: int) -> str:
-    return f"{plural(more, 'more line')}, none with more HITM"
 
 
 def _counted(line: SharedLine, node: NodeCpus) -> str:

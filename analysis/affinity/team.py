@@ -19,6 +19,7 @@ from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.phrases import listed, name, sentence
 from base.cpulist import MAX_CPU, format_cpulist
 from base.text import one_line, plural
+from runners.records.placed_runs import threads_of
 from runners.records.reader import read_records
 from runners.records.values import OK
 
@@ -84,9 +85,11 @@ class Team:
     @property
     def oversubscribed(self) -> bool:
         """Whether not every thread could have a CPU of its own."""
+        if len(self.allowed) < len(self.threads):
+            return True
         edges = sum(len(thread.allowed) for thread in self.threads)
-        if len(self.allowed) < len(self.threads) or edges > MAX_CELLS:
-            return len(self.allowed) < len(self.threads)
+        if edges > MAX_CELLS:
+            return False
         # A tenth of a second of imports, which results without this experiment do not need.
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import maximum_bipartite_matching
@@ -103,18 +106,12 @@ class Team:
 
         Empty unless each was bound within one kind, and they not all to the same.
         """
-        kinds = Counter[str]()
-        for thread in self.threads:
-            of_thread = {self.node.kind.get(cpu) for cpu in thread.allowed}
-            kind = next(iter(of_thread)) if len(of_thread) == 1 else None
-            if kind is None:
-                return {}
-            kinds[kind] += 1
-        return (
-            {kind: kinds[kind] for kind in self.node.order if kind in kinds}
-            if len(kinds) > 1
-            else {}
+        of_threads = Counter(
+            frozenset(self.node.kind.get(cpu) for cpu in thread.allowed) for thread in self.threads
         )
+        counts = {kind: of_threads[frozenset([kind])] for kind in self.node.order}
+        split = {kind: count for kind, count in counts.items() if count}
+        return split if len(split) > 1 and sum(split.values()) == len(self.threads) else {}
 
     @property
     def shares(self) -> Mapping[str, float]:
@@ -156,31 +153,25 @@ def _is_good(record: Mapping[str, Any]) -> bool:
     return good and record.get("app") == THREADMAP
 
 
-class _Masks:
+class _Masks(dict[str, tuple[int, ...]]):
     """Lists of CPUs as tuples, of which equal lists share one; of too many the rest are empty."""
 
-    def __init__(self) -> None:
-        self._known: dict[object, tuple[int, ...]] = {}
-        self._cells = 0
+    cells = 0
 
-    def of(self, text: object) -> tuple[int, ...]:
-        """Return the CPUs of a list."""
-        if not isinstance(text, str):
-            return ()
-        if text not in self._known:
-            cpus = cpus_of(text) if self._cells <= MAX_CELLS else ()
-            self._cells += len(cpus)
-            self._known[text] = cpus
-        return self._known[text]
+    def __missing__(self, text: str) -> tuple[int, ...]:
+        """Return the CPUs of a list, and keep them."""
+        self[text] = cpus_of(text) if self.cells <= MAX_CELLS else ()
+        self.cells += len(self[text])
+        return self[text]
 
 
 def _threads(record: Mapping[str, Any], masks: _Masks) -> Iterator[TeamThread]:
-    """Yield the program's own threads; skip entries that are no threads."""
-    placement = record.get("placement")
-    threads = placement.get("threads") if isinstance(placement, dict) else None
-    for thread in threads[:MAX_THREADS] if isinstance(threads, list) else ():
-        if isinstance(thread, dict) and thread.get("process", 0) == 0:
-            yield TeamThread(masks.of(thread.get("allowed")), dict(_seen(thread.get("seen"))))
+    """Yield the program's own threads."""
+    for thread in threads_of(record)[:MAX_THREADS]:
+        if thread.get("process", 0) == 0:
+            allowed = thread.get("allowed")
+            cpus = masks[allowed] if isinstance(allowed, str) else ()
+            yield TeamThread(cpus, dict(_seen(thread.get("seen"))))
 
 
 def _seen(value: object) -> Iterator[tuple[int, int]]:

@@ -90,14 +90,17 @@ class SeenTeam:
     several: bool
 
 
+def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the threads of a run in its record; what is no table is passed over."""
+    placement = record.get("placement")
+    threads = placement.get("threads") if isinstance(placement, dict) else None
+    return [t for t in threads if isinstance(t, dict)] if isinstance(threads, list) else []
+
+
 def seen_team(record: Mapping[str, Any]) -> SeenTeam:
     """Return the team in a run's record, whose fields may have any JSON values."""
-    placement = record.get("placement")
-    listed = placement.get("threads") if isinstance(placement, dict) else None
     by_process = Counter(
-        process
-        for thread in (listed if isinstance(listed, list) else ())
-        if isinstance(thread, dict) and type(process := thread.get("process")) is int
+        process for thread in threads_of(record) if type(process := thread.get("process")) is int
     )
     threads = max(by_process.values(), default=0)
     told = record.get("threads")
