@@ -19,12 +19,11 @@ from analysis.figures.drift import draw_drift
 from analysis.figures.experiments import draw_contention, draw_smt
 from analysis.figures.kinds import draw_kinds
 from analysis.figures.latency import draw_latency
-from analysis.figures.migrations import draw_migrations
+from analysis.figures.measures import draw_migrations, draw_time_and_energy
 from analysis.figures.node import draw_nodes
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
 from analysis.figures.team import draw_teams
-from analysis.figures.time_and_energy import draw_time_and_energy
 from analysis.processes import how_many, pool
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings

@@ -1,4 +1,4 @@
-"""Time and energy per case: every run a dot, the mean and its interval."""
+"""Time, energy and migrations per case: every run a dot, and the mean."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter
 
 from analysis.figures.drawing import (
     Drawing,
@@ -16,6 +17,7 @@ from analysis.figures.drawing import (
     why_not_measured,
 )
 from analysis.figures.rows import (
+    MEAN,
     RunsByCase,
     draw_bars,
     draw_runs,
@@ -29,6 +31,7 @@ from analysis.figures.rows import (
     scale_for,
 )
 from analysis.figures.style import BLACK, marker_look
+from analysis.format.numbers import mean_count
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.sources import Results
 from analysis.statistics.sample import Sample
@@ -39,6 +42,11 @@ from base.text import plural
 SHOWN: dict[Objective, tuple[str, str, str]] = {
     "time": ("time (s)", "Mean time", "s"),
     "energy": ("package energy (J)", "Mean package energy", "J"),
+}
+MIGRATIONS_TITLE = "Migrations per case"
+_MIGRATIONS = {
+    "migrations": ("migrations of the threads", "The mean number of migrations"),
+    "vcpu_migrations": ("migrations of the vCPUs", "The mean number of migrations of vCPUs"),
 }
 
 
@@ -51,14 +59,13 @@ def draw_time_and_energy(
     if not shown:
         fields = [OBJECTIVES[objective] for objective in SHOWN]
         return NotDrawn(name, what, why_not_measured(results, table.cases, fields))
-    looks = looks_of(case for case in table.cases if case.case_id in runs)
     figure, axes = row_figure(
         table.title,
         table.cases,
         [(SHOWN[objective][0], 1.0) for objective in shown],
-        [*looks, *_marks(table.cases, runs)],
+        [*_looks(table.cases, runs), *_marks(table.cases, runs)],
     )
-    limits = [_panel(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
+    limits = [_draw_objective(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
     lacking = [
         f"{sentence(SHOWN[o][0].partition(' (')[0])} not measured: "
         f"{why_not_measured(results, table.cases, [OBJECTIVES[o]])}."
@@ -69,7 +76,9 @@ def draw_time_and_energy(
     return Drawing(name, title, caption, _seen(table.cases, shown), figure)
 
 
-def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective: Objective) -> str:
+def _draw_objective(
+    axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective: Objective
+) -> str:
     """Draw one objective; return what has to be said of the dots."""
     samples = _samples(cases, objective)
     means = {row: sample.mean for row, sample in samples.items()}
@@ -98,6 +107,11 @@ def _samples(cases: Sequence[CaseFinding], objective: Objective) -> dict[int, Sa
     return {
         row: case.samples[objective] for row, case in enumerate(cases) if objective in case.samples
     }
+
+
+def _looks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
+    """Return the legend's entries for the dots."""
+    return looks_of(case for case in cases if case.case_id in runs)
 
 
 def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
@@ -131,3 +145,62 @@ def _seen(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
         if outliers:
             parts.append(f"{plural(outliers, 'run')} far from the others of the case.")
     return sentences(*parts)
+
+
+def draw_migrations(
+    results: Results, table: TableFindings, runs: RunsByCase, name: str
+) -> Drawing | NotDrawn:
+    """Draw how often the kernel moved threads, and a guest's CPUs, to another CPU."""
+    shown = [
+        measure
+        for measure in _MIGRATIONS
+        if any(case.summary.measures[measure].n != 0 for case in table.cases)
+    ]
+    if not shown:
+        return NotDrawn(
+            name, MIGRATIONS_TITLE, why_not_measured(results, table.cases, ["migrations"])
+        )
+    panels = [(_MIGRATIONS[measure][0], 1.0) for measure in shown]
+    entries = [*_looks(table.cases, runs), entry("mean", MEAN)]
+    figure, axes = row_figure(table.title, table.cases, panels, entries, room=0.5)
+    limits = [_draw_migrations(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
+    caption = sentences(
+        "Each dot is a run." if runs else "Means only: these results have no runs.",
+        "The number beside each row is the mean.",
+        "From 1 on the axis is logarithmic; a 0 stands at 0.",
+        *dict.fromkeys(limits),
+    )
+    alt = sentences(
+        *(extremes(_MIGRATIONS[m][1], "", _means(table.cases, m), table.cases) for m in shown)
+    )
+    return Drawing(name, MIGRATIONS_TITLE, caption, alt, figure)
+
+
+def _means(cases: Sequence[CaseFinding], measure: str) -> dict[int, float]:
+    return {
+        row: case.summary.measures[measure].mean
+        for row, case in enumerate(cases)
+        if case.summary.measures[measure].n != 0
+    }
+
+
+def _draw_migrations(
+    axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, measure: str
+) -> str:
+    means = _means(cases, measure)
+    limit = draw_runs(axes, cases, runs, measure)
+    rows = np.array(list(means)) + mean_down(runs)
+    axes.plot(list(means.values()), rows, zorder=4, **MEAN)
+    most = max(3.0, axes.dataLim.x1)
+    axes.set_xscale("symlog", linthresh=1.0, linscale=0.6)
+    axes.set_xticks([0.0, *(10.0**e for e in range(int(np.log10(most)) + 1))])
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlim(-0.4, most * 1.5)
+    for row, mean in means.items():
+        axes.text(
+            1.01, row, mean_count(mean), transform=axes.get_yaxis_transform(),
+            va="center", ha="left", fontsize=7,
+        )  # fmt: skip
+    say_why_empty(axes, cases, means)
+    return limit
