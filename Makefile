@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,10 @@ test-vm-small: ## Run three of them, as continuous integration does
 schema: ## Write configs/schema.json and the tables of keys in docs from what configs declares
 	@tools/setup.sh lint
 	@.venv/bin/python -m tools.key_reference
+
+docs: ## Build the documentation as a site: build/site/index.html
+	@tools/setup.sh docs
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint

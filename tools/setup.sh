@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build; and installs it.
 #
-# usage: tools/setup.sh [setup|originals|install|uninstall|test|lint|bench|fidelity|fuzz|sanitize|slurm|vm|
+# usage: tools/setup.sh [setup|originals|install|uninstall|test|lint|docs|bench|fidelity|fuzz|sanitize|slurm|vm|
 #                        vm-small|vnode|vnode-small|vnode-arm]
 #        tools/setup.sh originals-for STUDY
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile; with
@@ -174,6 +174,10 @@ main() {
             system_packages python lint
             python_environment requirements-dev.txt
             ;;
+        docs)
+            system_packages python
+            python_environment requirements-docs.txt
+            ;;
         sanitize) system_packages build test sanitize ;;
         slurm)
             slurm_packages
@@ -195,7 +199,7 @@ main() {
             python_environment requirements-dev.txt
             vnode_arm_image || true
             ;;
-        *) fail "knows setup, originals, install, uninstall, test, lint, bench, fidelity, fuzz, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
+        *) fail "knows setup, originals, install, uninstall, test, lint, docs, bench, fidelity, fuzz, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
     esac
 }
 

@@ -78,6 +78,7 @@ class FakeMachine:
         shutil.copytree(ROOT / "tools", self.root / "tools")
         self.write("requirements.txt", "click==8 --hash=sha256:00\n")
         self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")
+        self.write("requirements-docs.txt", "mkdocs==1 --hash=sha256:00\n")
         self.write("apps/lu/main.cpp", "int main() {}\n")
         for name in BASE:
             found = shutil.which(name)

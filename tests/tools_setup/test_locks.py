@@ -8,7 +8,10 @@ import pytest
 
 from tests.tools import ROOT
 
-LOCKS = ["requirements.txt", "requirements-dev.txt", "requirements-fuzz.txt"]
+LOCKS = [
+    *("requirements.txt", "requirements-dev.txt"),
+    *("requirements-docs.txt", "requirements-fuzz.txt"),
+]
 
 
 def requirements(lock: str) -> list[str]:
@@ -30,11 +33,12 @@ def test_no_address_of_an_index_is_named(lock: str) -> None:
         assert word not in text
 
 
-def test_the_two_lock_files_agree_on_what_they_share() -> None:
-    run_time = {line.partition("==")[0]: set[str]() for line in requirements(LOCKS[0])}
-    for line in requirements(LOCKS[0]):
-        run_time[line.partition("==")[0]].add(line.split()[0])
-    for line in requirements(LOCKS[1]):
+@pytest.mark.parametrize(("first", "added"), [(0, 1), (0, 2), (1, 2)])
+def test_two_lock_files_agree_on_what_they_share(first: int, added: int) -> None:
+    versions: dict[str, set[str]] = {}
+    for line in requirements(LOCKS[first]):
+        versions.setdefault(line.partition("==")[0], set()).add(line.split()[0])
+    for line in requirements(LOCKS[added]):
         name = line.partition("==")[0]
-        if name in run_time:
-            assert line.split()[0] in run_time[name]
+        if name in versions:
+            assert line.split()[0] in versions[name]

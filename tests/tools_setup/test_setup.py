@@ -280,11 +280,14 @@ def test_an_outer_make_and_a_loaded_module_do_not_reach_the_steps(machine: FakeM
     assert (machine.root / "seen").read_text() == "\n"
 
 
-def test_linting_needs_no_programs(machine: FakeMachine) -> None:
+@pytest.mark.parametrize(("target", "lock"), [("lint", "dev"), ("docs", "docs")])
+def test_linting_and_documentation_need_no_programs(
+    machine: FakeMachine, target: str, lock: str
+) -> None:
     machine.remove("g++", "clang++", "cmake")
 
-    assert machine.set_up("lint").returncode == 0
-    assert steps(machine) == ["requirements.txt", "requirements-dev.txt"]
+    assert machine.set_up(target).returncode == 0
+    assert steps(machine) == ["requirements.txt", f"requirements-{lock}.txt"]
 
 
 # `id` tells whether setpriv has made an ordinary user of root, and notes what is there by then.
