@@ -98,7 +98,7 @@ test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest $(if $(filter 0,$(shell id -u)),--numprocesses 1) -m vm $(addprefix tests/pinstudy/test_vm.py::,$(VM_SMALL))
 
-schema: ## Write configs/schema.json and the tables of keys in docs from what configs declares
+schema: ## Write configs/schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
 	@.venv/bin/python -m tools.key_reference
 

@@ -1,4 +1,4 @@
-"""Writes what follows from the tables of configs: configs/schema.json, and tables in docs.
+"""Writes what follows from declarations: configs/schema.json, tables in docs, docs/command-line.md.
 
 A page has its table between two lines, the first of which names the dataclass::
 
@@ -45,6 +45,7 @@ from configs.values import (
     Text,
     Word,
 )
+from tools import command_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "configs" / "schema.json"
@@ -190,6 +191,7 @@ def _without(key: Key) -> str:
 def written() -> dict[Path, str]:
     """Return the files that follow from the declarations, with what they are to hold."""
     found = {SCHEMA: json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"}
+    found[ROOT / "docs" / "command-line.md"] = command_reference.page()
     for page in sorted((ROOT / "docs").glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if _TABLE.search(text):

@@ -1,0 +1,81 @@
+"""The page docs/command-line.md, from what the commands declare."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+
+from pinstudy.cli import group
+
+_HEAD = """# The command line
+
+`make schema` writes this page from the commands themselves; `pinstudy COMMAND --help` shows the
+same text. The [README](../README.md#the-command-line) says which command is for what, and the exit
+statuses. Every command has `-h`, `--help`.
+"""
+_SHARED = """
+## Options of several commands
+
+"""
+# A path with a placeholder would be read as HTML.
+_PLACEHOLDER = re.compile(r"[\w/]*<[\w/<>]+[\w/>]")
+
+
+def page() -> str:
+    """Return the page: the options that many commands share, then each command."""
+    commands = list(_commands(group, "pinstudy"))
+    times = Counter(option for _, command in commands for option in _options(command))
+    shared = {option for option, count in times.items() if count > 2}
+    text = _HEAD + _SHARED + _table(sorted(shared))
+    for name, command in commands:
+        context = click.Context(command, info_name=name)
+        options = _options(command)
+        text += f"\n## {name}\n\n`{name} {' '.join(command.collect_usage_pieces(context))}`\n\n"
+        text += _marked(inspect.cleandoc(command.help or "")) + "\n"
+        if own := [option for option in options if option not in shared]:
+            text += "\n" + _table(own)
+        if others := [f"`{_name(option)}`" for option in options if option in shared]:
+            text += f"\n[Shared options](#options-of-several-commands): {', '.join(others)}.\n"
+    return text
+
+
+def _commands(parent: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield the commands of a group that do something, each with what is typed to start it."""
+    context = click.Context(parent)
+    for name in parent.list_commands(context):
+        command = parent.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path} {name}")
+        elif command:
+            yield f"{path} {name}", command
+
+
+def _options(command: click.Command) -> list[tuple[str, str]]:
+    """Return the options with their help, without those that all commands have."""
+    context = click.Context(command)
+    records = (
+        parameter.get_help_record(context)
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+    )
+    return [record for record in records if record]
+
+
+def _name(option: tuple[str, str]) -> str:
+    return option[0].split()[0]
+
+
+def _table(options: list[tuple[str, str]]) -> str:
+    lines = ["| option | meaning |", "|---|---|"]
+    for syntax, meaning in options:
+        shown, told = (part.replace("|", "\\|") for part in (syntax, _marked(meaning)))
+        lines.append(f"| `{shown}` | {told} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _marked(text: str) -> str:
+    return _PLACEHOLDER.sub(r"`\g<0>`", text.strip().replace("  [", " ["))
