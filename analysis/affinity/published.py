@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,10 +24,10 @@ class Published:
     in ms, rates a second, `slowdown` is against one thread alone.
     """
 
-    sizes: tuple[str, ...]
     threads: int
     selection: str
     source: str
+    sizes: Sequence[str] = ()
     time_ms: float | None = None
     alone_ms: float | None = None
     slowdown: float | None = None
@@ -40,12 +40,7 @@ def published(experiment: str) -> tuple[Published, ...]:
     """Return what was published of an experiment, by its program's name."""
     data = yaml.safe_load((FOLDER / FILE).read_text(encoding="utf-8"))
     sources = data["sources"]
-    return tuple(
-        Published(
-            **(row | {"sizes": tuple(row.get("sizes", ())), "source": sources[row["source"]]})
-        )
-        for row in data[experiment]
-    )
+    return tuple(Published(**row | {"source": sources[row["source"]]}) for row in data[experiment])
 
 
 def published_of(experiment: str, size: str, selection: str) -> Published | None:

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
 from analysis.figures.rows import (
@@ -45,7 +46,6 @@ _NEVER_ON_FRONT = (
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
            (16, 12), (16, -18), (-16, 12), (-16, -18), (0, 20), (0, -27))  # fmt: skip
 _LETTER_PT, _LINE_PT = 5.2, 9.0
-_Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -160,13 +160,13 @@ def _numbers(axes: Axes, points: Sequence[_Point], numbered: Sequence[_Point]) -
     """Put each case's number beside its marker, where no marker and no other number is."""
     scale = 72 / axes.figure.dpi
     where = axes.transData.transform([(p.time, p.energy) for p in points]) * scale
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in where]
+    taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in where]
     for p, (x, y) in zip(points, where, strict=True):
         if p not in numbered:
             continue
         text = f"#{p.case.number}"
         boxes = [_box(x + dx, y + dy, text, dx) for dx, dy in _PLACES]
-        clashes = [sum(_overlap(box, other) for other in taken) for box in boxes]
+        clashes = [box.count_overlaps(taken) for box in boxes]
         best = clashes.index(min(clashes))
         dx, dy = _PLACES[best]
         far = abs(dx) > 6 or abs(dy) > 10
@@ -178,16 +178,11 @@ def _numbers(axes: Axes, points: Sequence[_Point], numbered: Sequence[_Point]) -
         taken.append(boxes[best])
 
 
-def _box(x: float, y: float, text: str, dx: int) -> _Box:
+def _box(x: float, y: float, text: str, dx: int) -> Bbox:
+    """Return what a text takes that begins, ends (`dx` below 0) or has its middle there."""
     wide = _LETTER_PT * len(text)
     left = x if dx > 0 else x - wide if dx < 0 else x - wide / 2
-    return left, y, left + wide, y + _LINE_PT
-
-
-def _overlap(a: _Box, b: _Box) -> float:
-    wide = min(a[2], b[2]) - max(a[0], b[0])
-    tall = min(a[3], b[3]) - max(a[1], b[1])
-    return max(wide, 0.0) * max(tall, 0.0)
+    return Bbox.from_bounds(left, y, wide, _LINE_PT)
 
 
 def _seen(points: Sequence[_Point]) -> str:

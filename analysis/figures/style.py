@@ -76,27 +76,26 @@ mpl.rcParams.update(_STYLE)
 
 @dataclass(frozen=True)
 class Look:
-    """How markers look: colour, and whether they are filled, pale or hollow."""
+    """How the markers of selections look: colour, and whether they are filled, pale or hollow."""
 
     name: str
     colour: str
     face: str
+    selections: tuple[str, ...] = ()
 
 
-ALL = Look("all CPUs", "#333333", "#bdbdbd")
-P = Look("P-cores", BLUE, BLUE)
-E = Look("E-cores", VERMILION, "white")
-LP_E = Look("LP-E-cores", GREEN, "#b9e3d6")
-SEVERAL = Look("several kinds", PURPLE, "#f0d6e4")
-PAIRS = Look("by pairs of threads", SKY, SKY)
-LOOKS = (ALL, P, E, LP_E, PAIRS, SEVERAL)
-_LOOKS = {
-    "all": ALL,
-    **dict.fromkeys(("pcores", "pcpus"), P),
-    **dict.fromkeys(("ecores", "ecpus"), E),
-    **dict.fromkeys(("lpecores", "lpecpus"), LP_E),
-    **dict.fromkeys(("same-cpu", "siblings", "same-cluster", "across-packages"), PAIRS),
-}
+LOOKS = (
+    Look("all CPUs", "#333333", "#bdbdbd", ("all",)),
+    Look("P-cores", BLUE, BLUE, ("pcores", "pcpus")),
+    Look("E-cores", VERMILION, "white", ("ecores", "ecpus")),
+    Look("LP-E-cores", GREEN, "#b9e3d6", ("lpecores", "lpecpus")),
+    Look(
+        "by pairs of threads", SKY, SKY,
+        ("same-cpu", "siblings", "same-cluster", "across-packages"),
+    ),
+    # All other selections.
+    Look("several kinds", PURPLE, "#f0d6e4"),
+)  # fmt: skip
 BINDINGS = {"none": "o", "set": "s", "pin": "^"}
 BINDING_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
 
@@ -156,7 +155,7 @@ def cores_of(kind: str) -> str:
 
 def look_of(selection: object) -> Look:
     """Return how the cases of a selection look."""
-    return _LOOKS.get(str(selection), SEVERAL)
+    return next((look for look in LOOKS if selection in look.selections), LOOKS[-1])
 
 
 def marker_of(binding: object) -> str:
