@@ -11,7 +11,7 @@ import pytest
 from base import VERSION
 from configs.library import load_app, load_site, load_study
 from tests.cli import argv
-from tests.tools import ROOT
+from tests.tools import ROOT, need_tool
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "vnode/README.md")),
@@ -46,7 +46,9 @@ def test_yaml_in_the_docs_is_valid(tmp_path: Path, page: str, text: str) -> None
         {
             line
             for page in PAGES
-            for line in re.findall(r"`(?:bin/)?pinstudy ([a-z]+ ?[^`]*)`", page.read_text())
+            for line in re.findall(
+                r"(?:`(?:bin/)?|^bin/)pinstudy ([a-z]+ ?[^`\n#]*)", page.read_text(), re.MULTILINE
+            )
         }
     ),
 )
@@ -62,6 +64,32 @@ def test_commands_in_the_docs_are_understood(line: str) -> None:
     assert done.returncode == 0, done.stderr
     for option in re.findall(r"--[a-z-]+", line):
         assert option in done.stdout
+
+
+def test_the_recorded_node_is_as_the_tutorial_shows_it(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text().split("\n## 6.")[1].split("\n## ")[0]
+    (recording,) = re.findall(r"^tar -xf (\S+)$", page, re.MULTILINE)
+    subprocess.run(["tar", "-xf", ROOT / recording], cwd=tmp_path, check=True)
+    commands = re.findall(r"^bin/pinstudy (.*)$", page, re.MULTILINE)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    shown = [text for language, text in fenced if not language]
+
+    for command, text in zip(commands, shown, strict=True):
+        done = subprocess.run(
+            argv(*command.split()), cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        for line in filter(None, map(str.strip, text.replace("…", "").splitlines())):
+            assert line in done.stdout
+
+
+def test_the_tutorials_program_can_be_compiled(tmp_path: Path) -> None:
+    need_tool("gcc")
+    page = (ROOT / "docs" / "tutorial.md").read_text()
+    (program,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "sums.c").write_text(program)
+    (line,) = re.findall(r"^gcc .*$", page, re.MULTILINE)
+
+    subprocess.run(line.split(), cwd=tmp_path, check=True)
 
 
 def test_make_targets_in_the_docs_exist() -> None:
