@@ -14,15 +14,6 @@ Cpus all_of(const std::vector<Cpus>& of_threads) {
     return {cpus.begin(), cpus.end()};
 }
 
-std::string give_back(const Cpus& cpus) {
-    try {
-        allow_this_thread(cpus);
-        return {};
-    } catch (const std::system_error& error) {
-        return error.what();
-    }
-}
-
 // allowed_cpus() where nothing may be thrown: no CPUs when the kernel does not say.
 Cpus allowed_or_none() {
     try {
@@ -61,30 +52,11 @@ Cpus seen_on(const std::vector<Track>& tracks) {
     return {cpus.begin(), cpus.end()};
 }
 
-PlacedTeam::PlacedTeam(Rounds& rounds) : rounds_(rounds), as_started_(masks()) {}
-
-Cpus PlacedTeam::allowed() const {
-    return all_of(as_started_);
-}
-
 std::vector<Cpus> PlacedTeam::masks() {
     std::vector<Cpus> masks(static_cast<std::size_t>(threads()));
     rounds_.round(
         [&masks](int thread) { masks[static_cast<std::size_t>(thread)] = allowed_or_none(); });
     return masks;
-}
-
-std::string PlacedTeam::put(const Cpus& cpus) {
-    if (cpus == put_) {
-        return {};
-    }
-    put_ = cpus;
-    return first_of_all([this](int thread) {
-        const auto i = static_cast<std::size_t>(thread);
-        const std::string reason =
-            put_.empty() ? give_back(as_started_[i]) : pin_this_thread(put_[i]);
-        return reason.empty() ? reason : "thread " + std::to_string(thread) + ": " + reason;
-    });
 }
 
 std::string PlacedTeam::take(const AssignedCpus& assigned) {
@@ -97,7 +69,7 @@ std::string PlacedTeam::violation(const AssignedCpus& assigned) {
 
 template <typename Ask>
 std::string PlacedTeam::first_of_all(const Ask& ask) {
-    std::vector<std::string> reasons(as_started_.size());
+    std::vector<std::string> reasons(static_cast<std::size_t>(threads()));
     rounds_.round([&](int thread) { reasons[static_cast<std::size_t>(thread)] = ask(thread); });
     const auto first = std::find_if(reasons.begin(), reasons.end(),
                                     [](const std::string& reason) { return !reason.empty(); });

@@ -1,4 +1,5 @@
-// A team whose threads are put on CPUs, and watched while they do rounds of work.
+// A team whose threads are on the CPUs that were assigned to them, and watched while they do rounds
+// of work.
 #pragma once
 
 #include <set>
@@ -29,22 +30,12 @@ Cpus seen_on(const std::vector<Track>& tracks);
 // All functions are for thread 0 of the team.
 class PlacedTeam {
   public:
-    // Looks which CPUs each thread was started with; a thread that cannot know has none.
-    explicit PlacedTeam(Rounds& rounds);
+    explicit PlacedTeam(Rounds& rounds) : rounds_(rounds) {}
 
     int threads() const { return rounds_.threads(); }
 
-    // The CPUs that each thread was started with, and those of all together, ascending.
-    const std::vector<Cpus>& as_started() const { return as_started_; }
-    Cpus allowed() const;
-
-    // The CPUs that the kernel allows each thread now.
+    // The CPUs that the kernel allows each thread now; a thread that cannot know has none.
     std::vector<Cpus> masks();
-
-    // Pins thread i to the i-th CPU; an empty list gives each thread back what it was started with.
-    // Threads that were put there before are left alone. Returns why it cannot be done, or an empty
-    // text.
-    std::string put(const Cpus& cpus);
 
     // Has every thread pin itself, or check its CPU, as the command line says. Returns the first
     // thread's reason why that is not so, or an empty text.
@@ -59,8 +50,6 @@ class PlacedTeam {
     std::string first_of_all(const Ask& ask);
 
     Rounds& rounds_;
-    std::vector<Cpus> as_started_;
-    Cpus put_;
 };
 
 // The CPUs of a team in a few words: "0,0,1,1" where each thread has one, "any of 0-3" where all

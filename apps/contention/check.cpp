@@ -32,24 +32,13 @@ double Check::lowest() const {
     return times_ > 1 ? 2.0 : 1.0;
 }
 
-Verdict verdict_of(const std::vector<const Check*>& checks) {
-    std::int64_t sums = 0;
-    for (const Check* const check : checks) {
-        if (check->wrong() > 0) {
-            return {false, std::to_string(check->wrong()) + " of " + std::to_string(check->sums()) +
-                               " sums are not " + check->expected() + "; the first one is " +
-                               fixed(check->first_wrong(), 1)};
-        }
-        sums += check->sums();
+Verdict Check::verdict() const {
+    if (wrong_ > 0) {
+        return {false, std::to_string(wrong_) + " of " + std::to_string(sums_) + " sums are not " +
+                           expected() + "; the first one is " + fixed(first_wrong_, 1)};
     }
-    std::string expected;
-    for (const Check* const check : checks) {
-        if (expected.find(check->expected()) == std::string::npos) {
-            expected += (expected.empty() ? "" : "; ") + check->expected();
-        }
-    }
-    return {sums > 0, std::to_string(sums) + (sums == 1 ? " sum" : " sums") +
-                          ", each of a pair in a round: " + expected};
+    return {sums_ > 0, std::to_string(sums_) + (sums_ == 1 ? " sum" : " sums") +
+                           ", each of a pair in a round: " + expected()};
 }
 
 }  // namespace pinstudy::contention

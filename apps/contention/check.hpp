@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "apps/common/verdict.hpp"
 
@@ -37,11 +36,13 @@ class Check {
     std::int64_t sums() const { return sums_; }
     std::int64_t wrong() const { return wrong_; }
 
-    // What is expected of a sum, in words; the first one that was something else, if any.
-    std::string expected() const;
-    double first_wrong() const { return first_wrong_; }
+    // Passed when every sum can be; failed when there is none.
+    Verdict verdict() const;
 
   private:
+    // What is expected of a sum, in words.
+    std::string expected() const;
+
     double lowest() const;
     double highest() const { return 2.0 * static_cast<double>(times_); }
 
@@ -52,8 +53,5 @@ class Check {
     double first_wrong_ = 0;
     double total_ = 0;
 };
-
-// Passed when every sum of every check can be; failed when there is none.
-Verdict verdict_of(const std::vector<const Check*>& checks);
 
 }  // namespace pinstudy::contention

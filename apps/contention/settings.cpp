@@ -2,21 +2,15 @@
 
 namespace pinstudy::contention {
 
-std::vector<Operation> Settings::operations() const {
-    if (operation == "integer") {
-        return {Operation::integer};
-    }
-    if (operation == "float") {
-        return {Operation::real};
-    }
-    return {Operation::integer, Operation::real};
+Operation Settings::operation() const {
+    return word == "integer" ? Operation::integer : Operation::real;
 }
 
-std::int64_t Settings::times_of(Operation asked) const {
+std::int64_t Settings::additions() const {
     if (times > 0) {
         return times;
     }
-    return asked == Operation::integer ? kIntegerTimes : kFloatTimes;
+    return operation() == Operation::integer ? kIntegerTimes : kFloatTimes;
 }
 
 std::string name_of(Operation operation) {
@@ -24,11 +18,11 @@ std::string name_of(Operation operation) {
 }
 
 void add_options(Options& options, Settings& settings) {
-    options.word("OPERATION", settings.operation, {"integer", "float", "both"},
+    options.word("OPERATION", settings.word, {"integer", "float"},
                  "What the threads do: fetch-adds of an integer, or load, addition and store of a "
                  "float");
     options.integer("--threads", settings.threads, 2, 1024, "Threads, two a pair");
-    options.integer("--rounds", settings.rounds, 1, 1000000, "Rounds of each placement");
+    options.integer("--rounds", settings.rounds, 1, 1000000, "Rounds");
     // Both threads' additions together must be exact in a float.
     options.integer("--times", settings.times, 0, kMostAdditions / 2,
                     "Additions a thread and round, 0 for the published ones (integer " +
@@ -39,7 +33,7 @@ void add_options(Options& options, Settings& settings) {
                    "some processors fetch together");
     options.flag("--same-line", settings.same_line,
                  "Put all atomics into one cache line (false sharing)");
-    settings.where.add_to(options);
+    settings.assigned.add_options(options);
 }
 
 std::string why_not(const Settings& settings) {
@@ -52,10 +46,7 @@ std::string why_not(const Settings& settings) {
                " threads, whose " + std::to_string(kMostInALine) +
                " atomics fit into one line, got " + std::to_string(settings.threads);
     }
-    if (settings.where.one_placement() && settings.operation == "both") {
-        return "OPERATION: expected integer or float with --single, --pin or --expect";
-    }
-    return settings.where.why_not(settings.threads);
+    return settings.assigned.why_not(settings.threads);
 }
 
 }  // namespace pinstudy::contention

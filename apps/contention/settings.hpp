@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "apps/common/assigned_cpus.hpp"
 #include "apps/common/options.hpp"
-#include "apps/common/placement_options.hpp"
 #include "apps/contention/check.hpp"
 #include "apps/contention/slots.hpp"
 
@@ -18,16 +17,16 @@ inline constexpr std::int64_t kIntegerTimes = 100000;
 inline constexpr std::int64_t kFloatTimes = 262144;
 
 struct Settings {
-    std::string operation = "both";
+    std::string word = "integer";
     std::int64_t threads = 4;
     std::int64_t rounds = 100;
     std::int64_t times = 0;  // 0: as published
     std::int64_t spacing = kApart;
     bool same_line = false;
-    PlacementOptions where;
+    AssignedCpus assigned;
 
-    std::vector<Operation> operations() const;
-    std::int64_t times_of(Operation asked) const;
+    Operation operation() const;
+    std::int64_t additions() const;  // of a thread and round
     std::int64_t distance() const { return same_line ? kSameLine : spacing; }
     std::size_t pairs() const { return static_cast<std::size_t>(threads / 2); }
 };

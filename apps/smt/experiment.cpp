@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace pinstudy::smt {
@@ -12,52 +13,46 @@ constexpr std::size_t kPortion = 16384;
 
 }  // namespace
 
-Workshop::Workshop(PlacedTeam& team, std::int64_t items)
-    : team_(team), count_(items), benches_(static_cast<std::size_t>(team.threads())) {}
-
-std::string Workshop::furnish(const Cpus& cpus, const Works& works) {
-    const bool moves = furnished_ != cpus;
-    if (std::string reason = team_.put(cpus); !reason.empty()) {
-        return reason;
+Works works_of(const std::string& word, std::int64_t threads) {
+    Works works;
+    for (std::int64_t i = 0; i < threads; ++i) {
+        const bool sin = word == "sin" || (word == "mixed" && i % 2 == 1);
+        works.push_back(sin ? Work::sin : Work::accumulate);
     }
-    furnished_ = cpus;
+    return works;
+}
+
+Experiment::Experiment(PlacedTeam& team, std::int64_t items, Works works)
+    : team_(team), works_(std::move(works)), benches_(works_.size()), tracks_(works_.size()) {
     std::atomic<bool> full{false};
     team_.round([&](int thread) {
-        const auto i = static_cast<std::size_t>(thread);
-        if (moves) {
-            benches_[i].items.reset();
-        }
-        if (works[i] && !benches_[i].items) {
-            try {
-                benches_[i].items = std::make_unique<Items>(static_cast<std::size_t>(count_));
-            } catch (const std::bad_alloc&) {
-                full = true;
-            }
+        try {
+            benches_[static_cast<std::size_t>(thread)].items =
+                std::make_unique<Items>(static_cast<std::size_t>(items));
+        } catch (const std::bad_alloc&) {
+            full = true;
         }
     });
-    return full ? "not enough memory for the arrays" : "";
-}
-
-std::vector<double> Workshop::round(const Works& works, std::vector<Track>& tracks) {
-    untimed_ = static_cast<int>(std::count_if(works.begin(), works.end(),
-                                              [](const auto& work) { return work.has_value(); }));
-    follow(tracks, team_.round([&](int thread) {
-        const auto i = static_cast<std::size_t>(thread);
-        if (works[i]) {
-            work_through(benches_[i], *works[i]);
-        }
-    }));
-    std::vector<double> seconds;
-    for (std::size_t i = 0; i < works.size(); ++i) {
-        seconds.push_back(works[i] ? benches_[i].seconds : 0.0);
-        if (works[i]) {
-            check_.look(*works[i], benches_[i].sum);
-        }
+    if (full) {
+        throw std::runtime_error("not enough memory for the arrays");
     }
-    return seconds;
 }
 
-void Workshop::work_through(Bench& bench, Work work) {
+std::vector<double> Experiment::round() {
+    untimed_ = team_.threads();
+    follow(tracks_, team_.round([&](int thread) {
+        const auto i = static_cast<std::size_t>(thread);
+        work_through(benches_[i], works_[i]);
+    }));
+    std::vector<double> ms;
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+        ms.push_back(1e3 * benches_[i].seconds);
+        check_.look(works_[i], benches_[i].sum);
+    }
+    return ms;
+}
+
+void Experiment::work_through(Bench& bench, Work work) {
     const std::span<const float> items = bench.items->all();
     bench.sum = do_work(work, items);
     bench.seconds = team_.since_release();
@@ -67,43 +62,6 @@ void Workshop::work_through(Bench& bench, Work work) {
         bench.beside += do_work(work, items.subspan(begin, count));
         begin = (begin + count) % items.size();
     }
-}
-
-Experiment::Experiment(Workshop& workshop, std::string name, Cpus cpus, Works works)
-    : workshop_(workshop),
-      name_(std::move(name)),
-      cpus_(std::move(cpus)),
-      works_(std::move(works)),
-      tracks_(works_.size()) {}
-
-Sample Experiment::round() {
-    Sample sample;
-    if (failure_.empty()) {
-        failure_ = workshop_.furnish(cpus_, works_);
-    }
-    sample.failure = failure_;
-    if (!failure_.empty()) {
-        return sample;
-    }
-    const std::vector<double> seconds = workshop_.round(works_, tracks_);
-    double total = 0;
-    int working = 0;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        if (works_[i]) {
-            sample.seconds = std::max(sample.seconds, seconds[i]);
-            sample.quantities[quantity_of(i)] = 1e3 * seconds[i];
-            total += seconds[i];
-            ++working;
-        }
-    }
-    const double mean = total / working;
-    sample.quantities["thread_ms"] = 1e3 * mean;
-    sample.quantities["items_per_s"] = static_cast<double>(workshop_.items()) / mean;
-    return sample;
-}
-
-std::string quantity_of(std::size_t thread) {
-    return "thread" + std::to_string(thread) + "_ms";
 }
 
 }  // namespace pinstudy::smt

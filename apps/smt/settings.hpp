@@ -4,17 +4,17 @@
 #include <cstdint>
 #include <string>
 
+#include "apps/common/assigned_cpus.hpp"
 #include "apps/common/options.hpp"
-#include "apps/common/placement_options.hpp"
 
 namespace pinstudy::smt {
 
 struct Settings {
-    std::string work = "all";
+    std::string work = "accumulate";
     std::int64_t threads = 2;
     std::int64_t items = 100000000;  // as published
     std::int64_t rounds = 5;
-    PlacementOptions where;
+    AssignedCpus assigned;
 };
 
 // Adds the program's options; what they are given is kept in `settings`.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/common/kernel_files.hpp"
+#include "apps/threadmap/kernel_files.hpp"
 
 namespace pinstudy::threadmap {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "apps/common/columns.hpp"
-#include "apps/common/core_kinds.hpp"
+#include "apps/threadmap/core_kinds.hpp"
 #include "apps/threadmap/matching.hpp"
 
 namespace pinstudy::threadmap {

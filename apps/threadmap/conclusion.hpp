@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/topology.hpp"
+#include "apps/threadmap/topology.hpp"
 
 namespace pinstudy::threadmap {
 

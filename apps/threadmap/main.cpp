@@ -6,7 +6,6 @@
 #include "apps/common/exit_status.hpp"
 #include "apps/common/program.hpp"
 #include "apps/threadmap/environment.hpp"
-#include "apps/threadmap/placement_list.hpp"
 #include "apps/threadmap/report.hpp"
 #include "apps/threadmap/settings.hpp"
 #include "apps/threadmap/start_mask.hpp"
@@ -17,15 +16,6 @@ namespace pinstudy::threadmap {
 namespace {
 
 constexpr int kSlices = 20;
-
-int print_placements(const Settings& settings, const Topology& topology) {
-    const int pairs = static_cast<int>(settings.pairs);
-    std::fputs(
-        (settings.json ? placements_as_json(topology, pairs) : placements_as_text(topology, pairs))
-            .c_str(),
-        stdout);
-    return kExitOk;
-}
 
 // The first two lines, program and variant, in one.
 std::string first_lines(std::string text) {
@@ -77,16 +67,10 @@ Verdict check(const Team& team, bool assigned) {
 // The node as its files describe it, and where threads run without such files, what is known
 // without them.
 Topology topology_of(const Settings& settings) {
-    if (!settings.sysroot.empty()) {
-        return read_topology(settings.sysroot, settings.kinds, {});
-    }
     const Cpus given = mask_at_start();
     try {
         return read_topology("/", settings.kinds, given);
     } catch (const std::runtime_error& error) {
-        if (settings.pairs > 0) {
-            throw;
-        }
         return {{}, given, error.what()};
     }
 }
@@ -129,17 +113,11 @@ int run(int argc, char** argv) {
     if (const auto exit_status = options.parse(argc, argv)) {
         return *exit_status;
     }
-    if (const std::string why = settings.contradiction(); !why.empty()) {
-        return options.user_error(why);
-    }
     Topology topology;
     try {
         topology = topology_of(settings);
     } catch (const std::invalid_argument& error) {
         return options.user_error(std::string("--kinds: ") + error.what());
-    }
-    if (settings.pairs > 0) {
-        return print_placements(settings, topology);
     }
     const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
                                              : default_team_size(topology.allowed);

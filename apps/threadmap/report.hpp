@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/topology.hpp"
 #include "apps/common/verdict.hpp"
 #include "apps/threadmap/cgroup.hpp"
 #include "apps/threadmap/conclusion.hpp"
 #include "apps/threadmap/each_cpu.hpp"
 #include "apps/threadmap/runtime.hpp"
 #include "apps/threadmap/team.hpp"
+#include "apps/threadmap/topology.hpp"
 
 namespace pinstudy::threadmap {
 

@@ -34,18 +34,6 @@ void Settings::add_options(Options& options) {
     options.text(
         "--kinds", "KINDS", [this](const std::string& text) { kinds = text; },
         "Declare the core kinds, such as P=0-7,E=8-15, where the kernel does not tell them");
-    options.integer("--placements", pairs, 0, kMostThreads / 2,
-                    "Print where so many pairs of threads can be put instead, from close to far");
-    options.text(
-        "--sysroot", "DIR", [this](const std::string& text) { sysroot = text; },
-        "With --placements: read the node's files below this directory");
-}
-
-std::string Settings::contradiction() const {
-    if (!sysroot.empty() && pairs == 0) {
-        return "--sysroot: threads run on this node only; use it with --placements";
-    }
-    return "";
 }
 
 }  // namespace pinstudy::threadmap

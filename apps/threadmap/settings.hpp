@@ -16,14 +16,9 @@ struct Settings {
     bool team_only = false;
     bool json = false;
     std::string kinds;
-    std::int64_t pairs = 0;  // 0: the map, not the placements
-    std::string sysroot;
     AssignedCpus assigned;
 
     void add_options(Options& options);
-
-    // Which options contradict each other, or an empty text.
-    std::string contradiction() const;
 };
 
 }  // namespace pinstudy::threadmap

@@ -2,8 +2,7 @@
 
 Only this module defines which CPUs a selection means, and in which order pinned threads take them;
 it gives the reason when a node cannot provide a selection. A cluster is a group of cores that share
-a cache. In selections of pairs, threads 2i and 2i + 1 are neighbours. The programs of the affinity
-experiments compute the same pairs themselves (apps/common/placements.hpp); a test compares both.
+a cache. In selections of pairs, threads 2i and 2i + 1 are neighbours.
 """
 
 from __future__ import annotations

@@ -8,34 +8,17 @@
 namespace pinstudy {
 namespace {
 
-TEST(PlacedTeam, KnowsWhatItWasStartedWith) {
+TEST(PlacedTeam, TellsTheCpusThatEachThreadMayUse) {
     const Cpus before = allowed_cpus();
     lead_team(2, [&](PlacedTeam& team) {
-        EXPECT_EQ(team.as_started(), (std::vector<Cpus>{before, before}));
-        EXPECT_EQ(team.allowed(), before);
-        return 0;
-    });
-}
-
-TEST(PlacedTeam, PutsEachThreadOnItsCpuAndBack) {
-    const Cpus before = allowed_cpus();
-    lead_team(2, [&](PlacedTeam& team) {
-        EXPECT_EQ(team.put({before.back(), before.front()}), "");
-        EXPECT_EQ(team.masks(), (std::vector<Cpus>{{before.back()}, {before.front()}}));
-        EXPECT_EQ(team.put({}), "");
         EXPECT_EQ(team.masks(), (std::vector<Cpus>{before, before}));
+        team.round(
+            [&](int thread) { pin_this_thread(thread == 0 ? before.back() : before.front()); });
+        EXPECT_EQ(team.masks(), (std::vector<Cpus>{{before.back()}, {before.front()}}));
+        // A runtime keeps its threads for the next team.
+        team.round([&](int) { allow_this_thread(before); });
         return 0;
     });
-}
-
-TEST(PlacedTeam, SaysWhichThreadCannotBePut) {
-    const Cpus before = allowed_cpus();
-    lead_team(2, [&](PlacedTeam& team) {
-        const std::string reason = team.put({before.front(), 65535});
-        EXPECT_EQ(reason.substr(0, 10), "thread 1: ") << reason;
-        return 0;
-    });
-    allow_this_thread(before);
 }
 
 TEST(Tracks, CountAThreadThatIsSeenElsewhereThanBefore) {

@@ -35,7 +35,7 @@ std::string four_times(int cpu) {
 }
 
 TEST(ContentionProgram, PrintsOneValueALine) {
-    const ProgramResult result = run({"integer", "--single"});
+    const ProgramResult result = run({"integer"});
     EXPECT_EQ(result.exit_status, 0) << result.output;
     EXPECT_EQ(result.error, "");
     expect_lines(
@@ -50,12 +50,26 @@ TEST(ContentionProgram, PrintsOneValueALine) {
 }
 
 TEST(ContentionProgram, TellsTheUpdatesThatFloatsLose) {
-    const ProgramResult result = run({"float", "--single", "--same-line"});
+    const ProgramResult result = run({"float", "--same-line"});
     EXPECT_EQ(result.exit_status, 0);
     EXPECT_EQ(find(result.output, "Atomics: (.*)"), "2, all in one cache line (false sharing)");
     const double lost = std::stod(find(result.output, "Updates lost: (.*) %"));
     EXPECT_GE(lost, 0.0);
     EXPECT_LT(lost, 100.0);
+}
+
+TEST(ContentionProgram, MeasuresIntegersAsStartedUnlessToldOtherwise) {
+    const ProgramResult result = run({});
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(find(result.output, "Operation: (.*)"),
+              "integer: 2000 fetch-adds a thread and round");
+}
+
+TEST(ContentionProgram, OfOneRoundThereIsNoDeviation) {
+    const ProgramResult result = run_program({kProgram, "--times", "2000", "--rounds", "1"});
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(find(result.output, "Rounds: (.*)"), "1");
+    EXPECT_EQ(result.output.find("standard deviation"), std::string::npos);
 }
 
 TEST(ContentionProgram, PinsItself) {
@@ -90,55 +104,11 @@ TEST(ContentionProgram, FailsItsCheckWhereItWasNotPinnedAsExpected) {
     EXPECT_EQ(result.output.find("Round, median"), std::string::npos);
 }
 
-TEST(ContentionProgram, ShowsAllPlacementsThatTheNodeCanDoAndWhyNotTheOthers) {
-    const ProgramResult result = run({"--threads", "2"});
-    EXPECT_EQ(result.exit_status, 0) << result.output;
-    for (const std::string operation : {"integer", "float  "}) {
-        find(result.output, "\n(" + operation + "    as-started +(?:any of )?[0-9])");
-        find(result.output, "\n(" + operation + "    same-cpu +[0-9])");
-    }
-    for (const char* name :
-         {"siblings", "same-cluster", "cores", "across-kinds", "across-packages"}) {
-        find(result.output, std::string("\n(integer +|Left out: )") + name);
-    }
-    find(result.output, "\n(Check: passed)");
-}
-
-TEST(ContentionProgram, DoesTheRestOnOneCpu) {
-    const ProgramResult result = run_on_one_cpu({"integer"});
-    EXPECT_EQ(result.exit_status, 0) << result.output;
-    find(result.output, "\n(integer +as-started)");
-    EXPECT_EQ(find(result.output, "\nLeft out: same-cpu: (.*)"),
-              "2 pairs need 2 cores; 1 can be used");
-    find(result.output, "\n(Check: passed)");
-}
-
-TEST(ContentionProgram, MeasuresOnePlacement) {
-    const ProgramResult result = run({"float", "--threads", "2", "--placement", "same-cpu"});
-    EXPECT_EQ(result.exit_status, 0);
-    find(result.output, "\n(float +same-cpu)");
-    EXPECT_EQ(result.output.find("as-started"), std::string::npos);
-    EXPECT_EQ(result.output.find("Left out"), std::string::npos);
-}
-
-TEST(ContentionProgram, RefusesAPlacementThatTheNodeCannotDo) {
-    const ProgramResult result = run_on_one_cpu({"--placement", "cores"});
-    EXPECT_EQ(result.exit_status, 2);
-    EXPECT_EQ(result.output, "");
-    EXPECT_EQ(result.error,
-              "contention: --placement: cores is not possible here: 2 pairs need 4 cores; 1 can be "
-              "used\n");
-}
-
 TEST(ContentionProgram, RefusesWhatCannotBe) {
-    expect_user_error({kProgram, "double"}, {"OPERATION", "integer or float or both", "'double'"});
+    expect_user_error({kProgram, "double"}, {"OPERATION", "integer or float", "'double'"});
     expect_user_error({kProgram, "--threads", "3"}, {"--threads", "even"});
     expect_user_error({kProgram, "--same-line", "--threads", "34"}, {"--same-line", "32"});
-    expect_user_error({kProgram, "--single"}, {"OPERATION", "integer or float"});
     expect_user_error({kProgram, "integer", "--pin", "0,0"}, {"--pin", "4 threads", "2"});
-    expect_user_error({kProgram, "integer", "--single", "--placement", "cores"}, {"--placement"});
-    expect_user_error({kProgram, "--placement", "near"}, {"--placement", "same-cpu", "'near'"});
-    expect_user_error({kProgram, "--kinds", "X=0"}, {"--kinds", "'X'"});
     expect_user_error({kProgram, "--spacing", "32"}, {"--spacing", "128 or 64"});
     expect_user_error({kProgram, "--times", "99999999"}, {"--times", "8388608"});
 }
@@ -147,7 +117,7 @@ TEST(ContentionProgram, ExplainsItself) {
     const ProgramResult help = run_program({kProgram, "--help"});
     EXPECT_EQ(help.exit_status, 0);
     for (const char* word :
-         {"OPERATION", "--pin", "--expect", "--placement", "--same-line", "perf"}) {
+         {"OPERATION", "--pin", "--expect", "--same-line", "pinstudy run affinity"}) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});

@@ -29,7 +29,7 @@ ProgramResult run_on_one_cpu(const std::vector<std::string>& arguments) {
 }
 
 TEST(SmtProgram, PrintsOneValueALine) {
-    const ProgramResult result = run({"sin", "--single"});
+    const ProgramResult result = run({"sin"});
     EXPECT_EQ(result.exit_status, 0) << result.output;
     EXPECT_EQ(result.error, "");
     expect_lines(result.output,
@@ -42,9 +42,9 @@ TEST(SmtProgram, PrintsOneValueALine) {
                   R"(Check: passed \(6 sums, as adding in order gives: sin -?\d+\.\d+\))"});
 }
 
-TEST(SmtProgram, WorksWithAnyNumberOfThreadsInAStudy) {
+TEST(SmtProgram, WorksWithAnyNumberOfThreads) {
     for (const char* threads : {"1", "3"}) {
-        EXPECT_EQ(run({"mixed", "--single", "--threads", threads}).exit_status, 0) << threads;
+        EXPECT_EQ(run({"mixed", "--threads", threads}).exit_status, 0) << threads;
     }
 }
 
@@ -72,31 +72,8 @@ TEST(SmtProgram, ChecksWhereItWasPinnedFromOutside) {
               "FAILED (thread 1 may run on CPU " + cpu + ", not only on CPU 65535)");
 }
 
-TEST(SmtProgram, ShowsAllPlacementsThatTheNodeCanDoAndWhyNotTheOthers) {
-    const ProgramResult result = run({});
-    EXPECT_EQ(result.exit_status, 0) << result.output;
-    find(result.output, "\n(accumulate +alone +(?:any of )?[0-9])");
-    find(result.output, "\n(sin +same-cpu +[0-9]+ .* [0-9.]+)\n");
-    find(result.output, "\n(mixed: accumulate +same-cpu)");
-    find(result.output, "\n(mixed: sin +same-cpu)");
-    for (const char* name :
-         {"siblings", "same-cluster", "cores", "across-kinds", "across-packages"}) {
-        find(result.output, std::string("\n(accumulate +|Left out: )") + name);
-    }
-}
-
-TEST(SmtProgram, DoesTheRestOnOneCpu) {
-    const ProgramResult result = run_on_one_cpu({"accumulate"});
-    EXPECT_EQ(result.exit_status, 0) << result.output;
-    find(result.output, "\n(accumulate +same-cpu)");
-    EXPECT_EQ(find(result.output, "\nLeft out: cores: (.*)"),
-              "1 pair needs 2 cores; 1 can be used");
-}
-
 TEST(SmtProgram, RefusesWhatCannotBe) {
-    expect_user_error({kProgram, "cos"}, {"WORK", "accumulate or sin or mixed or all", "'cos'"});
-    expect_user_error({kProgram, "--threads", "3"}, {"--threads", "even"});
-    expect_user_error({kProgram, "--single"}, {"WORK", "accumulate or sin or mixed"});
+    expect_user_error({kProgram, "cos"}, {"WORK", "accumulate or sin or mixed", "'cos'"});
     expect_user_error({kProgram, "sin", "--pin", "0"}, {"--pin", "2 threads", "1"});
     expect_user_error({kProgram, "--threads", "1024", "--items", "4000000000"},
                       {"--items", "TiB of memory"});
@@ -105,7 +82,7 @@ TEST(SmtProgram, RefusesWhatCannotBe) {
 TEST(SmtProgram, ExplainsItself) {
     const ProgramResult help = run_program({kProgram, "--help"});
     EXPECT_EQ(help.exit_status, 0);
-    for (const char* word : {"WORK", "--items", "--pin", "--expect", "--placement"}) {
+    for (const char* word : {"WORK", "--items", "--pin", "--expect", "pinstudy run affinity"}) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/apps/common/fake_node.hpp"
+#include "tests/apps/threadmap/fake_node.hpp"
 
 namespace pinstudy::threadmap {
 namespace {

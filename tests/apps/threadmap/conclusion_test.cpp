@@ -11,8 +11,8 @@ const Cpus kFour = {0, 1, 2, 3};
 // Two P-cores of two CPUs each (0-1, 2-3) and four E-cores (4-7).
 Topology hybrid() {
     Topology topology;
-    topology.cores = {{{0, 1}, "P", 0, -1}, {{2, 3}, "P", 0, -1}, {{4}, "E", 0, 0},
-                      {{5}, "E", 0, 0},     {{6}, "E", 0, 0},     {{7}, "E", 0, 0}};
+    topology.cores = {{{0, 1}, "P", 0}, {{2, 3}, "P", 0}, {{4}, "E", 0},
+                      {{5}, "E", 0},    {{6}, "E", 0},    {{7}, "E", 0}};
     topology.allowed = {0, 1, 2, 3, 4, 5, 6, 7};
     return topology;
 }
@@ -20,7 +20,7 @@ Topology hybrid() {
 Topology equal_cores() {
     Topology topology;
     for (const int cpu : kFour) {
-        topology.cores.push_back({{cpu}, "", 0, -1});
+        topology.cores.push_back({{cpu}, "", 0});
     }
     topology.allowed = kFour;
     return topology;

@@ -6,7 +6,6 @@
 
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
-#include "tests/apps/common/fake_node.hpp"
 #include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
@@ -145,31 +144,10 @@ TEST(ThreadmapProgram, PrintsJsonAloneOnDemand) {
     }
 }
 
-TEST(ThreadmapProgram, ListsPlacementsOfANodeElsewhere) {
-    FakeNode node("0-5");
-    node.core("0-1").core("2-3").single_cores("4-5").cache(2, "4-5").cache(3, "0-5");
-    node.pmu("cpu_core", "0-3").pmu("cpu_atom", "4-5");
-    const ProgramResult result =
-        run_program({kProgram, "--placements", "2", "--sysroot", node.root()});
-    EXPECT_EQ(result.exit_status, 0);
-    expect_lines(result.output,
-                 {"same-cpu:         0,0,2,2", "siblings:         0,1,2,3",
-                  R"(same-cluster:     impossible \(2 pairs need 4 neighbouring cores.*\))",
-                  R"(cores:            impossible \(2 pairs need 4 P-cores; 2 can be used\))",
-                  "across-kinds:     0,4,2,5",
-                  R"(across-packages:  impossible \(the node has one package\))",
-                  "Core kinds: the kernel's core PMU lists .*"});
-    const ProgramResult json =
-        run_program({kProgram, "--placements", "1", "--sysroot", node.root(), "--json"});
-    EXPECT_NE(json.output.find(R"({"name": "same-cluster", "cpus": [4, 5]})"), std::string::npos);
-    EXPECT_NE(json.output.find(R"({"name": "across-packages", "why_not": )"), std::string::npos);
-}
-
 TEST(ThreadmapProgram, RefusesMistakesInOneLine) {
     expect_user_error({kProgram, "--duration", "0"}, {"--duration", "0.01 to 3600", "'0'"});
     expect_user_error({kProgram, "--duration", "fast"}, {"--duration", "'fast'"});
     expect_user_error({kProgram, "--threads", "-1"}, {"--threads"});
-    expect_user_error({kProgram, "--sysroot", "/"}, {"--sysroot", "--placements"});
     expect_user_error({kProgram, "--kinds", "Q=0"}, {"--kinds", "'Q'", "P, E or LP-E"});
     expect_user_error({kProgram, "--threads", "2", "--pin", "0"}, {"--pin", "2 threads", "got 1"});
 }
@@ -177,8 +155,8 @@ TEST(ThreadmapProgram, RefusesMistakesInOneLine) {
 TEST(ThreadmapProgram, ExplainsItself) {
     const ProgramResult help = run_program({kProgram, "--help"});
     EXPECT_EQ(help.exit_status, 0);
-    for (const char* const word : {"--threads", "--duration", "--json", "--kinds", "--placements",
-                                   "--pin", "--expect", "--team-only"}) {
+    for (const char* const word :
+         {"--threads", "--duration", "--json", "--kinds", "--pin", "--expect", "--team-only"}) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});

@@ -1,5 +1,5 @@
 // What the kernel's files say of a node is read as they say it, and nothing is guessed.
-#include "apps/common/topology.hpp"
+#include "apps/threadmap/topology.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 #include <stdexcept>
 
-#include "tests/apps/common/fake_node.hpp"
+#include "tests/apps/threadmap/fake_node.hpp"
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 namespace {
 
 using testing::FakeNode;
@@ -34,14 +34,6 @@ std::map<std::string, Cpus> cpus_by_kind(const Topology& topology) {
     return kinds;
 }
 
-std::vector<int> clusters(const Topology& topology) {
-    std::vector<int> numbers;
-    for (const Core& core : topology.cores) {
-        numbers.push_back(core.cluster);
-    }
-    return numbers;
-}
-
 void expect_untold(const Topology& topology, const std::string& because) {
     for (const Core& core : topology.cores) {
         EXPECT_EQ(core.kind, "");
@@ -63,7 +55,7 @@ TEST(ReadTopology, TellsThreeKindsByPmuListsAndMissingL3) {
     }
 }
 
-TEST(ReadTopology, GroupsSiblingsIntoCoresAndModulesIntoClusters) {
+TEST(ReadTopology, GroupsSiblingsIntoCores) {
     FakeNode node("0-9");
     write_hybrid(node);
     const Topology topology = read_topology(node.root(), "", kAll);
@@ -71,7 +63,6 @@ TEST(ReadTopology, GroupsSiblingsIntoCoresAndModulesIntoClusters) {
     EXPECT_EQ(topology.core_of(1), topology.core_of(0));
     EXPECT_EQ(topology.core_of(3)->cpus, (Cpus{2, 3}));
     EXPECT_EQ(topology.core_of(10), nullptr);
-    EXPECT_EQ(clusters(topology), (std::vector<int>{-1, -1, 0, 0, 1, 1, 2, 2}));
 }
 
 TEST(ReadTopology, TakesLowPowerCoresFromTheirOwnPmu) {
@@ -115,22 +106,6 @@ TEST(ReadTopology, DoesNotUseListsThatContradictTheNode) {
     expect_untold(read_topology(node.root(), "", kAll), "leave out CPU 3");
     node.pmu("cpu_atom", "two and three");
     expect_untold(read_topology(node.root(), "", kAll), "nothing in the kernel's core PMU lists");
-}
-
-TEST(ReadTopology, ClustersAreL3GroupsWhereNoCoresShareAnL2) {
-    FakeNode node("0-7");
-    node.core("0,4").core("1,5").core("2,6").core("3,7");
-    for (const char* const core : {"0,4", "1,5", "2,6", "3,7"}) {
-        node.cache(1, core).cache(2, core);
-    }
-    node.cache(3, "0-1,4-5").cache(3, "2-3,6-7");
-    EXPECT_EQ(clusters(read_topology(node.root(), "", kAll)), (std::vector<int>{0, 0, 1, 1}));
-}
-
-TEST(ReadTopology, ACacheThatAllCoresShareMakesNoCluster) {
-    FakeNode node("0-3");
-    node.single_cores("0-3").cache(2, "0-3").cache(3, "0-3");
-    EXPECT_EQ(clusters(read_topology(node.root(), "", kAll)), (std::vector<int>{-1, -1, -1, -1}));
 }
 
 TEST(ReadTopology, KnowsPackages) {
@@ -260,4 +235,4 @@ TEST(ReadTopology, EveryCpuThatThisProcessMayUseHereIsInACore) {
 }
 
 }  // namespace
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap

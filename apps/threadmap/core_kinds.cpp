@@ -1,4 +1,4 @@
-#include "apps/common/core_kinds.hpp"
+#include "apps/threadmap/core_kinds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 namespace {
 
 struct CorePmu {
@@ -142,4 +142,4 @@ CoreKinds declared_kinds(const std::string& text, const Cpus& online) {
     return kinds;
 }
 
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap

@@ -7,7 +7,7 @@
 
 #include "apps/common/affinity.hpp"
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 
 // The files of this machine ("/"), or of a recorded one. Paths are those of the machine, such as
 // "/sys/devices/system/cpu/online". Nothing here throws for what a file is or holds.
@@ -32,4 +32,4 @@ class KernelFiles {
     std::string root_;
 };
 
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "apps/common/affinity.hpp"
-#include "apps/common/kernel_files.hpp"
+#include "apps/threadmap/kernel_files.hpp"
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 
 // The kind (P, E or LP-E) of each CPU that has one, and the evidence in words.
 struct CoreKinds {
@@ -29,4 +29,4 @@ CoreKinds kinds_of_pmus(const KernelFiles& files, const Cpus& online,
 // is wrong with it: another form, another kind, a CPU in two kinds or not online.
 CoreKinds declared_kinds(const std::string& text, const Cpus& online);
 
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap

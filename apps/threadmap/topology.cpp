@@ -1,4 +1,4 @@
-#include "apps/common/topology.hpp"
+#include "apps/threadmap/topology.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "apps/common/core_kinds.hpp"
-#include "apps/common/kernel_files.hpp"
+#include "apps/threadmap/core_kinds.hpp"
+#include "apps/threadmap/kernel_files.hpp"
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 namespace {
 
 constexpr const char* kCpus = "/sys/devices/system/cpu";
@@ -138,36 +138,6 @@ std::vector<Core> read_cores(const KernelFiles& files, const CachesOfCpus& cache
     return cores;
 }
 
-// Numbers the groups of cores that share a cache of this level, if not all cores do; returns how
-// many groups there are.
-int number_clusters(std::vector<Core>& cores, const CachesOfCpus& caches, long long level) {
-    std::map<Cpus, std::vector<std::size_t>> sharing;
-    std::vector<Cpus> in_order;
-    for (std::size_t i = 0; i < cores.size(); ++i) {
-        const Cache* const cache = cache_of(caches, cores[i].cpus.front(), level);
-        if (cache == nullptr) {
-            continue;
-        }
-        std::vector<std::size_t>& group = sharing[cache->cpus];
-        if (group.empty()) {
-            in_order.push_back(cache->cpus);
-        }
-        group.push_back(i);
-    }
-    int clusters = 0;
-    for (const Cpus& cpus : in_order) {
-        const std::vector<std::size_t>& group = sharing[cpus];
-        if (group.size() < 2 || group.size() == cores.size()) {
-            continue;
-        }
-        for (const std::size_t core : group) {
-            cores[core].cluster = clusters;
-        }
-        ++clusters;
-    }
-    return clusters;
-}
-
 }  // namespace
 
 const Core* Topology::core_of(int cpu) const {
@@ -191,13 +161,10 @@ Topology read_topology(const std::string& root, const std::string& kinds, const 
     Topology topology;
     topology.kinds_evidence = told.evidence;
     topology.cores = read_cores(files, caches, told, online);
-    if (number_clusters(topology.cores, caches, 2) == 0) {
-        number_clusters(topology.cores, caches, 3);
-    }
     Cpus wanted = allowed.empty() ? online : allowed;
     std::sort(wanted.begin(), wanted.end());
     topology.allowed = common(wanted, online);
     return topology;
 }
 
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap

@@ -1,4 +1,4 @@
-#include "tests/apps/common/fake_node.hpp"
+#include "tests/apps/threadmap/fake_node.hpp"
 
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// What of the node's topology the programs name by themselves: kinds, cores, clusters, packages.
+// What the reader of a batch script's output wants to know of each CPU: its core, kind and package.
 #pragma once
 
 #include <string>
@@ -6,16 +6,14 @@
 
 #include "apps/common/affinity.hpp"
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 
 // A physical core. `cpus` are its online CPUs, ascending. `kind` is P, E, LP-E, or empty where
-// nothing tells kinds apart. `cluster` counts the groups of cores that share a cache which not all
-// cores share (L2 if cores share one, else L3); -1 for a core in none.
+// nothing tells kinds apart.
 struct Core {
     Cpus cpus;
     std::string kind;
     int package = 0;
-    int cluster = -1;
 };
 
 // Cores are ordered by their first CPU. `allowed` are the CPUs that the process may use.
@@ -35,4 +33,4 @@ struct Topology {
 // do not say which CPUs there are, std::invalid_argument for bad `kinds`.
 Topology read_topology(const std::string& root, const std::string& kinds, const Cpus& allowed);
 
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap

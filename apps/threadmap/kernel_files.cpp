@@ -1,4 +1,4 @@
-#include "apps/common/kernel_files.hpp"
+#include "apps/threadmap/kernel_files.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-namespace pinstudy {
+namespace pinstudy::threadmap {
 namespace {
 
 // A list of every second CPU of the largest node has some 40 KB; what is larger is no such file.
@@ -92,4 +92,4 @@ std::vector<int> KernelFiles::numbered(const std::string& directory,
     return numbers;
 }
 
-}  // namespace pinstudy
+}  // namespace pinstudy::threadmap
