@@ -237,7 +237,7 @@ def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted() -> N
         )
         around_s = time.monotonic() - began
         proof = proof_of(seen, "pin", (first, second), 2)
-        assert (proof.verdict, proof.reason) == ("proved", "")
+        assert (proof.verdict, proof.reason) == ("proved", ""), seen
         own_s = float(seen.stdout.partition("Timer Total_time")[2].split()[0])
         return around_s - own_s, seen.ending.elapsed_s - own_s
 
