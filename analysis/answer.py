@@ -172,9 +172,10 @@ def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict
     }
     found = dict(zip(measured, describe(list(measured.values())), strict=True))
     for case in cases:
+        if case.case_id in values:
+            continue
         for objective in OBJECTIVES:
-            sample = sample_of_summary(case, objective)
-            if case.case_id not in values and sample is not None:
+            if (sample := sample_of_summary(case, objective)) is not None:
                 found[case.case_id, objective] = sample
     return found
 

@@ -102,7 +102,7 @@ def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
-        str(case.summary.vcpu_mapping or ""),
+        case.summary.vcpu_mapping or "",
         governor_of(case) or as_governor,
     )
 

@@ -137,7 +137,7 @@ def _number(row: Row, both_numbers: bool) -> str:
 
 def _head(row: Row, in_guest: bool) -> tuple[str, ...]:
     case = row.case
-    vcpus = (one_line(str(case.summary.vcpu_mapping or NOTHING)),) if in_guest else ()
+    vcpus = (one_line(case.summary.vcpu_mapping or NOTHING),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
     return (*vcpus, one_line(case.mapping), one_line(" = ".join(governors)))
 

@@ -67,8 +67,8 @@ def affinity_figures(results: Results, found: Affinity) -> Iterator[tuple[str, D
 
 def _build(sharing: Sharing) -> tuple[str, ...]:
     """Return what workloads share that stand beside each other: build, governor and all else."""
-    case, table = sharing[0].measured.case.summary, sharing[0].measured.case.summary.table
-    return table.variant, table.schedule, table.wait_policy, case.governor
+    case = sharing[0].measured.case.summary
+    return case.table.variant, case.table.schedule, case.table.wait_policy, case.governor
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:

@@ -35,7 +35,7 @@ def _text_table(table: Table) -> str:
         disable_numparse=True,
         colalign=_alignment(table),
     )
-    notes = [f"  ({marker}) {text}" if marker else f"  {text}" for marker, text in table.notes]
+    notes = [f"  {note}" for note in _notes(table)]
     return "\n".join([table.caption, "", body, *notes, ""])
 
 
@@ -47,6 +47,24 @@ def _two_lines(column: Column) -> str:
 
 def _alignment(table: Table) -> list[str]:
     return ["right" if column.right else "left" for column in table.columns]
+
+
+def _escaped(table: Table, style: str, escape: Callable[[str], str]) -> str:
+    """Return the body of a table in one of tabulate's styles."""
+    return tabulate(
+        [[escape(cell) for cell in row] for row in table.cells],
+        [escape(column.title) for column in table.columns],
+        tablefmt=style,
+        disable_numparse=True,
+        colalign=_alignment(table),
+    )
+
+
+def _notes(table: Table, escape: Callable[[str], str] = str) -> list[str]:
+    """Return the notes, those of cells behind their markers."""
+    return [
+        f"({marker}) {escape(text)}" if marker else escape(text) for marker, text in table.notes
+    ]
 
 
 def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
@@ -61,17 +79,8 @@ def _markdown(tables: Sequence[Table]) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    body = tabulate(
-        [[markdown_text(cell) for cell in row] for row in table.cells],
-        [markdown_text(column.title) for column in table.columns],
-        tablefmt="pipe",
-        disable_numparse=True,
-        colalign=_alignment(table),
-    )
-    notes = [
-        f"- ({marker}) {markdown_text(text)}" if marker else f"- {markdown_text(text)}"
-        for marker, text in table.notes
-    ]
+    body = _escaped(table, "pipe", markdown_text)
+    notes = [f"- {note}" for note in _notes(table, markdown_text)]
     parts = [f"## {markdown_text(table.caption)}", "", body, ""]
     return "\n".join([*parts, *notes, ""] if notes else parts)
 
@@ -109,19 +118,10 @@ def _latex(tables: Sequence[Table]) -> str:
 
 def _latex_table(table: Table) -> str:
     # tabulate's own format with rules of booktabs lets characters pass at which LaTeX stops.
-    body = tabulate(
-        [[_latex_text(cell) for cell in row] for row in table.cells],
-        [_latex_text(column.title) for column in table.columns],
-        tablefmt="latex_raw",
-        disable_numparse=True,
-        colalign=_alignment(table),
-    )
+    body = _escaped(table, "latex_raw", _latex_text)
     for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
         body = body.replace(r"\hline", rule, 1)
-    notes = [
-        f"({marker}) {_latex_text(text)}\\par" if marker else f"{_latex_text(text)}\\par"
-        for marker, text in table.notes
-    ]
+    notes = [f"{note}\\par" for note in _notes(table, _latex_text)]
     return "\n".join(
         [
             r"\begin{table}",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from analysis.results.case_summary import TableKey
+
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
-TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
+TABLE_KEYS = TableKey._fields[1:]
 ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
     "study", "node_id", "selection", "binding", "mechanism", "cpus",
