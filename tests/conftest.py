@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import leftovers
-from tests.isolation import loopback_up, worker
+from tests.support import leftovers
+from tests.support.isolation import loopback_up, worker
 
 # How many of the lines that say why a test failed are kept for the end, and how much of a line.
 KEPT_REASONS = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 

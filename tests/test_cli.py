@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pinstudy import cli
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 
 def the_process() -> tuple[object, ...]:

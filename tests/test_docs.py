@@ -10,8 +10,8 @@ import pytest
 
 from base import VERSION
 from configs.library import load_app, load_site, load_study
-from tests.cli import argv
-from tests.tools import ROOT, need_tool
+from tests.support.cli import argv
+from tests.support.tools import ROOT, need_tool
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "vnode/README.md")),

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 PAGE = ROOT / "docs" / "validity.md"
 ATTACKS = range(1, 28)

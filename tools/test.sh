@@ -26,7 +26,7 @@ workers=$(($(nproc) * 2))
 unshare --net --mount --pid --fork --mount-proc true 2>/dev/null || workers=0
 
 # The kernel tells of births in its first network namespace only, and workers have others
-# (tests/isolation.py).
+# (tests/support/isolation.py).
 births=(tests/runners/execution/test_self_placed.py tests/runners/execution/test_execute.py)
 
 # all_tests: what the process in the background says is shown when the other one has ended.

@@ -19,9 +19,9 @@ from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
 from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
-from tests.limits import no_more_files
-from tests.ordinary_user import NOBODY, open_folder
-from tests.tools import missing, need_tool
+from tests.support.limits import no_more_files
+from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.tools import missing, need_tool
 
 GOOD = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 9, "", "", ())
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from base.text import as_typed, first_of
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from base import VERSION
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 
 def test_the_version_is_that_of_the_project() -> None:

@@ -17,7 +17,7 @@ from benchmarks.fidelity.counted import (
     resources_of,
 )
 from benchmarks.fidelity.figures import Figure, Program, compare, within
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 # Three regions, one a loop by the runtime's schedule, two barriers a thread in all; five pieces
 # of memory of a page or more, of 60000 bytes together, and one that is smaller.

@@ -16,7 +16,7 @@ from benchmarks.lib.one_program import write_study
 from configs.library import load_study
 from tests.analysis.made_studies import Study
 from tests.analysis.records import write
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 
 @pytest.fixture(scope="module")

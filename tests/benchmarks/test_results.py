@@ -9,7 +9,7 @@ import pytest
 from benchmarks.lib.machine import describe_machine
 from benchmarks.lib.results import keep, section, sections_of
 from benchmarks.lib.tables import table
-from tests.trees import build_tree
+from tests.support.trees import build_tree
 
 MACHINE = [("processor", "one of ours"), ("load before", "0.00")]
 

@@ -13,7 +13,7 @@ import yaml
 
 from configs.library import CONFIGS
 from tests.configs.shelves import STUDY, mistakes
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 from tools.key_reference import SCHEMA, written
 
 accepts = fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))

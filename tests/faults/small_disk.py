@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.tools import missing
+from tests.support.tools import missing
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILLER = "filler"

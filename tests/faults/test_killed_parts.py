@@ -19,8 +19,8 @@ import pytest
 
 from runners.records.reader import read_records
 from tests.faults.trial import Trial
-from tests.processes import descendants, name_of
-from tests.tools import need_tool
+from tests.support.processes import descendants, name_of
+from tests.support.tools import need_tool
 
 RUNS = 150
 # As the kernel has them, cut to 15 characters; the program is a script that becomes a sleep.

@@ -17,9 +17,9 @@ from runners.settings.recovery import restore_after_crash
 from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
 from tests.runners.settings.test_killed_studies import distinct_settings, scaling
-from tests.tools import ROOT
-from tests.trees import build_tree
-from tests.wait import until
+from tests.support.tools import ROOT
+from tests.support.trees import build_tree
+from tests.support.wait import until
 
 MANY = 200
 

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 from tests.faults.trial import Trial
-from tests.processes import alive, children, name_of
-from tests.wait import until
+from tests.support.processes import alive, children, name_of
+from tests.support.wait import until
 
 
 def witness_of(runner: int) -> int:

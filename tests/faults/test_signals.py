@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.trial import Trial
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 MANY = 100
 

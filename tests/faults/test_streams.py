@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import argv
 from tests.faults.trial import Trial
-from tests.wait import HANG_S
+from tests.support.cli import argv
+from tests.support.wait import HANG_S
 
 COMMAND = argv("run", "trial.yaml")
 

@@ -14,11 +14,11 @@ import pytest
 from configs.library import load_study
 from runners.study.machine import open_machine
 from runners.study.session import Session
-from tests.cli import argv
 from tests.faults.trial import Trial
-from tests.isolation import OWN_LOCKS
 from tests.runners.study.test_energy import Quiet
-from tests.tools import missing, need_tool
+from tests.support.cli import argv
+from tests.support.isolation import OWN_LOCKS
+from tests.support.tools import missing, need_tool
 
 
 def apart(trial: Trial) -> subprocess.Popen[str]:

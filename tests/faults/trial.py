@@ -12,9 +12,9 @@ from typing import Any
 
 from runners.records.reader import read_records
 from runners.records.values import FINAL
-from tests.cli import argv
-from tests.processes import alive
-from tests.wait import HANG_S, until
+from tests.support.cli import argv
+from tests.support.processes import alive
+from tests.support.wait import HANG_S, until
 
 APP = """\
 # A program that writes down that it was started

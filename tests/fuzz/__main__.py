@@ -23,7 +23,7 @@ from typing import Any
 
 import click
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 KEPT = ROOT / "build/fuzz"
 _COMMAND = "command:"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from tests.cli import run_main
+from tests.support.cli import run_main
 
 # A hundred times what the slowest of these commands needs on a busy node.
 LIMIT_S = 30.0

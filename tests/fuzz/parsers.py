@@ -58,8 +58,8 @@ from tests.analysis.records import record
 from tests.fuzz.scenes import APP, C2C, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf
-from tests.tools import ROOT
-from tests.trees import build_tree
+from tests.support.tools import ROOT
+from tests.support.trees import build_tree
 
 DATA = ROOT / "tests/data"
 

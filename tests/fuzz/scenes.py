@@ -14,8 +14,8 @@ from tests.analysis.affinity.made_results import Affinity, make_affinity
 from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.runners.fake_commands import install
-from tests.tools import ROOT
-from tests.trees import build_tree
+from tests.support.tools import ROOT
+from tests.support.trees import build_tree
 
 DATA = ROOT / "tests/data"
 PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" width="90px" height="60px">

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runners.node.node import safe_name
-from tests.cli import argv
-from tests.isolation import OWN_LOCKS
-from tests.processes import end
-from tests.tools import missing, need_tool
-from tests.wait import HANG_S
+from tests.support.cli import argv
+from tests.support.isolation import OWN_LOCKS
+from tests.support.processes import end
+from tests.support.tools import missing, need_tool
+from tests.support.wait import HANG_S
 
 CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.cli import pinstudy, pinstudy_without
-from tests.held import (
+from tests.support.cli import pinstudy, pinstudy_without
+from tests.support.held import (
     WAIT_AT_GATE,
     WORK_UNTIL_LOOKED_AT,
     Gate,
     argv_counting_looks,
     looks_counted,
 )
-from tests.processes import ended
-from tests.trees import build_tree
-from tests.wait import HANG_S
+from tests.support.processes import ended
+from tests.support.trees import build_tree
+from tests.support.wait import HANG_S
 
 # Fast on one CPU and slow wherever else it may run, so that the answer is known; at work all the
 # time, for where idle threads are proves nothing, and until it was looked at where that is counted.

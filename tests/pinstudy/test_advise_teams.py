@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.cli import pinstudy
 from tests.pinstudy.test_advise import cpus, records
-from tests.tools import need_tool
+from tests.support.cli import pinstudy
+from tests.support.tools import need_tool
 
 __all__ = ["cpus"]
 

@@ -21,10 +21,10 @@ from runners.plan.runs import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import LATE
 from tests.faults.small_disk import mounted
-from tests.held import Gate, held_nap
-from tests.processes import command_line, descendants, end
-from tests.tools import ROOT
-from tests.wait import HANG_S, until
+from tests.support.held import Gate, held_nap
+from tests.support.processes import command_line, descendants, end
+from tests.support.tools import ROOT
+from tests.support.wait import HANG_S, until
 
 APP = """\
 # A program that waits

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.cost.pinstudy_tool import Pinstudy
 from benchmarks.detection.study import run_study
 from benchmarks.lib.kernel import Kernel, read_spans
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 
 @pytest.fixture(scope="module")

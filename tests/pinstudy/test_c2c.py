@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from runners.records.reader import read_records
-from tests.cli import argv, pinstudy
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.measure.perf.test_c2c import LOCAL
 from tests.runners.study.test_extras import LINE, install_sampling_perf
-from tests.tools import need_tool
-from tests.wait import HANG_S, until
+from tests.support.cli import argv, pinstudy
+from tests.support.tools import need_tool
+from tests.support.wait import HANG_S, until
 
 APP = """\
 # Python, whose start touches enough memory

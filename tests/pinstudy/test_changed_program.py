@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.cli import pinstudy
-from tests.tools import need_tool
+from tests.support.cli import pinstudy
+from tests.support.tools import need_tool
 
 SOURCE = """\
 #include <stdio.h>

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.records.reader import read_records
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 APP = """\
 # A program that counts its runs, the third of which fails

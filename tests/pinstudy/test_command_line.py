@@ -18,13 +18,13 @@ import pytest
 from base import VERSION
 from runners.host.lock import node_lock
 from runners.records.reader import read_records
-from tests.cli import argv, pinstudy, pinstudy_without
 from tests.faults.small_disk import mounted
-from tests.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
-from tests.processes import ended
-from tests.tools import ROOT, need_tool
-from tests.trees import build_tree
-from tests.wait import HANG_S
+from tests.support.cli import argv, pinstudy, pinstudy_without
+from tests.support.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
+from tests.support.processes import ended
+from tests.support.tools import ROOT, need_tool
+from tests.support.trees import build_tree
+from tests.support.wait import HANG_S
 
 NAP = """\
 # A program that only waits

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.analysis.compare.test_side_by_side import both_programs, results
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 
 def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:

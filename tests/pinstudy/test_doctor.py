@@ -8,9 +8,9 @@ import resource
 import subprocess
 from pathlib import Path
 
-from tests.cli import argv
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
-from tests.trees import CPU, build_tree, write
+from tests.support.cli import argv
+from tests.support.trees import CPU, build_tree, write
 
 KEYS = ["name", "state", "why", "grant", "lasting", "optional"]
 ORDER = {"missing": 0, "limited": 1, "ok": 2}

@@ -10,8 +10,8 @@ import pytest
 
 from analysis.published import publication
 from analysis.tables.means import make_tables
-from tests.cli import pinstudy
-from tests.tools import ROOT
+from tests.support.cli import pinstudy
+from tests.support.tools import ROOT
 
 LOGS = ROOT / "tests" / "data" / "perf_logs"
 

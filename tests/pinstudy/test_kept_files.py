@@ -9,7 +9,7 @@ import pytest
 
 from configs.library import load_study
 from runners.records.reader import read_records
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 # The program changes the files by which it is run, as an editor would meanwhile.
 PROGRAM = """\

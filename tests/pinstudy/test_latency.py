@@ -15,10 +15,10 @@ from runners.host.lock import node_lock
 from runners.host.software import find_program
 from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
-from tests.cli import argv, pinstudy, pinstudy_without
-from tests.processes import ended
-from tests.trees import Machine, build_tree, singles
-from tests.wait import HANG_S
+from tests.support.cli import argv, pinstudy, pinstudy_without
+from tests.support.processes import ended
+from tests.support.trees import Machine, build_tree, singles
+from tests.support.wait import HANG_S
 
 
 def need_program_and_two_cpus() -> None:

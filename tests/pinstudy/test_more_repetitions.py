@@ -11,7 +11,7 @@ import pytest
 
 from runners.records.reader import read_records
 from runners.records.shard import CHECKSUM, line_of
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 APP = """\
 # A program that does nothing

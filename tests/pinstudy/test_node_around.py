@@ -11,8 +11,8 @@ from statistics import median
 import pytest
 
 from base.cpulist import parse_cpulist
-from tests.cli import pinstudy
 from tests.pinstudy.test_command_line import folder, records, two_kinds
+from tests.support.cli import pinstudy
 
 __all__ = ["folder"]
 

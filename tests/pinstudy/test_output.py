@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pinstudy.output import print_columns, print_json, say
-from tests.cli import argv
-from tests.trees import build_tree, write
+from tests.support.cli import argv
+from tests.support.trees import build_tree, write
 
 EVIL = "\x1b[31mred\x07\x9b0m\u202eturned\u200b\udcff\r"
 

@@ -16,7 +16,7 @@ from analysis.published import FOLDER
 from base.errors import StoppedError
 from runners.records.shard import LATE, Shard
 from tests.analysis.records import record, write
-from tests.tools import ROOT, need_tool
+from tests.support.tools import ROOT, need_tool
 
 MODULES = (
     *("sitecustomize", "usercustomize", "types", "contextlib", "multiprocessing", "concurrent"),

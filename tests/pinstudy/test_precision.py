@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests import cli
-from tests.held import WAIT_AT_GATE, Gate
-from tests.processes import ended
+from tests.support import cli
+from tests.support.held import WAIT_AT_GATE, Gate
+from tests.support.processes import ended
 
 # Every other run of the size `wild` takes 40 times as long as the one before.
 PROGRAM = f"""\

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.records import record, write
 from tests.analysis.report.made_results import make_results
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 
 @pytest.fixture(scope="module")

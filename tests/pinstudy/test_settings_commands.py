@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.held import Gate, held_nap
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
-from tests.wait import HANG_S
+from tests.support.held import Gate, held_nap
+from tests.support.wait import HANG_S
 
 APP = """\
 title: a nap

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import pinstudy
-from tests.trees import build_tree
+from tests.support.cli import pinstudy
+from tests.support.trees import build_tree
 
 
 def test_the_commands_it_ends_with_plan_for_that_node(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests import cli
-from tests.tools import ROOT, need_tool
+from tests.support import cli
+from tests.support.tools import ROOT, need_tool
 
 STUDY = """\
 # A study for tests

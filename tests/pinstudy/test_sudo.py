@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.ordinary_user import NOBODY, open_folder
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
-from tests.tools import need_tool
-from tests.users_pinstudy import AS_NOBODY, users_pinstudy
+from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.tools import need_tool
+from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
 
 # The program, and the command that checks it, tell who they are.
 PROGRAM = """\

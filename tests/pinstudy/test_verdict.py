@@ -9,7 +9,7 @@ import pytest
 
 from tests.analysis.made_studies import Study
 from tests.analysis.records import write
-from tests.cli import pinstudy
+from tests.support.cli import pinstudy
 
 
 def made(tmp_path: Path) -> Path:

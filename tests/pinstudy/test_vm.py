@@ -20,9 +20,9 @@ import pytest
 from base.errors import UserError
 from runners.records.reader import read_records
 from runners.vm.host import find_guest_host
-from tests.processes import name_of
-from tests.tools import ROOT, missing, need_tool
-from tests.wait import HANG_S, until
+from tests.support.processes import name_of
+from tests.support.tools import ROOT, missing, need_tool
+from tests.support.wait import HANG_S, until
 
 pytestmark = pytest.mark.vm
 

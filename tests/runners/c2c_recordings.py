@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.tools import missing, need_tool
+from tests.support.tools import missing, need_tool
 
 # What `perf c2c record` asks for, of page faults.
 FAULTS = ("-e", "page-faults", "-c", "1", "-d", "-W", "--phys-data", "--sample-cpu")

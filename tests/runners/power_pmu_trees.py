@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.trees import CPU
+from tests.support.trees import CPU
 
 INTEL_EVENTS = ("energy-pkg", "energy-cores", "energy-gpu", "energy-psys")
 ROOT_CAPABILITIES, NO_CAPABILITIES = "000001ffffffffff", "0000000000000000"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.trees import CPU
+from tests.support.trees import CPU
 
 INTEL_RANGE_UJ = 262_143_328_850
 AMD_RANGE_UJ = 65_532_610_987

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from runners.node.topology import Core, Topology
-from tests.trees import CPU, write
+from tests.support.trees import CPU, write
 
 
 def topology(*cores: tuple[tuple[int, ...], int]) -> Topology:

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.slurm.cluster_files import ADDRESSES, LOGIN, NODES, Shape, write_files
-from tests.tools import ROOT, missing, need_tool
-from tests.wait import HANG_S, until
+from tests.support.tools import ROOT, missing, need_tool
+from tests.support.wait import HANG_S, until
 
 HERE = Path(__file__).resolve().parent
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")

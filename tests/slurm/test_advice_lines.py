@@ -10,7 +10,7 @@ import pytest
 
 from analysis.advice.lines import Start, ready_lines
 from tests.slurm.cluster import Cluster
-from tests.tools import ROOT, need_tool
+from tests.support.tools import ROOT, need_tool
 
 pytestmark = pytest.mark.slurm
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.slurm.cluster import Cluster
 from tests.slurm.cluster_files import NODES
-from tests.tools import ROOT
-from tests.wait import until
+from tests.support.tools import ROOT
+from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm
 

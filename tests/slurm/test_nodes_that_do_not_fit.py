@@ -15,8 +15,8 @@ from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
 from tests.slurm.plan import PINNED, SCHEDULER, SPLIT, Plan
 from tests.slurm.trial import Trial
-from tests.trees import write
-from tests.wait import until
+from tests.support.trees import write
+from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm
 

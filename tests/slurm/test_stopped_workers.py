@@ -10,7 +10,7 @@ from runners.records.values import INTERRUPTED
 from tests.slurm.cluster import Cluster
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
-from tests.wait import until
+from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm
 

@@ -13,7 +13,7 @@ from typing import Any
 from runners.records.values import FINAL, OK
 from tests.slurm.cluster import Cluster
 from tests.slurm.plan import SITE_FILE, STUDY_FILE, Plan
-from tests.wait import until
+from tests.support.wait import until
 
 Unit = tuple[str, bool, int]
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 # What the scripts use of a system that is always there.
 BASE = [

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.ordinary_user import open_folder
-from tests.tools import ROOT, missing
-from tests.users_pinstudy import AS_NOBODY
+from tests.support.ordinary_user import open_folder
+from tests.support.tools import ROOT, missing
+from tests.support.users_pinstudy import AS_NOBODY
 
 # Says where it was found, with what it was called, and what it was told of other places.
 PACKAGES = sysconfig.get_path("purelib")

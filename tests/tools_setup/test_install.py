@@ -16,7 +16,7 @@ import pytest
 
 from configs.library import list_apps
 from tests.pinstudy.conftest import alone_on_the_node  # noqa: F401
-from tests.tools import ROOT, missing, need_tool
+from tests.support.tools import ROOT, missing, need_tool
 
 PACKAGES = ("base", "configs", "runners", "analysis", "pinstudy")
 STUDY = """\

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 LOCKS = [
     *("requirements.txt", "requirements-dev.txt"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import NEEDS
+from tests.support.tools import NEEDS
 from tests.tools_setup.fake_machine import DEBIAN, FakeMachine
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runners.records.values import OK
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 from tools.originals import LULESH, OMPSCR, Original, tree_id
 
 # Programs of our own making that have the files of the originals.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import wait_until_gone
+from tests.support.processes import wait_until_gone
 from tests.tools_setup.fake_machine import FakeMachine
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 from tools.spack_trial.externals import python_packages
 
 

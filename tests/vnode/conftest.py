@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import missing, need_tool
+from tests.support.tools import missing, need_tool
 from vnode.arm import BigLittle
 from vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
 from vnode.shape import Shape

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 from tests.vnode.test_ordinary_user import HOME, as_nobody
 from vnode.commands import (
     ENVIRONMENT,

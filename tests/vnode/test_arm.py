@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 from tests.vnode.conftest import Guests
 from vnode.arm import BigLittle
 from vnode.commands import (

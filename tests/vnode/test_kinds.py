@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools import missing
+from tests.support.tools import missing
 from tests.vnode.conftest import Guests
 from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
 from vnode.node import VirtualNode

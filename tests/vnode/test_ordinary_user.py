@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 from vnode.commands import PINSTUDY, STUDIES, settings
 from vnode.node import Ended, VirtualNode
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.tools import missing
+from tests.support.tools import missing
 from tests.vnode.conftest import USUAL, Guests
 from vnode.commands import RESULTS, pinstudy, records, start_study, study, until
 from vnode.node import VirtualNode

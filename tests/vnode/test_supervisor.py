@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import alive
-from tests.tools import ROOT
+from tests.support.processes import alive
+from tests.support.tools import ROOT
 from tests.vnode.conftest import USUAL, Guests
 from vnode.node import NotReadyError
 

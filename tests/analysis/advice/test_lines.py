@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.advice.lines import Line, Start, ready_lines
-from tests.tools import ROOT, need_tool
+from tests.support.tools import ROOT, need_tool
 
 APP = ("/home/user/app", "-n", "100")
 PINNED = Start(APP, 4, "pin", "omp-places", (6, 0, 2, 4), openmp=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis.affinity.c2c import COLUMNS, ContendedLines, read_c2c, tell_lines
 from analysis.affinity.node_cpus import NodeCpus
 from runners.measure.perf.c2c_samples import contended_lines, read_samples
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 SCRIPT = ROOT / "tests" / "data" / "c2c" / "script.txt"
 HYBRID = NodeCpus({0: "P", 1: "P", 12: "E", 13: "E"}, ("P", "E"))

@@ -13,7 +13,7 @@ from analysis.figures.node import draw_nodes
 from analysis.results.sources import open_results
 from runners.node.kept_nodes import keep_picture
 from tests.analysis.report.made_results import DIGEST, make_results
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 BOX = """<rect x='7' y='24' width='80' height='40' fill='rgb(210,231,164)' stroke='rgb(0,0,0)'/>
 <text x='14' y='41' fill='rgb(0,0,0)' font-size='10px'>Package L#0</text>

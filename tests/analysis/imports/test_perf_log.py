@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.imports.perf_log import Block, localised, read_log
 from base.errors import ConfigError, UserError
-from tests.tools import DATA
+from tests.support.tools import DATA
 
 LOGS = DATA / "perf_logs"
 

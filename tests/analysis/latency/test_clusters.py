@@ -7,7 +7,7 @@ import pytest
 
 from analysis.latency.clusters import ENOUGH, completed, disturbed, find_clusters
 from tests.analysis.latency.made_latency import PLANTED, Array, Planted, noisy
-from tests.doses import Dose, doses
+from tests.support.doses import Dose, doses
 
 STRUCTURES = ("smt", "modules", "complexes", "packages", "hybrid", "hybrid-denied")
 

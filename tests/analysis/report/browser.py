@@ -11,7 +11,7 @@ from pathlib import Path
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 # The names of tools/needs.sh.
 NAMES = ("chromium", "chromium-browser", "google-chrome")

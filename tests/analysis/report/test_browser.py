@@ -13,7 +13,7 @@ from tests.analysis.advice.made_race import GAIN, made_results
 from tests.analysis.report.browser import DESKTOP, PHONE, Visit, barriers, visit
 from tests.analysis.report.hostile import CONTROLS, EVIL, make_hostile_results
 from tests.analysis.report.made_results import DIGEST, make_results
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 # As lstopo writes them, units in the viewBox included, which browsers pass over.
 PICTURE = """<?xml version='1.0' encoding='UTF-8'?>

@@ -17,7 +17,7 @@ from tests.analysis.made_studies import Study
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
-from tests.tools import DATA
+from tests.support.tools import DATA
 
 MAX_BYTES = 5_000_000
 

@@ -12,9 +12,9 @@ from analysis.results.sources import open_results
 from base.errors import UserError
 from runners.node.node import open_node
 from tests.analysis.records import record, write
-from tests.cli import pinstudy
-from tests.trees import Machine, build_tree
-from tests.trees import write as write_file
+from tests.support.cli import pinstudy
+from tests.support.trees import Machine, build_tree
+from tests.support.trees import write as write_file
 
 KERNEL = "proc/sys/kernel/osrelease"
 

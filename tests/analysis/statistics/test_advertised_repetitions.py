@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.noise import shapes as noise
 from tests.analysis.statistics.test_simulated_studies import words
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 EFFECTS = (0.01, 0.02, 0.05)
 # Of each shape of noise; 200 studies tell a share of 90 % to 2 %.

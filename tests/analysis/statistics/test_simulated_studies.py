@@ -15,7 +15,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import describe
 from benchmarks.noise import shapes as noise
 from benchmarks.noise.simulate import word_of
-from tests.doses import Dose, doses
+from tests.support.doses import Dose, doses
 
 BLOCKS = 10
 MARGIN = 0.01

@@ -19,7 +19,7 @@ from analysis.verdict.tables import comparison_table, statistics_tables
 from tests.analysis.made_studies import Study, found
 from tests.analysis.made_tables import tables_from
 from tests.analysis.records import left_out, record, without
-from tests.tools import missing
+from tests.support.tools import missing
 
 # Every character that LaTeX reads as something else, and some that its fonts lack.
 ODD = r"a&b%c$d#e_f{g}h~i^j\k<l>m|n" + '"µ²→\u6f22\U0001f600'

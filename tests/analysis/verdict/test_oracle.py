@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 MARGIN = 0.02
 FIELDS = {"time": "elapsed_s", "energy": "energy_pkg_j", "edp": "edp_js"}

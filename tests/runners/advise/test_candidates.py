@@ -18,7 +18,7 @@ from tests.runners.topologies import (
     topology,
     two_packages_with_smt,
 )
-from tests.trees import build_tree
+from tests.support.trees import build_tree
 
 KNOWN = {mapping.name: mapping for mapping in list_mappings()}
 TOOLS = ("taskset",)

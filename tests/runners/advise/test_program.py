@@ -11,7 +11,7 @@ import pytest
 from runners.advise.program import look_at
 from runners.host.software import find_program
 from tests.runners.advise.programs import write_elf
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 ENVIRONMENT = dict(os.environ)
 LOOP = """\

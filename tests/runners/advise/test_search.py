@@ -15,7 +15,7 @@ from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
 from runners.study.machine import Machine, open_machine
 from tests.runners.advise.requests import request
-from tests.trees import CPU, build_tree, write
+from tests.support.trees import CPU, build_tree, write
 
 ENVIRONMENT = dict(os.environ)
 

@@ -8,7 +8,7 @@ from typing import Any
 from configs.site import Queue
 from runners.batch.systems.script import WORKER, Job
 from tests.runners.fake_commands import install
-from tests.tools import DATA
+from tests.support.tools import DATA
 
 HOURS = 3600.0
 RECORDED = DATA / "batch"

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from runners.doctor.capability import Capability, worst_first
 from runners.doctor.report import EVERY_NAME, OPTIONAL, probe
 from runners.node.node import open_node
-from tests.ordinary_user import open_folder
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
     install_perf,
@@ -26,8 +25,9 @@ from tests.runners.power_pmu_trees import (
     set_permission,
 )
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.tools import ROOT, need_tool
-from tests.trees import CPU, build_tree, spoilt, write
+from tests.support.ordinary_user import open_folder
+from tests.support.tools import ROOT, need_tool
+from tests.support.trees import CPU, build_tree, spoilt, write
 
 NOBODY = 65534
 POLICY = "/sys/devices/system/cpu/cpufreq/policy"

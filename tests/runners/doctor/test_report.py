@@ -11,8 +11,8 @@ from runners.doctor.report import EVERY_NAME, NAMES, probe
 from runners.node.node import open_node
 from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.tools import DATA, need_tool
-from tests.trees import CPU
+from tests.support.tools import DATA, need_tool
+from tests.support.trees import CPU
 
 RECORDED = DATA / "perf"
 

@@ -17,8 +17,8 @@ from runners.node.node import open_node
 from runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
 from tests.runners.proc_trees import process
-from tests.tools import ROOT, need_tool
-from tests.trees import CPU, write
+from tests.support.tools import ROOT, need_tool
+from tests.support.trees import CPU, write
 
 LIVE = Path("/")
 QEMU = f"qemu-system-{platform.machine()}"

@@ -19,7 +19,7 @@ from runners.execution.execute import (
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 SMT = ((0, 8), (1, 9), (2, 10), (3, 11))
 

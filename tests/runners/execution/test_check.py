@@ -14,9 +14,9 @@ import pytest
 from base.errors import ShortageError
 from runners.execution.check import check_failure_of
 from runners.host.software import WITNESS, find_program
-from tests.processes import wait_until_gone
-from tests.tools import ROOT
-from tests.wait import HANG_S, until
+from tests.support.processes import wait_until_gone
+from tests.support.tools import ROOT
+from tests.support.wait import HANG_S, until
 
 
 def witness() -> Path:

@@ -16,9 +16,9 @@ from runners.host.software import WITNESS, find_program
 from runners.measure.perf.events import OUTPUT, perf_command
 from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
-from tests.processes import alive, children, name_of, wait_until_gone
-from tests.tools import need_tool
-from tests.wait import HANG_S, until
+from tests.support.processes import alive, children, name_of, wait_until_gone
+from tests.support.tools import need_tool
+from tests.support.wait import HANG_S, until
 
 EVENTS = "task-clock,context-switches"
 

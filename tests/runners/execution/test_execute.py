@@ -17,8 +17,8 @@ from runners.execution.placement import Proof, Wanted
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
-from tests.tools import ROOT, need_tool
-from tests.wait import HANG_S, until
+from tests.support.tools import ROOT, need_tool
+from tests.support.wait import HANG_S, until
 
 
 def built(name: str) -> Path:

@@ -13,7 +13,7 @@ from runners.execution.execute import Harness, execute
 from runners.execution.printed import KEPT_BYTES, SLACK_BYTES, Printed
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
-from tests.limits import no_more_files
+from tests.support.limits import no_more_files
 
 LINE = b"0123456789abcdef" * 4 + b"\n"
 

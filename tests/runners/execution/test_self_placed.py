@@ -15,8 +15,8 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.placement import Proof, Wanted
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
-from tests.held import looks_counted
-from tests.tools import need_tool
+from tests.support.held import looks_counted
+from tests.support.tools import need_tool
 
 SOURCES = Path(__file__).with_name("placed")
 

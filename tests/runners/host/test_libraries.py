@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runners.host.program_files import loaded_libraries
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 # An ldd that is killed so many times before it answers.
 LDD = """#!/bin/sh

@@ -11,7 +11,7 @@ import pytest
 
 from base.errors import StudyError
 from runners.host.lock import is_locked, lock_folder, node_lock
-from tests.tools import ROOT, missing, need_tool
+from tests.support.tools import ROOT, missing, need_tool
 
 HOLD = """
 import sys, time

@@ -17,10 +17,10 @@ from base.errors import StudyError
 from runners.host.interference import end_orphans
 from runners.host.processes import parse_task
 from runners.host.software import WITNESS, find_program
-from tests.ordinary_user import NOBODY, open_folder
-from tests.processes import alive, children, name_of
-from tests.tools import ROOT, missing, need_tool
-from tests.wait import until
+from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.processes import alive, children, name_of
+from tests.support.tools import ROOT, missing, need_tool
+from tests.support.wait import until
 
 # A runner: its program has a child in a session of its own, as a daemon has.
 RUNNER = """

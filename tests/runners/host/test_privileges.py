@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from runners.host.privileges import invoking_user, may_be_root, user_of
-from tests.ordinary_user import NOBODY, open_folder
-from tests.tools import missing, need_tool
-from tests.users_pinstudy import users_pinstudy
+from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.tools import missing, need_tool
+from tests.support.users_pinstudy import users_pinstudy
 
 UNKNOWN = "1987654321"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 ENVIRONMENT = dict(os.environ)
 

@@ -24,10 +24,10 @@ from runners.latency.measure import (
 )
 from runners.latency.pairs import LatencyPlan, plan_pairs
 from runners.node.node import Node, open_node
-from tests.processes import alive
-from tests.tools import missing
-from tests.trees import build_tree
-from tests.wait import HANG_S
+from tests.support.processes import alive
+from tests.support.tools import missing
+from tests.support.trees import build_tree
+from tests.support.wait import HANG_S
 
 QUICK = LatencySettings(samples=10, precision=None)
 RUN = '{"from":0,"to":1,"address":0,"round_trips":9,"one_way_ns":[61.25,60.5],"switched":1}'

@@ -30,9 +30,9 @@ from runners.latency.pairs import (
 )
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from tests.machines import MACHINES, l2, l3
 from tests.runners.topologies import topology
-from tests.trees import RECORDINGS, Machine, build_tree, siblings_apart
+from tests.support.machines import MACHINES, l2, l3
+from tests.support.trees import RECORDINGS, Machine, build_tree, siblings_apart
 
 RECORDED = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*.tar.xz"))
 

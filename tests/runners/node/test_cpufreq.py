@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from runners.node.cpufreq import governor_label, read_cpufreq
-from tests.machines import INTEL, MACHINES, policy
-from tests.trees import CPU, Machine, build_tree, singles, write
+from tests.support.machines import INTEL, MACHINES, policy
+from tests.support.trees import CPU, Machine, build_tree, singles, write
 
 POLICIES = f"{CPU}/cpufreq"
 

@@ -13,9 +13,9 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology, topology_json
-from tests.machines import INTEL
-from tests.tools import need_tool
-from tests.trees import CPU, Machine, build_tree, singles, spoilt, write
+from tests.support.machines import INTEL
+from tests.support.tools import need_tool
+from tests.support.trees import CPU, Machine, build_tree, singles, spoilt, write
 
 
 def cores(topology: Topology) -> list[str]:

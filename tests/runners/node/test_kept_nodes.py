@@ -16,7 +16,7 @@ from runners.node.kept_nodes import kept_facts, what_changed
 from runners.node.node import Node, open_node
 from runners.records.shard import SCHEMA, Shard
 from runners.study.history import read_history
-from tests.trees import CPU, Machine, build_tree, write
+from tests.support.trees import CPU, Machine, build_tree, write
 
 STUDY = load_study("quick")
 KERNEL = "proc/sys/kernel/osrelease"

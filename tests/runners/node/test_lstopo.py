@@ -8,7 +8,7 @@ import pytest
 
 from runners.node.kept_nodes import keep_picture
 from tests.runners.fake_commands import install
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 
 def test_hwloc_draws_this_machine_and_no_other(

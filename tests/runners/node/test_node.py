@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runners.node.node import open_node, read_state, safe_name
-from tests.trees import CPU, build_tree, write
+from tests.support.trees import CPU, build_tree, write
 
 RAPL = "sys/class/powercap/intel-rapl:0"
 

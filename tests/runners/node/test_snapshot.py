@@ -18,9 +18,9 @@ from runners.node import snapshot
 from runners.node.node import open_node
 from runners.node.snapshot import take_snapshot
 from runners.node.topology import topology_json
-from tests.machines import MACHINES
 from tests.runners.powercap_trees import INTEL_CLIENT
-from tests.trees import CPU, RECORDINGS, build_tree, spoilt, write
+from tests.support.machines import MACHINES
+from tests.support.trees import CPU, RECORDINGS, build_tree, spoilt, write
 
 EVERY_MACHINE = [*MACHINES, *(path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz"))]
 SECRET = "S3CR3T"

@@ -19,7 +19,7 @@ from tests.runners.topologies import (
     topology,
     two_packages_with_smt,
 )
-from tests.trees import build_tree
+from tests.support.trees import build_tree
 
 SHARED_BY_ALL = "no cores share a cache that others do not"
 ONE_EACH = "no core kind has two clusters, of which one could be left out"

@@ -25,8 +25,8 @@ from runners.records.reader import (
     read_records,
 )
 from runners.records.shard import LATE, SCHEMA, Shard
-from tests.limits import files_of_at_most
-from tests.ordinary_user import open_folder, ordinary_user
+from tests.support.limits import files_of_at_most
+from tests.support.ordinary_user import open_folder, ordinary_user
 
 
 def record(**fields: object) -> dict[str, object]:

@@ -16,9 +16,9 @@ from runners.node.node import open_node
 from runners.settings.governor import Governors
 from runners.settings.journal import STUDY, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
-from tests.ordinary_user import NOBODY, open_folder
-from tests.tools import ROOT, missing
-from tests.trees import CPU, build_tree, write
+from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.tools import ROOT, missing
+from tests.support.trees import CPU, build_tree, write
 
 POLICIES = f"{CPU}/cpufreq"
 ALL = tuple(range(24))

@@ -14,8 +14,8 @@ from runners.host.tree import Tree
 from runners.settings.journal import STUDY, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
 from runners.settings.setting import Setting
-from tests.ordinary_user import NOBODY, open_folder
-from tests.trees import CPU, write
+from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.trees import CPU, write
 
 GOVERNOR = Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
 

@@ -15,8 +15,8 @@ import pytest
 from runners.host.lock import node_lock
 from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.recovery import restore_after_crash
-from tests.tools import ROOT
-from tests.trees import CPU, build_tree, write
+from tests.support.tools import ROOT
+from tests.support.trees import CPU, build_tree, write
 
 
 def scaling(root: Path) -> dict[str, str]:

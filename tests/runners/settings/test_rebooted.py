@@ -11,7 +11,7 @@ from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_fold
 from runners.settings.recovery import restore, restore_after_crash
 from runners.settings.setting import Setting
 from runners.settings.tune import changes_of, tune
-from tests.trees import CPU, Machine, build_tree, write
+from tests.support.trees import CPU, Machine, build_tree, write
 
 POLICY = f"{CPU}/cpufreq/policy0"
 GOVERNOR = f"{POLICY}/scaling_governor"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from runners.host.tree import Tree, Unavailable
 from runners.settings.setting import Setting, put_in_force, read_scaling, read_settings
-from tests.trees import CPU, build_tree, write
+from tests.support.trees import CPU, build_tree, write
 
 POLICY = f"/{CPU}/cpufreq/policy3"
 GOVERNOR = f"{POLICY}/scaling_governor"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from runners.node.discovery import read_topology
 from runners.node.node import state_changes
 from runners.settings.governor import Governors
-from tests.machines import INTEL, PSTATE, policy
-from tests.trees import CPU, Machine, build_tree, singles
+from tests.support.machines import INTEL, PSTATE, policy
+from tests.support.trees import CPU, Machine, build_tree, singles
 
 POLICIES = f"{CPU}/cpufreq"
 NODE = Machine(singles("0-3"), policies={"0-3": policy(3000000)}, block=INTEL, files=PSTATE)

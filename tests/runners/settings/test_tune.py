@@ -10,7 +10,7 @@ from runners.host.tree import Tree
 from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
 from runners.settings.tune import changes_of, tune
-from tests.trees import CPU, build_tree, write
+from tests.support.trees import CPU, build_tree, write
 
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
 NMI = "proc/sys/kernel/nmi_watchdog"

@@ -17,7 +17,7 @@ from runners.host.tree import Tree
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import boot_id_of
 from runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
-from tests.limits import files_of_at_most, no_more_files
+from tests.support.limits import files_of_at_most, no_more_files
 
 TREE = Tree(Path("/"))
 NODE = "n"

@@ -36,7 +36,7 @@ from runners.study.schedule import schedule_of
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.runners.study.made_node import MadeNode, origin_of
-from tests.wait import HANG_S, until
+from tests.support.wait import HANG_S, until
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
 # Works until energy was drawn: on a busy node a nap may be over before.

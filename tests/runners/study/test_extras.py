@@ -27,7 +27,7 @@ from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
 from tests.runners.measure.perf.test_c2c import L1, LOCAL, REFUSED, REMOTE, STORE
 from tests.runners.study.made_node import MadeNode
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 NODE = open_node(Path("/"))
 CPUS = NODE.topology.allowed

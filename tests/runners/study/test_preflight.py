@@ -13,7 +13,7 @@ from base.errors import UserError
 from runners.node.node import Node, open_node, whole_node
 from runners.study.preflight import Preflight
 from tests.runners.cases import case
-from tests.trees import CPU, Machine, build_tree, write
+from tests.support.trees import CPU, Machine, build_tree, write
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
 

@@ -18,7 +18,7 @@ from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary, precision_lines
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
-from tests.trees import build_tree
+from tests.support.trees import build_tree
 
 HYBRID = "i9-14900k-noht"
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 # An ELF file's first bytes, and enough behind them that every compressor has something to do.
 KERNEL = b"\x7fELF\x02\x01\x01" + bytes(9) + b"a kernel that nobody boots " * 400

@@ -16,7 +16,7 @@ from tests.runners.vm.kernels import (
     module,
     module_tree,
 )
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 NEEDED_BY = {Path(path).stem: needs for path, needs in NEEDS.items()}
 

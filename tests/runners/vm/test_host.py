@@ -11,9 +11,9 @@ import pytest
 from base.errors import UserError
 from runners.vm import host
 from runners.vm.host import INIT, QEMU, GuestHost, Kernel, check_memory, find_guest_host
-from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.vm.kernels import KERNEL, KERNEL_COMPRESSIONS, bzimage, debian_tree
-from tests.trees import write
+from tests.support.ordinary_user import open_folder, ordinary_user
+from tests.support.trees import write
 
 RELEASE = "0.0.0-of-no-machine"
 

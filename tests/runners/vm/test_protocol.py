@@ -32,7 +32,7 @@ from runners.vm.protocol import (
     read_observation,
     start_cpus,
 )
-from tests.wait import HANG_S
+from tests.support.wait import HANG_S
 
 # What environments hold: any text, bytes that are no UTF-8 included (PEP 383).
 TEXT = st.text(max_size=20) | st.binary(max_size=20).map(

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from runners.vm import supervisor
-from tests.processes import alive, wait_until_gone
-from tests.wait import HANG_S
+from tests.support.processes import alive, wait_until_gone
+from tests.support.wait import HANG_S
 
 SUPERVISOR = str(Path(supervisor.__file__))
 LONG = ("/bin/sleep", "600")

@@ -17,7 +17,7 @@ from base.cpulist import format_cpulist
 from configs.mapping import Mapping
 from runners.plan.case import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place
-from tests.wait import until
+from tests.support.wait import until
 
 # Threads that wake up all the time, as those of a guest's CPUs do; the first thread is as QEMU's
 # main loop. A line on the standard input lets a thread of a virtual CPU start another one.

@@ -11,8 +11,8 @@ from base.errors import UserError
 from base.text import one_line
 from configs.site import BATCH_SYSTEMS
 from runners.batch.systems.interface import open_system, run_client
-from tests.processes import wait_until_gone
 from tests.runners.fake_commands import install
+from tests.support.processes import wait_until_gone
 
 
 def test_there_is_an_interface_for_each_batch_system_of_a_site() -> None:

@@ -17,7 +17,7 @@ from configs.site import BATCH_SYSTEMS
 from runners.batch.systems.interface import open_system
 from runners.batch.systems.script import WORKER, directive_path
 from tests.runners.batch.asked import job_of, queue_of
-from tests.tools import need_tool
+from tests.support.tools import need_tool
 
 # What each system tells the fourth worker of an array, whose number is 3.
 FOURTH = {

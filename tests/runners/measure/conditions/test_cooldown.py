@@ -18,7 +18,7 @@ from runners.measure.conditions.temperature import (
 )
 from runners.node.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon
-from tests.trees import write
+from tests.support.trees import write
 
 RULE = TemperatureGate(within_k=5.0, limit_s=120.0)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.throttling import QuotaMeter
-from tests.trees import write
+from tests.support.trees import write
 
 GROUPS = "sys/fs/cgroup"
 V2 = "usage_usec 9\nnr_periods 4\nnr_throttled 2\nthrottled_usec {}\nnr_bursts 0"

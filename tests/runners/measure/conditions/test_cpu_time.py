@@ -13,7 +13,7 @@ from base.reading import Reading
 from runners.host.processes import tick_s
 from runners.host.tree import Tree
 from runners.measure.conditions.cpu_time import BusyMeter, CpuTimes, foreign_time, parse_stat
-from tests.trees import write
+from tests.support.trees import write
 
 # proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.
 STAT = """\

@@ -16,7 +16,7 @@ from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.cpu_time import ForeignTasksMeter
 from tests.runners.proc_trees import process
-from tests.wait import until
+from tests.support.wait import until
 
 OWN = 500
 

@@ -14,7 +14,7 @@ from runners.node.node import open_node
 from runners.study.history import History
 from tests.runners.proc_trees import process
 from tests.runners.sensor_trees import hwmon, throttle
-from tests.trees import build_tree, write
+from tests.support.trees import build_tree, write
 
 LIMIT = "sys/class/powercap/intel-rapl:0"
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from analysis.results.runs import read_runs
 from runners.measure.conditions.suspend import ClockWatch, Moment
 from runners.node.node import open_node
-from tests.cli import argv
 from tests.runners.study.test_energy import Quiet, records, run, study_of
-from tests.tools import need_tool
+from tests.support.cli import argv
+from tests.support.tools import need_tool
 
 HOUR_S = 3600.0
 AWAKE = Moment(1.8e9, 5000.0, 4000.0)

@@ -13,7 +13,7 @@ from runners.host.tree import Tree
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.node.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon, zone
-from tests.trees import write
+from tests.support.trees import write
 
 
 def read(root: Path, topology: Topology = ONE_PACKAGE) -> dict[str, float]:

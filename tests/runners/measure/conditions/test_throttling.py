@@ -8,7 +8,7 @@ from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.throttling import NO_COUNTERS, ThrottleMeter
 from tests.runners.sensor_trees import TWO_PACKAGES, throttle
-from tests.trees import CPU, build_tree
+from tests.support.trees import CPU, build_tree
 
 ALL = (
     "core_throttle_count",

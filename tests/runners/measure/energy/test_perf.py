@@ -15,9 +15,9 @@ from runners.measure.energy.perf import PerfMeter, PowerPmu, permission_problem
 from runners.measure.perf.events import perf_command, read_permission
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
-from tests.processes import wait_until_gone
 from tests.runners.power_pmu_trees import install_failing_perf, install_perf, joules_row
-from tests.tools import ROOT, missing, need_tool
+from tests.support.processes import wait_until_gone
+from tests.support.tools import ROOT, missing, need_tool
 
 PMU = PowerPmu(
     {"package": "power/energy-pkg/", "uncore": "power/energy-gpu/"},

@@ -20,9 +20,9 @@ from runners.measure.energy.perf import (
     read_joules,
 )
 from runners.measure.perf.events import PerfPermission
-from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import event_file, joules_row, power_pmu_tree
+from tests.support.ordinary_user import open_folder, ordinary_user
 
 DIES = {0: 0, 8: 0, 16: 1, 24: 1}
 

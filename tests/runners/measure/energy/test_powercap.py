@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from base.reading import Reading
 from runners.measure.energy.powercap import PowercapMeter, find_zones
-from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
     INTEL_CLIENT,
@@ -22,6 +21,7 @@ from tests.runners.powercap_trees import (
     set_energy,
     zone_folder,
 )
+from tests.support.ordinary_user import open_folder, ordinary_user
 
 
 class Clock:

@@ -22,8 +22,8 @@ from runners.measure.perf.c2c import (
 from runners.node.topology import CoreKind
 from tests.runners.c2c_recordings import Access, put_accesses, record_faults
 from tests.runners.fake_commands import install
-from tests.tools import ROOT, need_tool
-from tests.trees import build_tree, write
+from tests.support.tools import ROOT, need_tool
+from tests.support.trees import build_tree, write
 
 REFUSED = ROOT / "tests" / "data" / "c2c" / "refused-guest.txt"
 DENIED = REFUSED.with_name("refused-permission.txt")

@@ -17,7 +17,7 @@ from runners.measure.perf.c2c_samples import (
     lines_of,
     read_samples,
 )
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 DATA = ROOT / "tests" / "data" / "c2c"
 LOAD, STORE, PREFETCH = 0x2, 0x4, 0x8

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from base.reading import Reading
 from runners.measure.perf.counters import FIELDS, fields_of, no_counters, read_counters
 from runners.measure.perf.output import parse_perf_output
-from tests.tools import DATA
+from tests.support.tools import DATA
 
 Kinds = Mapping[str, Sequence[str]]
 

@@ -25,8 +25,8 @@ from runners.measure.perf.events import (
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
 from tests.runners.fake_commands import install
-from tests.tools import need_tool
-from tests.wait import HANG_S
+from tests.support.tools import need_tool
+from tests.support.wait import HANG_S
 
 
 def test_the_default_events_can_be_unscaled_and_need_one_programmable_counter() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.measure.perf.output import PerfOutput, Row, State, parse_perf_output, split_event
-from tests.tools import DATA
+from tests.support.tools import DATA
 
 RECORDED = DATA / "perf"
 

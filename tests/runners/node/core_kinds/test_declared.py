@@ -11,7 +11,7 @@ from base.errors import UserError
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.node import open_node
 from runners.node.topology import KIND_ORDER, topology_json
-from tests.trees import build_tree
+from tests.support.trees import build_tree
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from base.cpulist import format_cpulist
 from runners.node.discovery import read_topology
 from runners.node.topology import KIND_ORDER, Topology
-from tests.machines import AMD_ZEN5, INTEL, MACHINES, arm_part, l2, l3, own_l1, perf, policy
-from tests.trees import Machine, build_tree, pairs, singles, write
+from tests.support.machines import AMD_ZEN5, INTEL, MACHINES, arm_part, l2, l3, own_l1, perf, policy
+from tests.support.trees import Machine, build_tree, pairs, singles, write
 
 P_AND_E = {"P": "0-7", "E": "8-15"}
 

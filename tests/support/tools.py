@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NEEDS = ROOT / "tools" / "needs.txt"
 # What was recorded on other machines.
 DATA = ROOT / "tests" / "data"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.ordinary_user import NOBODY
-from tests.tools import ROOT, missing, need_tool
+from tests.support.ordinary_user import NOBODY
+from tests.support.tools import ROOT, missing, need_tool
 
 # What a study needs without its tables: the packages below are Python only, or can be.
 _TREE = ("bin", "base", "configs", "runners", "pinstudy")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
 
-from tests.processes import children, command_line
+from tests.support.processes import children, command_line
 
 # Threads of an event loop's pool end with the loop, which a browser has for a module's tests.
 _LOOPS = "asyncio_"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from base.cpulist import parse_cpulist
-from tests.trees import Machine, pairs, siblings_apart, singles
+from tests.support.trees import Machine, pairs, siblings_apart, singles
 
 Cache = tuple[int, str, str, str]
 

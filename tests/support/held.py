@@ -12,8 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 from runners.execution.sampler import PlacementSampler
-from tests.tools import ROOT
-from tests.wait import until
+from tests.support.tools import ROOT
+from tests.support.wait import until
 
 # What a shell script of a test does first: say that it was started, and wait at its gate when more
 # have started than are free to pass. A process that waits for the other side of a FIFO uses no CPU
@@ -115,7 +115,7 @@ def argv_counting_looks(file: Path, *arguments: str) -> list[str]:
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path; from pinstudy.cli import main\n"
-        "from tests.held import looks_counted\n"
+        "from tests.support.held import looks_counted\n"
         f"with looks_counted(Path({str(file)!r})): main()"
     )
     return [sys.executable, "-c", code, *arguments]

@@ -17,8 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 from pinstudy.cli import main
-from tests.tools import ROOT
-from tests.wait import HANG_S
+from tests.support.tools import ROOT
+from tests.support.wait import HANG_S
 
 # What the command line answers in a way of its own.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -3,7 +3,7 @@
     root = build_tree(tmp_path, "i9-14900k-noht")
     topology = read_topology(root)
 
-The names are those of tests/machines.py and of the recordings in tests/data/nodes.
+The names are those of tests/support/machines.py and of the recordings in tests/data/nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist, parse_cpulist
 
-RECORDINGS = Path(__file__).resolve().parent / "data" / "nodes"
+RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "nodes"
 CPU = "sys/devices/system/cpu"
 _INDEX = {(1, "Data"): 0, (1, "Instruction"): 1, (2, "Unified"): 2, (3, "Unified"): 3}
 
@@ -56,7 +56,7 @@ def build_tree(directory: Path, machine: str | Machine) -> Path:
     elif (recording := RECORDINGS / f"{machine}.tar.xz").is_file():
         root, files = directory / machine, _recorded(recording)
     else:
-        from tests.machines import MACHINES
+        from tests.support.machines import MACHINES
 
         root, files = directory / machine, _files(MACHINES[machine])
     for folder in {path.rpartition("/")[0] for path in files}:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import alive, children, command_line, descendants, ended, name_of
-from tests.wait import until
+from tests.support.processes import alive, children, command_line, descendants, ended, name_of
+from tests.support.wait import until
 
 STARTS_ANOTHER = "import subprocess; subprocess.run(['cat'])"
 

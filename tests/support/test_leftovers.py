@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import ROOT
+from tests.support.tools import ROOT
 
 FORGETS = """\
 import os, socket, subprocess, threading

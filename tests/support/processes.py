@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.wait import until
+from tests.support.wait import until
 
 
 def alive(pid: int) -> bool:
