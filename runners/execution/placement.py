@@ -53,8 +53,8 @@ class ThreadTrace:
     """One thread: its process and its stays, from the first look that met it to the last.
 
     `gone_s` estimates how long it lived after the last look that met it: half of the time until the
-    next look, or all of that time when the next look was at the program's end. Times are in
-    seconds, looks are numbered.
+    next look, or all of that time when the next look was at the program's end. At
+    `runnable_looks` it worked or waited for a CPU only. Times are in seconds, looks are numbered.
     """
 
     tid: int
@@ -63,6 +63,7 @@ class ThreadTrace:
     first_look: int = 0
     last_look: int = 0
     gone_s: float = 0.0
+    runnable_looks: list[int] = field(default_factory=list)
 
     @property
     def allowed(self) -> Mask:
@@ -210,6 +211,23 @@ def most_at_a_time(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
     return [thread for thread in everyone if thread.first_look <= fullest <= thread.last_look]
 
 
+def _most_at_work(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
+    """Return the largest group of threads that worked at the same time, by the looks at them.
+
+    Threads of one process are a team and count as long as they live. Those of several processes
+    count at the looks that found them runnable, because a process that waits for another does not
+    work beside it: likwid-pin's wrapper of pthread_create waits for an nm at each thread's birth.
+    """
+    everyone = list(threads)
+    processes = dict.fromkeys(thread.pid for thread in everyone)
+    groups = [most_at_a_time(one for one in everyone if one.pid == pid) for pid in processes]
+    if len(groups) > 1:
+        runnable = Counter(look for thread in everyone for look in thread.runnable_looks)
+        fullest = max(runnable, key=lambda look: runnable[look], default=0)
+        groups.append([thread for thread in everyone if fullest in thread.runnable_looks])
+    return max(groups, key=len, default=[])
+
+
 def _seldom_seen(watched: Watched) -> str:
     if watched.overflowed:
         return f"more than {len(watched.threads)} threads were born, too many to follow"
@@ -281,12 +299,12 @@ def _crowded(team: list[ThreadTrace], wanted: Wanted) -> str:
     """Return which threads were too many on one CPU, or that too many ran; empty when neither."""
     places = Counter(wanted.cpus)
     for place in dict.fromkeys(thread.allowed for thread in team):
-        there = most_at_a_time(thread for thread in team if thread.allowed == place)
+        there = _most_at_work(thread for thread in team if thread.allowed == place)
         if len(there) > places[place[0]]:
             listed = " and ".join(str(thread.tid) for thread in there)
             every = "both" if len(there) == 2 else "all"
             return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
-    many = len(most_at_a_time(team))
+    many = len(_most_at_work(team))
     if many > wanted.threads:
         return f"{many} threads ran at the same time, {wanted.threads} were asked for"
     return ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
 from runners.execution.placement import Mask, Stay, ThreadTrace
-from runners.host.processes import parse_task, tick_s
+from runners.host.processes import is_runnable, parse_task, tick_s
 
 ONLINE = "/sys/devices/system/cpu/online"
 # The limit for programs that keep starting threads; a trace takes about 1 kB.
@@ -133,7 +133,8 @@ class PlacementSampler:
     def _look_at(self, pid: int, tid: int) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
         allowed = self._usable(_read(f"{base}/status"))
-        task = parse_task(_read(f"{base}/stat"))
+        stat = _read(f"{base}/stat")
+        task = parse_task(stat)
         if allowed is None or task is None:
             return
         key = task.key
@@ -144,6 +145,8 @@ class PlacementSampler:
                 return
             trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
         trace.last_look = self.samples
+        if is_runnable(stat):
+            trace.runnable_looks.append(self.samples)
         self._present[key] = self._clock()
         stay = _stay_of(trace, allowed, task.cpu)
         stay.looks += 1

@@ -72,7 +72,16 @@ def read_task(tree: Tree, pid: int) -> Task | None:
 
 def has_ended(text: str) -> bool:
     """Return whether a stat file is of a zombie or of a dead process."""
-    return text.rpartition(") ")[2][:1] in ("Z", "X")
+    return _state(text) in ("Z", "X")
+
+
+def is_runnable(text: str) -> bool:
+    """Return whether a stat file is of a process or thread that works or waits for a CPU only."""
+    return _state(text) == "R"
+
+
+def _state(text: str) -> str:
+    return text.rpartition(") ")[2][:1]
 
 
 def read_stats(tree: Tree) -> dict[int, str] | Unavailable:

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from pprint import pformat
 
 import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Proof, Wanted
+from runners.execution.placement import Proof, Wanted, busy_threads
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
@@ -222,8 +223,12 @@ def test_invalid_places_are_caught(program: str) -> None:
     assert proof.verdict == "violated"
 
 
+def likwid_pin(*cpus: int) -> list[str]:
+    listed = ",".join(map(str, cpus))
+    return [need_tool("likwid-pin"), "-q", "-s", "0x0", "-c", listed, "taskset", "-c", listed]
+
+
 def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted() -> None:
-    likwid = need_tool("likwid-pin")
     first, second = cpus()
 
     def beside_s() -> tuple[float, float]:
@@ -231,18 +236,33 @@ def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted() -> N
         began = time.monotonic()
         seen = run(
             [str(built("mandelbrot-libgomp")), "30000"],
-            f"{likwid} -q -s 0x0 -c {second},{first} taskset -c {first},{second}".split(),
+            likwid_pin(second, first),
             OMP_NUM_THREADS="2",
             OMP_WAIT_POLICY="passive",
         )
         around_s = time.monotonic() - began
         proof = proof_of(seen, "pin", (first, second), 2)
-        assert (proof.verdict, proof.reason) == ("proved", ""), seen
+        assert (proof.verdict, proof.reason) == ("proved", ""), pformat(seen.threads)
         own_s = float(seen.stdout.partition("Timer Total_time")[2].split()[0])
         return around_s - own_s, seen.ending.elapsed_s - own_s
 
     # Were the start counted, both would be alike each time.
     until(lambda: (both := beside_s())[1] < 0.5 * both[0])
+
+
+def test_what_likwid_pin_runs_at_a_threads_birth_shares_no_cpu_with_it(tmp_path: Path) -> None:
+    first, second = cpus()
+    slow = tmp_path / "nm"
+    slow.write_text("#!/bin/sh\ni=0\nwhile [ $i -lt 300000 ]; do i=$((i + 1)); done\n")
+    slow.chmod(0o755)
+    seen = run(
+        [str(built("mandelbrot-libgomp")), "30000"],
+        likwid_pin(second, first),
+        OMP_NUM_THREADS="2",
+        PATH=f"{tmp_path}:{os.environ['PATH']}",
+    )
+    assert len({thread.pid for thread in busy_threads(seen.threads)}) == 2, pformat(seen.threads)
+    assert proof_of(seen, "pin", (first, second), 2) == Proof("proved"), pformat(seen.threads)
 
 
 def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:

@@ -27,9 +27,9 @@ def trace(
     pid: int = 100,
     life: tuple[int, int] = (1, 99),
 ) -> ThreadTrace:
-    """Return a thread by its stays: mask, looks by CPU, CPU time at the last of them."""
+    """Return a thread by its stays: mask, looks by CPU, CPU time at the last; never waiting."""
     made = [Stay(mask, sum(seen.values()), Counter(seen), cpu_s) for mask, seen, cpu_s in stays]
-    return ThreadTrace(tid, pid, made, *life)
+    return ThreadTrace(tid, pid, made, *life, runnable_looks=[*range(life[0], life[1] + 1)])
 
 
 def steady(
@@ -187,6 +187,23 @@ def test_a_waiting_shell_beside_the_program_is_no_violation() -> None:
     shell = steady(90, (0, 1), 0, cpu_s=0.02, pid=90)
     team = [steady(100, (0,), 0), steady(101, (1,), 1)]
     assert proof([shell, *team], "pin", (0, 1), 2).verdict == "proved"
+
+
+def test_a_process_that_waits_for_its_child_does_not_share_its_cpu_with_it() -> None:
+    program, worker = steady(100, (1,), 1), steady(101, (0,), 0)
+    child = steady(200, (1,), 1, cpu_s=0.2, pid=200, life=(3, 5))
+    program.runnable_looks = [1, 2, 6, 7]
+    child.runnable_looks = [3, 4, 5]
+    assert proof([program, child, worker], "pin", (1, 0), 2).verdict == "proved"
+    program.runnable_looks.append(5)
+    beside = proof([program, child, worker], "pin", (1, 0), 2)
+    assert beside == Proof("violated", "threads 100 and 200 were both pinned to CPU 1")
+
+
+def test_threads_of_one_process_share_a_cpu_also_when_they_take_turns() -> None:
+    team = [steady(100, (0,), 0), steady(101, (0,), 0)]
+    team[0].runnable_looks, team[1].runnable_looks = [1, 3], [2, 4]
+    assert proof(team, "pin", (0, 1), 2).verdict == "violated"
 
 
 def test_helpers_that_sleep_decide_nothing_and_workers_all() -> None:

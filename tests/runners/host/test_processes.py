@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.host.processes import Task, parse_task, read_stats, read_threads
+from runners.host.processes import Task, is_runnable, parse_task, read_stats, read_threads
 from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process, stat_line
 
@@ -100,3 +100,9 @@ def test_other_entries_and_vanished_processes_are_passed_over(tmp_path: Path) ->
 
 def test_a_node_without_proc_says_so(tmp_path: Path) -> None:
     assert read_stats(Tree(tmp_path)) == Unavailable("/proc is missing", missing=True)
+
+
+def test_a_stat_file_says_whether_its_thread_is_runnable() -> None:
+    assert is_runnable("812 (a) R (b) R 1 812")
+    assert not is_runnable("812 (R) R) S 1 812")
+    assert not is_runnable("")
