@@ -14,8 +14,7 @@ from benchmarks.detection.study import FIRST, SECOND, Outcome, outcome_of
 from benchmarks.lib.kernel import Kernel, Span, read_spans
 from benchmarks.lib.one_program import write_study
 from configs.library import load_study
-from tests.analysis.made_studies import Study
-from tests.analysis.records import write
+from tests.support.results import Study, write
 from tests.support.tools import need_tool
 
 

@@ -54,10 +54,10 @@ from runners.node.power_limits import read_power_limits
 from runners.settings.journal import STUDY, Journal
 from runners.vm.protocol import BrokenLineError, read_observation
 from tests.analysis.latency.made_latency import Planted, content_of
-from tests.analysis.records import record
 from tests.fuzz.scenes import APP, C2C, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf
+from tests.support.results import record
 from tests.support.tools import ROOT
 from tests.support.trees import build_tree
 

@@ -15,7 +15,7 @@ from analysis.imports.summary_file import import_summaries
 from analysis.published import FOLDER
 from base.errors import StoppedError
 from runners.records.shard import LATE, Shard
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 from tests.support.tools import ROOT, need_tool
 
 MODULES = (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.records import record, write
 from tests.analysis.report.made_results import make_results
 from tests.support.cli import pinstudy
+from tests.support.results import record, write
 
 
 @pytest.fixture(scope="module")

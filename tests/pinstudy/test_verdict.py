@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.made_studies import Study
-from tests.analysis.records import write
 from tests.support.cli import pinstudy
+from tests.support.results import Study, write
 
 
 def made(tmp_path: Path) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 from configs.repetitions import Race as Rule
 from runners.race.race import Race
 from runners.race.state import RaceRun, race_fields, race_run
-from tests.analysis.records import left_out, record, write
+from tests.support.results import left_out, record, write
 
 NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"
 # name -> (selection, binding, mechanism, CPUs in the threads' order)

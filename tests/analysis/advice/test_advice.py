@@ -22,7 +22,7 @@ from analysis.verdict.text import as_text
 from base.errors import UserError
 from configs.repetitions import Race as Rule
 from tests.analysis.advice.made_race import GAIN, NO_ENERGY, NO_GAIN, Entrant, Made, made_results
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 NOISY = replace(NO_GAIN, noise=0.05)
 

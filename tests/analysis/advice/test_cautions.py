@@ -16,7 +16,7 @@ from analysis.advice.text import as_data
 from analysis.answer import find
 from analysis.results.sources import open_results
 from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results
-from tests.analysis.records import write
+from tests.support.results import write
 
 BUSY = {"foreign_cpu_s": 9.0}
 HOT = {"throttle": {"package_count": 1}}

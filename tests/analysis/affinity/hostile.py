@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.analysis.affinity.made_results import Affinity
-from tests.analysis.records import write
 from tests.analysis.report.hostile import CONTROLS, EVIL, SCRIPT, STYLE
 from tests.analysis.report.made_results import DIGEST
+from tests.support.results import write
 
 # Names that the experiments are told apart by stay as they are; every other text is hostile.
 _KEPT = ("app", "status", "node_digest", "case_id")

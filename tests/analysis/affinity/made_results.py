@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.analysis.records import left_out, record, write
 from tests.analysis.report.made_results import DIGEST, node
+from tests.support.results import left_out, record, write
 
 ONE_PACKAGE = "the node has one package"
 NO_L1D = "L1-dcache-loads: this node refuses hardware counters"

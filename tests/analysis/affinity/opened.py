@@ -10,7 +10,7 @@ from analysis.answer import find
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from tests.analysis.affinity.made_results import Affinity, make_affinity
-from tests.analysis.records import write
+from tests.support.results import write
 
 
 def opened(folder: Path, study: Affinity | None = None) -> tuple[Results, Findings]:

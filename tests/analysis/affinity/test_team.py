@@ -12,8 +12,8 @@ import pytest
 from analysis.affinity.team import MAX_CELLS, Team, conclusion, teams, tell_team
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
-from tests.analysis.records import record
 from tests.analysis.report.made_results import DIGEST
+from tests.support.results import record
 
 Thread = tuple[str, dict[str, int]]
 

@@ -19,8 +19,8 @@ from analysis.compare.tables import compare_tables, conclusions
 from analysis.format.render import render
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
-from tests.analysis.records import record, write
 from tests.analysis.results.test_summaries import HEADER
+from tests.support.results import record, write
 
 # Ten repetitions whose spread is 0.1 % of their mean.
 NOISE = (-1.2, 0.8, -0.5, 1.4, 0.1, -0.9, 1.1, -1.3, 0.6, -0.1)

@@ -16,8 +16,8 @@ from analysis.figures.gallery import all_figures, write_figures
 from analysis.figures.team import MAX_PANELS
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
 from tests.analysis.affinity.opened import opened, opened_records
-from tests.analysis.records import record
 from tests.analysis.report.made_results import DIGEST
+from tests.support.results import record
 
 Drawn = Mapping[str, Drawing | NotDrawn]
 

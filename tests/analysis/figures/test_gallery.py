@@ -20,8 +20,8 @@ from analysis.format.numbers import three_digits
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from base.errors import UserError
-from tests.analysis.records import record, without, write
 from tests.analysis.report.made_results import NO_ENERGY, make_results
+from tests.support.results import record, without, write
 
 TIME = "table-1-time-and-energy"
 PLANE = "table-1-time-energy-plane"

@@ -21,7 +21,7 @@ from analysis.tables.means import make_tables
 from base.errors import UserError
 from runners.records.shard import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
-from tests.analysis.made_tables import cells_by_title
+from tests.support.results import cells_by_title
 
 SAID: dict[str, str | int | None] = {"app": "lulesh", "threads": 1, "mapping": "pcores-pin"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.analysis.records import left_out, record, write
+from tests.support.results import left_out, record, write
 
 SCRIPT = "<script>window.hacked=1</script>"
 IMAGE = "\"'><img src=x onerror=window.hacked=1>"

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tests.analysis.records import left_out, record, write
+from tests.support.results import left_out, record, write
 
 DIGEST = "ab12" * 16
 MAPPINGS = {

@@ -9,7 +9,7 @@ from analysis.answer import find
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 
 def page(folder: Path, made: Made) -> str:

@@ -12,7 +12,7 @@ from analysis.answer import find
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from tests.analysis.affinity.made_results import NO_L1D, ONE_PACKAGE, Affinity, make_affinity
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 TITLE = "What a thread placement costs, and why"
 

@@ -13,10 +13,9 @@ from analysis.imports.perf import import_logs
 from analysis.report.page import report_html, write_report
 from analysis.results.sources import open_results
 from base.errors import UserError
-from tests.analysis.made_studies import Study
-from tests.analysis.records import left_out, record, without, write
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
+from tests.support.results import Study, left_out, record, without, write
 from tests.support.tools import DATA
 
 MAX_BYTES = 5_000_000

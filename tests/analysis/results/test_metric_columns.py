@@ -15,7 +15,7 @@ from analysis.results.fields import MAX_METRICS
 from analysis.results.growing import Growing
 from analysis.results.runs import read_runs
 from runners.records.reader import parts_of
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 
 def names_of(frame: pd.DataFrame, part: str = "metric_") -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 from analysis.results.sources import open_results
 from base.errors import UserError
 from runners.node.node import open_node
-from tests.analysis.records import record, write
 from tests.support.cli import pinstudy
+from tests.support.results import record, write
 from tests.support.trees import Machine, build_tree
 from tests.support.trees import write as write_file
 

@@ -14,7 +14,7 @@ from analysis.results.caveats import block_means, pool_remark
 from analysis.results.node_files import node_sheets
 from analysis.results.runs import MADE_ON
 from analysis.results.sources import Results, open_results
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 CASES = ("a", "b", "c")
 

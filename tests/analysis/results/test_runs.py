@@ -20,7 +20,7 @@ from analysis.tables.means import make_tables, render
 from base.errors import UserError
 from runners.records.shard import SCHEMA
 from runners.records.values import TORN
-from tests.analysis.records import left_out, record, without, write
+from tests.support.results import left_out, record, without, write
 
 
 def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from analysis.results.sources import folders_for, open_results, sources_below
 from base.errors import UserError
-from tests.analysis.records import record, write
 from tests.analysis.results.test_summaries import HEADER, ROW
+from tests.support.results import record, write
 
 
 def test_a_folder_of_records_has_runs_and_cases(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from analysis.results.summaries import COLUMNS, read_summaries
 from analysis.results.summarise import summarise
 from analysis.tables.means import make_tables, render
 from base.errors import ConfigError, UserError
-from tests.analysis.records import left_out, record, without, write
+from tests.support.results import left_out, record, without, write
 
 HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s\n"
 ROW = "lulesh,serial,paper,1,pcores-pin,performance,10,45.073,0.026\n"

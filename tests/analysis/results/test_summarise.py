@@ -10,7 +10,7 @@ import pytest
 from analysis.results.case_summary import CaseSummary
 from analysis.results.runs import read_runs
 from analysis.results.summarise import summarise
-from tests.analysis.records import left_out, record, without, write
+from tests.support.results import left_out, record, without, write
 
 
 def summary_of(tmp_path: Path, *records: dict[str, object]) -> list[CaseSummary]:

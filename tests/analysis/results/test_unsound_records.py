@@ -19,7 +19,7 @@ from configs.library import load_study
 from runners.batch.status import read_completed
 from runners.records.shard import line_of
 from runners.study.history import read_history
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 STUDY = load_study("quick")
 

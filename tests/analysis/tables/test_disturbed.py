@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.results.sources import open_results
 from analysis.tables.means import tables_of_cases
 from runners.records.disturbances import DISTURBANCES, disturbances
-from tests.analysis.records import record, write
+from tests.support.results import record, write
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "runs with CPU time stolen by a hypervisor (more than 1 % of theirs)"

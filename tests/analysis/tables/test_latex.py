@@ -16,9 +16,7 @@ from analysis.format.table import Table
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.tables import comparison_table, statistics_tables
-from tests.analysis.made_studies import Study, found
-from tests.analysis.made_tables import tables_from
-from tests.analysis.records import left_out, record, without
+from tests.support.results import Study, found, left_out, record, tables_from, without
 from tests.support.tools import missing
 
 # Every character that LaTeX reads as something else, and some that its fonts lack.

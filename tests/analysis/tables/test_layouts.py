@@ -15,11 +15,9 @@ from analysis.results.sources import open_results
 from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import render, tables_of_cases
-from tests.analysis.made_cases import summary
-from tests.analysis.made_tables import cells_by_title
-from tests.analysis.records import left_out, record, without, write
 from tests.analysis.tables.test_means import PUBLISHED, ten_runs
 from tests.analysis.tables.test_vm_tables import guest
+from tests.support.results import cells_by_title, left_out, record, summary, without, write
 
 COLUMNS = [
     "test case #", "mapping", "governor", "time mean (s)", "time std (s)", "frequency mean (GHz)",

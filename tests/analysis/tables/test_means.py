@@ -10,8 +10,14 @@ import pytest
 
 from analysis.tables.means import make_tables, render, write_tables
 from base.errors import UserError
-from tests.analysis.made_tables import cells_by_title, tables_from
-from tests.analysis.records import NOT_COUNTED, left_out, record, without, write
+from tests.support.results import (
+    cells_by_title,
+    left_out,
+    record,
+    tables_from,
+    without,
+    write,
+)
 
 # Lulesh, serial, rows #1, #3 and #6 of the published table 3: mean and sd of ten runs, frequency,
 # migrations, cache misses, package energy.
@@ -91,7 +97,7 @@ def test_what_was_not_measured_is_na_with_its_reason_once(tmp_path: Path) -> Non
     (table,) = tables_from(
         tmp_path,
         [
-            without(names, NOT_COUNTED, number=number, repetition=repetition)
+            without(names, "cycles: refused here", number=number, repetition=repetition)
             for number in (1, 2)
             for repetition in (1, 2)
         ],
@@ -101,7 +107,7 @@ def test_what_was_not_measured_is_na_with_its_reason_once(tmp_path: Path) -> Non
         cells = cells_by_title(table, row)
         assert cells["frequency (GHz)"] == cells["cache misses"] == "n/a (a)"
         assert cells["migrations"] == "1"
-    assert table.notes == (("a", NOT_COUNTED),)
+    assert table.notes == (("a", "cycles: refused here"),)
 
 
 def test_a_mean_of_some_of_the_runs_says_of_how_many(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from analysis.format.table import Table
 from analysis.published import names, publication
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import make_tables, render
-from tests.analysis.made_tables import cells_by_title
+from tests.support.results import cells_by_title
 
 NAME = "galante-2025"
 MAPPINGS = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")

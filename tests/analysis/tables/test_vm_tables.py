@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from analysis.format.table import Table
 from analysis.tables.means import make_tables, render
-from tests.analysis.made_tables import cells_by_title, tables_from
-from tests.analysis.records import left_out, record
+from tests.support.results import cells_by_title, left_out, record, tables_from
 
 HEADINGS = [
     "#", "vCPU mapping", "mapping in guest", "governor (driver)", "n", "time mean (s)", "sd (s)",

@@ -11,7 +11,7 @@ from analysis.answer import find
 from analysis.results.sources import open_results
 from analysis.statistics.difference import Difference
 from analysis.verdict.text import as_data, notes
-from tests.analysis.made_studies import Study, found, only_table, verdict
+from tests.support.results import Study, found, only_table, verdict
 
 Records = list[dict[str, Any]]
 STUDY = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=20)

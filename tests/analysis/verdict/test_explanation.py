@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from analysis.verdict.explanation import explanation
-from tests.analysis.made_cases import case
+from tests.support.results import finding
 
 
 def said(baseline: dict[str, Any], other: dict[str, Any]) -> str:
-    text = explanation(case(3, **other), case(1, **baseline))
+    text = explanation(finding(3, **other), finding(1, **baseline))
     start = "What goes with #3 m3, not proved to be a cause: "
     assert not text or (text.startswith(start) and text.endswith("."))
     return text.removeprefix(start).removesuffix(".")

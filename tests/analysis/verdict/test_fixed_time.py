@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from analysis.verdict.text import as_text
-from tests.analysis.made_studies import Study, found, words
+from tests.support.results import Study, found, words
 
 TIMES = {"scheduler": 1.0, "pcores-pin": 0.9}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.analysis.made_studies import Study, found
+from tests.support.results import Study, found
 
 PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
 SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}

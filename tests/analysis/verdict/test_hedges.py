@@ -12,8 +12,7 @@ import pytest
 
 from analysis.verdict.tables import comparison_table
 from analysis.verdict.text import as_data, as_text, notes, verdict_lines
-from tests.analysis.made_studies import Study, found, only_table, verdict, words
-from tests.analysis.records import left_out
+from tests.support.results import Study, found, left_out, only_table, verdict, words
 
 FASTER = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
 Records = list[dict[str, Any]]

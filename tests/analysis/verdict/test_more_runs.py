@@ -9,8 +9,7 @@ import pytest
 
 from analysis.answer import command_for_more
 from analysis.results.sources import Results, open_results
-from tests.analysis.made_studies import Study
-from tests.analysis.records import write
+from tests.support.results import Study, write
 
 STUDY = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
 

@@ -14,7 +14,7 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
 from configs.mapping import SELECTIONS
-from tests.analysis.made_cases import TABLE, case, summary
+from tests.support.results import TABLE, finding, summary
 
 
 def of(ratio: float, error: float) -> Difference:
@@ -132,9 +132,9 @@ def test_every_selection_has_its_words(selection: str) -> None:
 
 
 def test_many_names_are_not_all_listed() -> None:
-    assert names([case(2)]) == "#2 m2"
-    assert names([case(2), case(3)]) == "#2 m2 and #3 m3"
-    assert names([case(at) for at in range(1, 41)]).endswith(
+    assert names([finding(2)]) == "#2 m2"
+    assert names([finding(2), finding(3)]) == "#2 m2 and #3 m3"
+    assert names([finding(at) for at in range(1, 41)]).endswith(
         "#5 m5, #6 m6 and 34 others in the table"
     )
-    assert names([case(at) for at in range(1, 8)]).endswith("#6 m6 and 1 other in the table")
+    assert names([finding(at) for at in range(1, 8)]).endswith("#6 m6 and 1 other in the table")

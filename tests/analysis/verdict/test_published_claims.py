@@ -10,7 +10,7 @@ from analysis.results.case_summary import Moments
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.values import difference_of_summaries
-from tests.analysis.made_cases import summary
+from tests.support.results import summary
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from analysis.compare.tables import compare_tables
 from analysis.results.sources import open_results
 from analysis.tables.means import render
 from analysis.verdict.text import verdict_lines
-from tests.analysis.made_studies import Study, found, only_table, verdict
-from tests.analysis.records import write
+from tests.support.results import Study, found, only_table, verdict, write
 
 LIKWID: dict[str, Any] = {"mechanism": "likwid-pin"}
 CLAUSE = "likwid-pin is loaded into it, and what that does at start and for each thread is in the n"

@@ -16,8 +16,7 @@ from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, render
 from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.text import as_data, as_text, verdict_lines
-from tests.analysis.made_studies import Study, found, only_table, verdict, words
-from tests.analysis.records import left_out, write
+from tests.support.results import Study, found, left_out, only_table, verdict, words, write
 
 FASTER = {"scheduler": 1.0, "pcores-set": 1.05, "pcores-pin": 0.4}
 VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-1"}

@@ -11,8 +11,7 @@ from analysis.answer import find
 from analysis.results.sources import open_results
 from analysis.verdict.text import as_data, as_text, headline_text
 from base.errors import UserError
-from tests.analysis.made_studies import Study, found, only_table, verdict, words
-from tests.analysis.records import left_out, record, write
+from tests.support.results import Study, found, left_out, only_table, record, verdict, words, write
 
 FASTER_ON_P = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
 

@@ -1,0 +1,262 @@
+"""Results whose outcome is known, from single records to findings.
+
+write(folder, [record(1, 1), record(1, 2, status="failed")])    single runs of rows #1 to #10
+found(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9}))   a study with these mean times
+summary(3, elapsed_s=45.0)                                      a case without runs
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.answer import find
+from analysis.format.table import Table
+from analysis.results.case_summary import CaseSummary, Moments, TableKey
+from analysis.results.fields import MEASURES, MORE_MEASURES
+from analysis.results.sources import open_results
+from analysis.tables.means import make_tables
+from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings, Verdict
+
+Record = dict[str, Any]
+
+# mapping -> (selection, binding); they are the rows #1 to #5, and #6 to #10 again.
+MAPPINGS = {
+    "scheduler": ("all", "none"),
+    "pcores-set": ("pcores", "set"),
+    "pcores-pin": ("pcores", "pin"),
+    "ecores-set": ("ecores", "set"),
+    "ecores-pin": ("ecores", "pin"),
+}
+# What only a run has.
+MEASURED: Record = {
+    "warmup": False,
+    "started_at": "2025-03-01T12:00:00Z",
+    "elapsed_s": 45.0,
+    "task_clock_s": 45.0,
+    "user_s": 44.0,
+    "system_s": 1.0,
+    "max_rss_bytes": 60_000_000,
+    "freq_mean_ghz": 5.976,
+    "freq_ghz": {"P": 5.976},
+    "residency": {"P": 1.0, "E": 0.0},
+    "migrations": 1,
+    "context_switches": 40,
+    "cache_misses": 1376989875,
+    "energy_pkg_j": 2215.08,
+    "placement": {"verdict": "proved"},
+    "unavailable": {},
+}
+UNPROVED = {
+    "placement": {"verdict": "unproved"},
+    "unavailable": {"placement": "too short to look at"},
+}
+VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-1"}
+
+
+def case_fields(number: int) -> Record:
+    """Return what the record of row `number` says of its case and its node."""
+    governor = "performance" if number <= 5 else "powersave"
+    return {
+        "schema": 1,
+        "study": "paper-serial",
+        "study_digest": "d" * 64,
+        "case_id": f"case{number:012d}",
+        "table_number": 1,
+        "case_number": number,
+        "node_id": "node1",
+        "node_digest": "n1",
+        "boot_id": "b",
+        "attempt": 1,
+        "kinds_declared": False,
+        "app": "lulesh",
+        "variant": "serial",
+        "size": "paper",
+        "threads": 1,
+        "schedule": "static",
+        "wait_policy": "runtime-default",
+        "mapping": list(MAPPINGS)[(number - 1) % 5],
+        "selection": "all",
+        "binding": "none",
+        "mechanism": None,
+        "cpus": "0-23",
+        "governor": governor,
+        "driver": "intel_pstate",
+        "governor_read": governor,
+        "status": "ok",
+        "reason": "",
+    }
+
+
+def record(number: int = 1, repetition: int = 1, **fields: Any) -> Record:  # noqa: ANN401
+    """Return the record of a good run of row `number`, with some of its fields changed."""
+    of_run = {
+        "repetition": repetition,
+        "block": repetition,
+        "order": repetition,
+        "run_id": f"case{number}-{repetition}",
+    }
+    return case_fields(number) | of_run | MEASURED | fields
+
+
+def without(names: Iterable[str], reason: str, **fields: Any) -> Record:  # noqa: ANN401
+    """Return a good run's record that lacks some measured fields for a reason."""
+    names = list(names)
+    kept = {key: value for key, value in record(**fields).items() if key not in names}
+    return kept | {"unavailable": dict.fromkeys(names, reason)}
+
+
+def left_out(number: int, reason: str) -> Record:
+    """Return the record of a row that the node cannot do."""
+    return case_fields(number) | {"cpus": "", "status": "skipped", "reason": reason}
+
+
+def write(folder: Path, records: Iterable[Record], attempt: int = 1) -> Path:
+    """Write records as one attempt's shard of a results folder; return the shard's path."""
+    (folder / "records").mkdir(parents=True, exist_ok=True)
+    path = folder / "records" / f"node1-{attempt:04d}.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in records))
+    return path
+
+
+def tables_from(folder: Path, records: Iterable[Record]) -> list[Table]:
+    """Return the tables of these records, which are written to a folder first."""
+    write(folder, records)
+    return make_tables(folder)
+
+
+def cells_by_title(table: Table, row: int = 0) -> dict[str, str]:
+    """Return a row's cells by the titles of their columns."""
+    titles = [column.title for column in table.columns]
+    return dict(zip(titles, table.cells[row], strict=True))
+
+
+def notes_of(table: Table) -> list[str]:
+    """Return the texts under a table."""
+    return [text for _, text in table.notes]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study of one app: each mapping's time and energy as a multiple of the baseline's.
+
+    `noise` is the relative sd of a run's time; `sequential` makes all runs of a case together.
+    `beside` has more fields of each mapping's records.
+    """
+
+    time: Mapping[str, float]
+    energy: Mapping[str, float] = field(default_factory=dict)
+    repetitions: int = 10
+    noise: float = 0.003
+    sequential: bool = False
+    governors: tuple[str, ...] = ("performance",)
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seed: int = 1
+
+    def records(self) -> list[Record]:
+        rng = np.random.default_rng(self.seed)
+        cases = [(governor, mapping) for governor in self.governors for mapping in self.time]
+        made = []
+        for repetition in range(1, self.repetitions + 1):
+            for number, (governor, mapping) in enumerate(cases, 1):
+                order = (repetition - 1) * len(cases) + number
+                if self.sequential:
+                    order = (number - 1) * self.repetitions + repetition
+                fields = {
+                    "governor": governor,
+                    "order": order,
+                    "started_at": f"2025-03-01T12:{order % 60:02d}:00Z",
+                    **self._fields(rng, mapping),
+                    **self.beside.get(mapping, {}),
+                }
+                made.append(record(number, repetition, **fields))
+        return made
+
+    def _fields(self, rng: np.random.Generator, mapping: str) -> Record:
+        """Return what a run of a mapping measured."""
+        selection, binding = MAPPINGS.get(mapping, ("pcores", "pin"))
+        elapsed_s = 40 * self.time[mapping] * (1 + self.noise * float(rng.normal()))
+        fields: Record = {
+            "mapping": mapping,
+            "selection": selection,
+            "binding": binding,
+            "threads": 8,
+            "variant": "libgomp",
+            "elapsed_s": elapsed_s,
+        }
+        if not self.energy:
+            no_energy = {"energy_pkg_j": "no RAPL here"}
+            return fields | {"energy_pkg_j": None, "unavailable": no_energy}
+        energy_j = 2000 * self.energy[mapping] * (1 + self.noise * float(rng.normal()))
+        return fields | {"energy_pkg_j": energy_j, "edp_js": energy_j * elapsed_s}
+
+
+def found(folder: Path, study: Study | list[Record], **options: Any) -> Findings:  # noqa: ANN401
+    """Return the findings of a study, or of records, which are written to a folder first."""
+    write(folder, study.records() if isinstance(study, Study) else study)
+    return find(open_results(str(folder)), **options)
+
+
+def only_table(findings: Findings) -> TableFindings:
+    (table,) = findings.tables
+    return table
+
+
+def case_of(findings: Findings, mapping: str) -> CaseFinding:
+    """Return the one case with a mapping."""
+    (case,) = (case for case in only_table(findings).cases if case.mapping == mapping)
+    return case
+
+
+def compared(findings: Findings, mapping: str = "pcores-pin") -> Comparison:
+    """Return how a mapping's time compares."""
+    return case_of(findings, mapping).comparisons["time"]
+
+
+def verdict(findings: Findings, objective: str = "time", governor: str = "performance") -> Verdict:
+    """Return the one verdict of an objective under a governor."""
+    (of_objective,) = [
+        verdict
+        for verdict in only_table(findings).verdicts
+        if (verdict.objective, verdict.governor) == (objective, governor)
+    ]
+    return of_objective
+
+
+def said_of(findings: Findings, objective: str = "time") -> str:
+    """Return all sentences of an objective's verdict."""
+    return " ".join(verdict(findings, objective).sentences)
+
+
+def words(findings: Findings, objective: str = "time") -> dict[str, str]:
+    """Return the word of each mapping that was compared."""
+    return {
+        case.mapping: case.comparisons[objective].word  # type: ignore[index]
+        for case in only_table(findings).cases
+        if objective in case.comparisons
+    }
+
+
+TABLE = TableKey(1, "lu", "serial", "paper", 1, "static", "passive")
+
+
+def summary(number: int = 1, n: int | None = 10, **facts: Any) -> CaseSummary:  # noqa: ANN401
+    """Return the case of that row; `elapsed_s`, `migrations` and so on are Moments or means."""
+    measures = {name: Moments() for name in (*MEASURES, *MORE_MEASURES)}
+    for name in set(facts) & set(measures):
+        value = facts.pop(name)
+        mean = math.nan if value is None else value
+        measures[name] = value if isinstance(value, Moments) else Moments(n, mean)
+    names = {"mapping": f"m{number}", "governor": "performance", "table": TABLE} | facts
+    return CaseSummary(case_id=f"case{number}", number=number, n=n, measures=measures, **names)
+
+
+def finding(number: int, **facts: Any) -> CaseFinding:  # noqa: ANN401
+    """Return the finding of that row, which is the baseline if it is the first."""
+    return CaseFinding(summary(number, **facts), is_baseline=number == 1)
