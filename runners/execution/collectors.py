@@ -16,7 +16,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import failure_of
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
-from runners.host.tree import Tree, reading_of
+from runners.host.tree import Tree, Unavailable, reading_of
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.figures import run_figures
@@ -159,19 +159,11 @@ class LocalEngine:
 
 
 def _program_facts(program: Path) -> Reading:
-    fields: dict[str, object] = {}
-    unavailable = {}
-    found = find_runtime(program, dict(os.environ))
-    if isinstance(found, str):
-        unavailable["runtime"] = found
-    else:
-        fields["runtime"] = asdict(found)
-    build = build_of(program)
-    if build is None:
-        unavailable["build"] = "the program is not one of pinstudy's own; it was not asked"
-    else:
-        fields["build"] = build
-    described = description_of(program)
-    if described:
-        fields["implementation"] = described[0]
-    return Reading(fields, unavailable)
+    runtime = find_runtime(program, dict(os.environ))
+    values: dict[str, object] = {
+        "runtime": Unavailable(runtime) if isinstance(runtime, str) else asdict(runtime),
+        "build": build_of(program),
+    }
+    if described := description_of(program):
+        values["implementation"] = described[0]
+    return reading_of(values)

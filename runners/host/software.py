@@ -16,6 +16,7 @@ from pathlib import Path
 from base.command import output_of
 from base.files import read_given
 from base.text import one_line
+from runners.host.tree import Unavailable
 
 # The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,17 +135,18 @@ def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:
     return {name: ask_version(path) or "not known" for name, path in tools.items()}
 
 
-def build_of(program: Path) -> str | None:
-    """Return compiler and flags of one of our own programs, or of an original; else None.
+def build_of(program: Path) -> str | Unavailable:
+    """Return compiler and flags of one of our own programs, or of an original.
 
     Other programs are not run with `--version`: they may take it for something to compute.
     """
     told = description_of(program)
-    if told:
-        return _one_line(told)
+    if told and (line := _one_line(told)):
+        return line
     ours = (*program_folders(), EMULATED)
-    own = program.parent in ours and _OWN.fullmatch(program.name)
-    return ask_version(str(program)) if own else None
+    if program.parent not in ours or not _OWN.fullmatch(program.name):
+        return Unavailable("the program is not one of pinstudy's own; it was not asked")
+    return ask_version(str(program)) or Unavailable(f"`{program.name} --version` told nothing")
 
 
 def description_of(program: Path) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from runners.host import software
 from runners.host.software import build_of
+from runners.host.tree import Unavailable
 
 
 @pytest.fixture
@@ -72,8 +73,16 @@ def test_a_checkout_in_a_spack_environment_takes_no_program_of_its_build(
 @pytest.mark.usefixtures("tree")
 def test_only_our_own_programs_of_a_shared_prefix_are_asked_what_they_are(tmp_path: Path) -> None:
     assert build_of(make(tmp_path / "bin/lu-serial")) == "lu of somebody"
-    assert build_of(make(tmp_path / "bin/lulesh2.0")) is None
-    assert build_of(make(tmp_path / "elsewhere/lu-serial")) is None
+    for stranger in ("bin/lulesh2.0", "elsewhere/lu-serial"):
+        assert "not one of pinstudy's own" in reason_of(build_of(make(tmp_path / stranger)))
+    failing = make(tmp_path / "bin/lu-libomp")
+    failing.write_text("#!/bin/sh\nexit 1\n")
+    assert reason_of(build_of(failing)) == "`lu-libomp --version` told nothing"
+
+
+def reason_of(found: str | Unavailable) -> str:
+    assert isinstance(found, Unavailable)
+    return found.reason
 
 
 def test_a_checkout_advises_to_set_up(tree: Path) -> None:
