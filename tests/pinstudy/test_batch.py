@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,31 +22,14 @@ from runners.plan.runs import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import LATE
 from tests.faults.small_disk import mounted
+from tests.support.cli import pinstudy
 from tests.support.held import Gate, held_nap
-from tests.support.processes import command_line, descendants, end
+from tests.support.processes import command_line, descendants, ended
+from tests.support.studies import two_cpus, write_app, write_program, write_study
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S, until
 
-APP = """\
-# A program that waits
-title: a nap
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  short: {arguments: '0.05', estimate: 50 ms}
-  long: {arguments: '600.5', estimate: 30 s}
-"""
-STUDY = """\
-# A study for tests
-title: naps
-apps:
-  - {app: nap, variants: plain, sizes: SIZE, threads: 1}
-mappings: [scheduler, MAPPING]
-repetitions: 4
-warmup: 1
-"""
 SITE = """\
-# A site for tests
 title: The cluster of the tests
 engine: slurm
 time_limit: 10 min
@@ -94,58 +78,54 @@ rm -f queue
 """
 
 
-# What a test has started; a node runs one study at a time, so none is left to the next test.
-STARTED: list[subprocess.Popen[str]] = []
-
-
-@pytest.fixture(autouse=True)
-def _none_left() -> Iterator[None]:
-    yield
-    while STARTED:
-        end(STARTED.pop())
-
-
 @dataclass
 class Place:
     """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run.
 
-    The runs of the study wait at the gate.
+    The runs of the study wait at the gate. What is started is ended with the test.
     """
 
     folder: Path
     gate: Gate
+    started: ExitStack
+
+    def write(self, size: str = "short", mapping: object = "pcores-pin", **keys: object) -> None:
+        """Write the study, with these keys in addition."""
+        asked = {"mappings": ["scheduler", mapping], "repetitions": 4, "warmup": 1, **keys}
+        write_study(self.folder, "naps", "nap", size, **asked)
+
+    @property
+    def path(self) -> str:
+        """The PATH, with Slurm's commands first."""
+        return f"{self.folder / 'slurm'}:{os.environ['PATH']}"
 
     def start(
         self, *arguments: str, python: Sequence[str] = (str(ROOT / "pinstudy"),)
     ) -> subprocess.Popen[str]:
         """Start pinstudy; its signals are as a shell leaves them."""
-        environment = os.environ | {"PATH": f"{self.folder / 'slurm'}:{os.environ['PATH']}"}
         process = subprocess.Popen(
             [sys.executable, *python, *arguments],
             cwd=self.folder,
-            env=environment,
+            env=os.environ | {"PATH": self.path},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        STARTED.append(process)
-        return process
+        return self.started.enter_context(ended(process))
 
     def run(self, *arguments: str, status: int = 0) -> tuple[str, str]:
         """Run pinstudy to its end; return what it prints."""
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=HANG_S)
-        assert process.returncode == status, out + err
-        assert "Traceback" not in err
-        return out, err
-
-    def submit(self, *arguments: str, status: int = 0) -> tuple[str, str]:
-        """Submit the study."""
-        return self.run("submit", "naps.yaml", "--site", "there.yaml", *arguments, status=status)
+        done = pinstudy(self.folder, *arguments, PATH=self.path)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout, done.stderr
 
     def split(self, *arguments: str, status: int = 0) -> tuple[str, str]:
         """Submit the study to two nodes that divide it."""
         return self.submit("--spread", "split", "--workers", "2", *arguments, status=status)
+
+    def submit(self, *arguments: str, status: int = 0) -> tuple[str, str]:
+        """Submit the study."""
+        return self.run("submit", "naps.yaml", "--site", "there.yaml", *arguments, status=status)
 
     def worker(self, number: int, submission: int = 1) -> list[str]:
         """Return the arguments by which a job starts a worker."""
@@ -170,10 +150,6 @@ class Place:
         """Let the queue have these jobs."""
         (self.folder / "slurm/queue").write_text("".join(f"{line}\n" for line in lines))
 
-    def wait_for(self, status: str, worker: subprocess.Popen[str]) -> None:
-        """Wait until this worker has recorded a run of this status."""
-        until(lambda: any(record["status"] == status for record in self.records()), worker)
-
     def start_and_hold(self, *arguments: str) -> subprocess.Popen[str]:
         """Start a worker; return when its first run is recorded and its second one is held."""
         self.gate.close(after=1)
@@ -181,23 +157,31 @@ class Place:
         self.gate.wait_for_run(process)
         return process
 
-
-def make_place(folder: Path, size: str = "short", mapping: str = "pcores-pin") -> Place:
-    (folder / "slurm").mkdir()
-    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
-        (folder / "slurm" / name).write_text(text)
-        (folder / "slurm" / name).chmod(0o755)
-    gate = held_nap(folder / "nap.sh")
-    (folder / "apps").mkdir()
-    (folder / "apps/nap.yaml").write_text(APP.replace("PROGRAM", str(folder / "nap.sh")))
-    (folder / "naps.yaml").write_text(STUDY.replace("SIZE", size).replace("MAPPING", mapping))
-    (folder / "there.yaml").write_text(SITE)
-    return Place(folder, gate)
+    def start_a_long_run(self, *python: str) -> subprocess.Popen[str]:
+        """Submit a study of long runs; return a worker of it whose program sleeps."""
+        self.write("long")
+        self.split()
+        process = self.start(*self.worker(0), python=python or (str(ROOT / "pinstudy"),))
+        sleeping = ["sleep", "600.5"]
+        until(
+            lambda: any(command_line(pid) == sleeping for pid in descendants(process.pid)), process
+        )
+        return process
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return make_place(tmp_path)
+def place(tmp_path: Path, at_end: ExitStack) -> Place:
+    (tmp_path / "slurm").mkdir()
+    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
+        write_program(tmp_path / "slurm" / name, text)
+    gate = held_nap(tmp_path / "nap.sh")
+    short = {"arguments": "0.05", "estimate": "50 ms"}
+    long = {"arguments": "600.5", "estimate": "30 s"}
+    write_app(tmp_path, "nap", tmp_path / "nap.sh", {"short": short, "long": long})
+    (tmp_path / "there.yaml").write_text(SITE)
+    made = Place(tmp_path, gate, at_end)
+    made.write()
+    return made
 
 
 def good(records: Sequence[dict[str, Any]]) -> Counter[tuple[str, int]]:
@@ -252,7 +236,9 @@ def test_the_study_is_kept_as_it_was_read_whatever_became_of_its_file(place: Pla
     assert (place.folder / "results/naps/submissions/0002/study.yaml").read_text() == before
 
 
-def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:
+def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_result_is_one(
+    place: Place,
+) -> None:
     out, _ = place.split()
     assert "submitted: job 41 (2 workers)" in out
     place.run(*place.worker(0))
@@ -264,34 +250,20 @@ def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:
     # What it says works as it stands, from any folder.
     out, _ = place.run(*shlex.split(again)[1:], "--dry-run")
     assert "of what is missing: split: 2 blocks" in out
-    place.run(*place.worker(1))
+    place.split()
+    for number in (0, 1):
+        place.run(*place.worker(number, submission=2))
     made = place.records()
     assert len(good(made)) == 8
     assert set(good(made).values()) == {1}
     assert {record["pool"] for record in made} == {"split-there"}
     by_attempt = {(record["attempt"], record["repetition"]) for record in made if record["block"]}
-    assert by_attempt == {(1, 1), (1, 3), (2, 2), (2, 4)}
+    assert by_attempt == {(1, 1), (1, 3), (2, 2), (3, 4)}
     out, _ = place.run("tables", "results/naps/split-there")
     assert "divided over interchangeable nodes" in out
     out, _ = place.split()
     assert "nothing is missing" in out
-    assert not (place.folder / "results/naps/submissions/0002").exists()
-
-
-def test_more_workers_may_be_named_than_there_are_blocks(place: Place) -> None:
-    out, _ = place.submit("--spread", "split", "--workers", "20000", "--dry-run")
-    assert "split: 4 blocks divided over 4 nodes" in out
-
-
-def test_what_is_missing_is_submitted_again_and_nothing_else(place: Place) -> None:
-    place.split()
-    place.run(*place.worker(1))
-    out, _ = place.split()
-    assert "of what is missing: split: 2 blocks divided over 2 nodes" in out
-    for number in (0, 1):
-        place.run(*place.worker(number, submission=2))
-    assert set(good(place.records()).values()) == {1}
-    assert len(good(place.records())) == 8
+    assert not (place.folder / "results/naps/submissions/0003").exists()
 
 
 def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
@@ -308,9 +280,7 @@ def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
 
 
 def test_a_study_that_is_precise_before_its_maximum_is_complete(place: Place) -> None:
-    study = place.folder / "naps.yaml"
-    until_precise = "repetitions: {min: 3, max: 9, until: {ci_half_width: 90%, of: time}}"
-    study.write_text(study.read_text().replace("repetitions: 4", until_precise))
+    place.write(repetitions={"min": 3, "max": 9, "until": {"ci_half_width": "90%", "of": "time"}})
     place.submit("--features", "hybrid")
     place.run(*place.worker(0))
     (told,) = place.status()
@@ -320,13 +290,8 @@ def test_a_study_that_is_precise_before_its_maximum_is_complete(place: Place) ->
     assert "nothing is missing" in place.submit("--features", "hybrid")[0]
 
 
-def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(tmp_path: Path) -> None:
-    place = make_place(tmp_path, mapping="across-packages-pin")
-    (tmp_path / "naps.yaml").write_text(
-        STUDY.replace("SIZE", "short").replace(
-            "MAPPING", "{name: far, selection: across-packages, binding: pin}"
-        )
-    )
+def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(place: Place) -> None:
+    place.write(mapping={"name": "far", "selection": "across-packages", "binding": "pin"})
     place.split()
     _, err = place.run(*place.worker(0), status=3)
     assert "1 case cannot be run on this node" in err
@@ -337,8 +302,7 @@ def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(tmp_path:
 
 def test_an_allocation_smaller_than_a_case_is_refused_with_wanted_and_found(place: Place) -> None:
     online = sorted(os.sched_getaffinity(0))
-    if len(online) < 2:
-        pytest.skip("needs 2 CPUs")
+    two_cpus()
     place.submit("--features", "hybrid")
     os.sched_setaffinity(0, online[1:])
     try:
@@ -351,11 +315,8 @@ def test_an_allocation_smaller_than_a_case_is_refused_with_wanted_and_found(plac
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT"])
-def test_a_signal_that_kills_soon_stops_the_run_in_flight(tmp_path: Path, name: str) -> None:
-    place = make_place(tmp_path, size="long")
-    place.split()
-    process = place.start(*place.worker(0))
-    wait_for_sleep(process)
+def test_a_signal_that_kills_soon_stops_the_run_in_flight(place: Place, name: str) -> None:
+    process = place.start_a_long_run()
     process.send_signal(signal.Signals[name])
     _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 75, err
@@ -369,13 +330,10 @@ def test_a_signal_that_kills_soon_stops_the_run_in_flight(tmp_path: Path, name: 
     [("nap.sh", "SIGTERM"), ("witness", "SIGTERM"), ("nap.sh", "SIGUSR2"), ("nap.sh", "SIGALRM")],
 )
 def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
-    tmp_path: Path, first: str, name: str
+    place: Place, tmp_path: Path, first: str, name: str
 ) -> None:
-    place = make_place(tmp_path, size="long")
     (tmp_path / "nap.sh").write_text('#!/bin/sh\nsleep "$1"\n')
-    place.split()
-    process = place.start(*place.worker(0), python=("-c", WAITS_FOR_SIGNAL, str(tmp_path / "over")))
-    wait_for_sleep(process)
+    process = place.start_a_long_run("-c", WAITS_FOR_SIGNAL, str(tmp_path / "over"))
     os.kill(pid_of(process.pid, first), signal.Signals[name])
     until((tmp_path / "over.awaited").exists, process)
     process.send_signal(signal.Signals[name])
@@ -385,13 +343,10 @@ def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
     assert [record["status"] for record in place.records()] == ["interrupted"]
 
 
-def test_a_program_that_fails_by_itself_has_failed(tmp_path: Path) -> None:
-    place = make_place(tmp_path, size="long")
-    place.split()
-    process = place.start(*place.worker(0))
-    wait_for_sleep(process)
+def test_a_program_that_fails_by_itself_has_failed(place: Place) -> None:
+    process = place.start_a_long_run()
     os.kill(pid_of(process.pid, "600.5"), signal.SIGTERM)
-    place.wait_for("failed", process)
+    until(lambda: any(record["status"] == "failed" for record in place.records()), process)
     process.terminate()
     process.communicate(timeout=HANG_S)
     assert place.records()[0]["status"] == "failed"
@@ -405,12 +360,6 @@ def pid_of(ancestor: int, word: str) -> int:
         for pid in descendants(ancestor)
         if any(Path(part).name in names for part in command_line(pid))
     ][-1]
-
-
-def wait_for_sleep(worker: subprocess.Popen[str]) -> None:
-    """Wait until the program of a run sleeps."""
-    sleeping = ["sleep", "600.5"]
-    until(lambda: any(command_line(pid) == sleeping for pid in descendants(worker.pid)), worker)
 
 
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
@@ -427,8 +376,8 @@ def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name:
     assert len(good(place.records())) == 4
 
 
-def test_no_run_starts_that_would_not_end_before_the_time_limit(tmp_path: Path) -> None:
-    place = make_place(tmp_path, size="long")
+def test_no_run_starts_that_would_not_end_before_the_time_limit(place: Place) -> None:
+    place.write("long")
     # A tenth of the limit is reserved: a run would have to start as soon as its worker does.
     place.split("--time-limit", f"{(30 + OVERHEAD_S) / 0.9 + 1e-9:.9f} s")
     _, err = place.run(*place.worker(0), status=75)
@@ -436,8 +385,8 @@ def test_no_run_starts_that_would_not_end_before_the_time_limit(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("limit", ["20 s", "31 s"])
-def test_a_run_for_which_no_job_is_long_enough_fails_the_study(tmp_path: Path, limit: str) -> None:
-    place = make_place(tmp_path, size="long")
+def test_a_run_for_which_no_job_is_long_enough_fails_the_study(place: Place, limit: str) -> None:
+    place.write("long")
     place.split("--time-limit", limit)
     _, err = place.run(*place.worker(0), status=1)
     assert "submit with a longer --time-limit" in err
@@ -489,8 +438,7 @@ def test_two_workers_do_not_measure_each_other_on_one_node(place: Place) -> None
 
 def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:
     place.split()
-    study = place.folder / "naps.yaml"
-    study.write_text(study.read_text() + "seed: 7\n")
+    place.write(seed=7)
     _, err = place.run(*place.worker(0), status=2)
     assert "has changed since it was submitted" in err
 
@@ -549,9 +497,9 @@ def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
     place.submit("--features", "hybrid")
 
 
-def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(tmp_path: Path) -> None:
+def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(place: Place) -> None:
     # Ten runs of 30 s need more than a job of 302 s has for runs, and less than one of 330 s has.
-    place = make_place(tmp_path, size="long", mapping="cores-pin")
+    place.write("long", "cores-pin")
     advised = ("--features", "hybrid", "--dry-run", "--sysroot", "/", "--time-limit")
     out, _ = place.submit(*advised, "302 s")
     assert "submit 2 jobs in turn with --chain 2" in out
@@ -569,9 +517,8 @@ def test_jobs_in_turn_follow_one_another(place: Place) -> None:
 
 
 def test_a_study_may_say_itself_that_it_is_for_a_batch_system(place: Place) -> None:
-    study = place.folder / "naps.yaml"
-    batch = "engine: batch\nbatch: {site: ./there.yaml, spread: split, workers: 2}\n"
-    study.write_text(study.read_text() + batch)
+    spread = {"site": "./there.yaml", "spread": "split", "workers": 2}
+    place.write(engine="batch", batch=spread)
     _, err = place.run("run", "naps.yaml", status=2)
     assert "`pinstudy submit naps.yaml`" in err
     out, _ = place.run("submit", "naps.yaml")

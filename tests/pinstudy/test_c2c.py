@@ -11,33 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.reader import read_records
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.measure.perf.test_c2c import LOCAL
 from tests.runners.study.test_extras import LINE, install_sampling_perf
 from tests.support.cli import argv, pinstudy
+from tests.support.studies import records, write_app, write_program, write_study
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S, until
 
-APP = """\
-# Python, whose start touches enough memory
-title: shared lines
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  small: {arguments: small, estimate: 50 ms}
-c2c: true
-"""
-STUDY = """\
-# A study for tests
-title: contended lines
-apps:
-  - {app: shared, variants: plain, sizes: small, threads: 1}
-mappings: scheduler
-repetitions: 2
-warmup: 0
-collect: [c2c]
-"""
 # The third execution is the one under perf c2c; where a file says so, it hangs.
 PROGRAM = f"""\
 #!/bin/sh
@@ -49,12 +30,10 @@ exec {sys.executable} -S -c pass
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    program = tmp_path / "shared.sh"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps/shared.yaml").write_text(APP.replace("PROGRAM", str(program)))
-    (tmp_path / "lines.yaml").write_text(STUDY)
+    # Python, whose start touches enough memory.
+    program = write_program(tmp_path / "shared.sh", PROGRAM)
+    write_app(tmp_path, "shared", program, {"small": {"arguments": "small"}}, c2c=True)
+    write_study(tmp_path, "lines", "shared", "small", repetitions=2, collect=["c2c"])
     return tmp_path
 
 
@@ -69,24 +48,20 @@ def sampling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
 
 
-def command(*more: str) -> list[str]:
-    return argv("run", "lines.yaml", "--results", "res", *more)
-
-
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return pinstudy(folder, "run", "lines.yaml", "--results", "res", *more)
+    return pinstudy(folder, "run", "lines.yaml", *more)
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("res/lines/*/c2c/*")}
+    return {path.name: path.read_bytes() for path in folder.glob("results/lines/*/c2c/*")}
 
 
 def made(folder: Path) -> int:
-    return len((folder / "shared.sh.runs").read_text())
+    return (folder / "shared.sh.runs").read_text().count("x")
 
 
 def runs(folder: Path) -> int:
-    return sum(1 for part in folder.glob("res/lines/*/records") for _ in read_records(part))
+    return len(records(folder, "lines"))
 
 
 @pytest.mark.usefixtures("sampling")
@@ -96,30 +71,32 @@ def test_one_execution_more_is_made_after_the_runs_and_only_once(folder: Path) -
     said = done.stderr.splitlines()
     assert [line[:5] for line in said] == ["[1/2]", "[2/2]", "perf "]
     (name,) = files(folder)
-    (record, *_) = [r for part in folder.glob("res/lines/*/records") for r in read_records(part)]
+    record = records(folder, "lines")[0]
     assert name == f"{record['case_id']}.json"
     found = json.loads(files(folder)[name])
     assert [(line["address"], line["hitm"]) for line in found["lines"]] == [(hex(LINE), 6)]
-    assert (runs(folder), made(folder) // len("x\n")) == (2, 3)
+    assert (runs(folder), made(folder)) == (2, 3)
 
     before = files(folder)
     assert run(folder).returncode == 0
     assert files(folder) == before
-    assert (runs(folder), made(folder) // len("x\n")) == (2, 3)
+    assert (runs(folder), made(folder)) == (2, 3)
 
     assert run(folder, "--fresh").returncode == 0
-    assert [path.name for path in folder.glob("res/lines/*/c2c/*")] == [name, name]
+    assert [path.name for path in folder.glob("results/lines/*/c2c/*")] == [name, name]
 
 
 @pytest.mark.usefixtures("sampling")
 def test_stopping_it_leaves_no_file_and_the_next_command_makes_it(folder: Path) -> None:
     (folder / "shared.sh.hang").touch()
-    with subprocess.Popen(command(), cwd=folder, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        argv("run", "lines.yaml"), cwd=folder, stderr=subprocess.PIPE, text=True
+    ) as running:
         assert running.stderr
         for line in running.stderr:
             if line.startswith("perf c2c"):
                 break
-        until(lambda: made(folder) == 3 * len("x\n"), running)
+        until(lambda: made(folder) == 3, running)
         running.send_signal(signal.SIGINT)
         said = running.stderr.read()
         assert running.wait(HANG_S) == 130
@@ -130,7 +107,7 @@ def test_stopping_it_leaves_no_file_and_the_next_command_makes_it(folder: Path) 
     done = run(folder)
     assert done.returncode == 0, done.stderr
     assert len(files(folder)) == 1
-    assert (runs(folder), made(folder) // len("x\n")) == (2, 4)
+    assert (runs(folder), made(folder)) == (2, 4)
 
 
 def test_a_node_that_cannot_has_its_runs_and_the_reason(folder: Path) -> None:
@@ -142,6 +119,6 @@ def test_a_node_that_cannot_has_its_runs_and_the_reason(folder: Path) -> None:
     if name == "unavailable.json":
         reason = json.loads(files(folder)[name])["unavailable"]["lines"]
         assert f"no contended cache lines: {reason}" in done.stderr
-        assert made(folder) // len("x\n") == 2
+        assert made(folder) == 2
     else:
-        assert made(folder) // len("x\n") == 3
+        assert made(folder) == 3

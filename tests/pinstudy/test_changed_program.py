@@ -7,12 +7,12 @@ import os
 import subprocess
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from runners.records.reader import read_records
 from tests.support.cli import pinstudy
+from tests.support.studies import records, write_app, write_study
 from tests.support.tools import need_tool
 
 SOURCE = """\
@@ -26,26 +26,6 @@ int main(void) {
   if (count == SWAPS_AT) rename("next", "program");
   usleep(WAITS_US);
 }
-"""
-APP = """\
-# A program that is built while it is studied
-title: a wait
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  only: {arguments: []}
-limit: 5 s
-"""
-STUDY = """\
-# A study for tests
-title: waits
-apps:
-  - {app: wait, variants: plain, sizes: only, threads: 1}
-mappings: [scheduler, {name: other, selection: all, binding: set}]
-governors: current
-repetitions: 3
-warmup: 0
-order: ORDER
 """
 
 
@@ -61,20 +41,20 @@ def build(path: Path, waits_us: int = 1000, swaps_at: int = -1) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps/wait.yaml").write_text(APP.replace("PROGRAM", str(tmp_path / "program")))
-    (tmp_path / "waits.yaml").write_text(STUDY.replace("ORDER", "randomised-blocks"))
+    write_app(tmp_path, "wait", tmp_path / "program", {"only": {"arguments": []}})
+    ask(tmp_path)
     build(tmp_path / "program")
     return tmp_path
+
+
+def ask(folder: Path, order: str = "randomised-blocks") -> None:
+    mappings = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
+    write_study(folder, "waits", "wait", "only", mappings=mappings, repetitions=3, order=order)
 
 
 def results(folder: Path) -> Path:
     (found,) = (path for path in folder.glob("results/waits/*") if ".2" not in path.name)
     return found
-
-
-def records(folder: Path) -> list[dict[str, Any]]:
-    return list(read_records(results(folder) / "records"))
 
 
 def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> None:
@@ -109,7 +89,7 @@ def test_a_run_after_which_its_program_cannot_be_read_is_recorded(folder: Path) 
 def test_a_second_start_with_another_program_is_refused_until_it_is_back(
     folder: Path, order: str
 ) -> None:
-    (folder / "waits.yaml").write_text(STUDY.replace("ORDER", order))
+    ask(folder, order)
     build(folder / "program", swaps_at=4)
     os.link(folder / "program", folder / "first")
     build(folder / "next", waits_us=2000)

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from runners.records.reader import read_records
 from tests.support.cli import pinstudy
+from tests.support.studies import records, write_app, write_program, write_study
 
-APP = """\
-# A program that counts its runs, the third of which fails
-title: a count
-variants:
-  plain: {program: ./count.sh, runtime: none}
-sizes:
-  default: {arguments: '', estimate: 1 ms}
-check: {command: [./verify.sh, checked]}
-limit: 5 s
-"""
 PROGRAM = """\
 #!/bin/sh
 echo run >> runs
@@ -31,34 +20,19 @@ read result
 echo "$result $LC_ALL" >> "$1"
 [ $result -ne 2 ] || { echo "2 is wrong" >&2; exit 4; }
 """
-STUDY = """\
-# A study for tests
-title: counts
-apps:
-  - {app: count, variants: plain, sizes: default, threads: 1}
-mappings: scheduler
-governors: current
-repetitions: 3
-warmup: 1
-collect: energy
-"""
 
 
 def test_a_run_whose_result_the_command_refuses_is_no_good_run(tmp_path: Path) -> None:
-    for name, text in (("count.sh", PROGRAM), ("verify.sh", VERIFY)):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps/count.yaml").write_text(APP)
-    (tmp_path / "counts.yaml").write_text(STUDY)
+    program = write_program(tmp_path / "count.sh", PROGRAM)
+    write_program(tmp_path / "verify.sh", VERIFY)
+    check = {"command": ["./verify.sh", "checked"]}
+    write_app(tmp_path, "count", program, {"default": {"arguments": ""}}, check=check)
+    write_study(tmp_path, "counts", "count", "default", repetitions=3, warmup=1, collect="energy")
 
-    done = pinstudy(tmp_path, "run", "counts.yaml", "--results", "results")
+    done = pinstudy(tmp_path, "run", "counts.yaml")
 
     assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = [
-        record for shards in tmp_path.glob("results/*/*/records") for record in read_records(shards)
-    ]
-    assert [(record["status"], record["reason"]) for record in found] == [
+    assert [(record["status"], record["reason"]) for record in records(tmp_path)] == [
         ("ok", ""),
         (
             "check-failed",

@@ -3,81 +3,42 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import pytest
 
-from base import VERSION
 from runners.host.lock import node_lock
-from runners.records.reader import read_records
 from tests.faults.small_disk import mounted
 from tests.support.cli import argv, pinstudy, pinstudy_without
 from tests.support.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
 from tests.support.processes import ended
-from tests.support.tools import ROOT, need_tool
+from tests.support.studies import keys_of, records, two_kinds, write_app, write_study
+from tests.support.tools import ROOT
 from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
-NAP = """\
-# A program that only waits
-title: a nap
-variants:
-  plain: {program: /bin/sleep, runtime: none}
-  held: {program: PROGRAM, runtime: none}
-sizes:
-  short: {arguments: '0.02', estimate: 20 ms}
-  bad: {arguments: never}
-"""
-# At work until it was looked at often enough for a proof: what sleeps decides nothing.
-WORK = f"""\
-title: work
-variants:
-  plain: {{program: /bin/sh, runtime: none}}
-sizes:
-  looked-at:
-    arguments: ['-c', '{WORK_UNTIL_LOOKED_AT}']
-    estimate: 0.2 s
-"""
-STUDY = """\
-# A study for tests
-title: naps
-apps:
-  - {app: nap, variants: VARIANT, sizes: SIZE, threads: 1}
-mappings: [scheduler, pcores-set, pcores-pin, ecores-set, ecores-pin]
-governors: current
-repetitions: 3
-warmup: 1
-"""
+MAPPINGS = ["scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
+STUDY = {"mappings": MAPPINGS, "repetitions": 3, "warmup": 1}
+NAPS = {"short": {"arguments": "0.02", "estimate": "20 ms"}, "bad": {"arguments": "never"}}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps" / "nap.yaml").write_text(NAP.replace("PROGRAM", str(tmp_path / "nap.sh")))
-    for name, variant, size in (
-        ("short", "plain", "short"),
-        ("held", "held", "short"),
-        ("bad", "plain", "bad"),
-    ):
-        text = STUDY.replace("VARIANT", variant).replace("SIZE", size)
-        (tmp_path / f"{name}.yaml").write_text(text)
-    (tmp_path / "apps" / "work.yaml").write_text(WORK.replace("LOOKS", str(tmp_path / "looks")))
-    work = STUDY.replace("app: nap, variants: VARIANT", "app: work, variants: plain")
-    (tmp_path / "work.yaml").write_text(work.replace("SIZE", "looked-at"))
+    write_app(tmp_path, "nap", "/bin/sleep", NAPS)
+    write_study(tmp_path, "short", "nap", "short", **STUDY)
     return tmp_path
 
 
 @pytest.fixture
 def gate(folder: Path) -> Gate:
     """Where the runs of held.yaml wait."""
+    write_app(folder, "held", folder / "nap.sh", NAPS)
+    write_study(folder, "held", "held", "short", **STUDY)
     return held_nap(folder / "nap.sh")
 
 
@@ -99,74 +60,52 @@ def held_in_a_run(
         yield process
 
 
-def records(folder: Path) -> list[dict[str, Any]]:
-    return [
-        record for shards in folder.glob("results/*/*/records") for record in read_records(shards)
-    ]
+def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_path: Path) -> None:
+    # At work until it was looked at often enough for a proof: what sleeps decides nothing.
+    work = WORK_UNTIL_LOOKED_AT.replace("LOOKS", str(tmp_path / "looks"))
+    looked_at = {"arguments": ["-c", work], "estimate": "0.2 s"}
+    write_app(tmp_path, "work", "/bin/sh", {"looked-at": looked_at})
+    write_study(tmp_path, "work", "work", "looked-at", **STUDY)
 
+    with looks_counted(tmp_path / "looks"):
+        done = pinstudy(tmp_path, "run", "work.yaml", *two_kinds(), "--report")
 
-def two_kinds() -> str:
-    cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        pytest.skip("needs two CPUs")
-    return f"P={cpus[0]},E={cpus[1]}"
-
-
-def test_a_study_runs_all_five_mappings_with_proved_placement(folder: Path) -> None:
-    with looks_counted(folder / "looks"):
-        done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds())
     assert done.returncode == 0, done.stderr
-    made = records(folder)
+    made = records(tmp_path)
     assert len(made) == 5 * (3 + 1)
     assert {r["status"] for r in made} == {"ok"}
     assert {r["placement"]["verdict"] for r in made} == {"proved"}
     assert all(r["kinds_declared"] for r in made)
-    assert {r["mapping"] for r in made} == {
-        "scheduler",
-        "pcores-set",
-        "pcores-pin",
-        "ecores-set",
-        "ecores-pin",
-    }
+    assert {r["mapping"] for r in made} == set(MAPPINGS)
     assert all(r["elapsed_s"] > 0.02 for r in made)
     assert "declared by hand" in done.stdout
+    (results,) = tmp_path.glob("results/work/*")
     for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
-        assert next(folder.glob(f"results/work/*/{name}")).stat().st_size
-
-
-def test_software_counters_are_measured_and_the_rest_has_reasons(folder: Path) -> None:
-    need_tool("perf")
-    pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
-    made = records(folder)
-    for record in made:
-        for name in ("task_clock_s", "migrations", "context_switches", "cycles", "energy_pkg_j"):
-            assert (name in record) != (name in record["unavailable"]), name
-        assert record["versions"]["pinstudy"] == VERSION
-    # The nap has one thread that sleeps once; nothing of the harness may be counted.
-    counted = [record["task_clock_s"] for record in made if "task_clock_s" in record]
-    assert all(clock_s > 0 for clock_s in counted)
-    assert not counted or median(counted) < 0.02
+        assert (results / name).stat().st_size
+    assert "To pin or not to pin?\n  For time: " in done.stdout
+    assert (results / "verdict.md").read_text().startswith("# To pin or not to pin?")
+    assert (results / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert f"written: {(results / 'report.html').relative_to(tmp_path)}" in done.stdout
 
 
 def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(
     folder: Path, gate: Gate
 ) -> None:
     kinds = two_kinds()
-    with held_in_a_run(folder, gate, 3, "--kinds", kinds):
+    with held_in_a_run(folder, gate, 3, *kinds):
         pass
     gate.open()
     before = {r["run_id"] for r in records(folder)}
     assert len(before) == 3
-    done = pinstudy(folder, "run", "held.yaml", "--kinds", kinds)
+    done = pinstudy(folder, "run", "held.yaml", *kinds)
     assert done.returncode == 0
-    where = "was ended from outside before run 4 of 20 (nap-held short x1 "
+    where = "was ended from outside before run 4 of 20 (held-plain short x1 "
     kept = "was recorded: 3 runs of it kept, that one is made again"
     assert where in done.stderr.splitlines()[0]
     assert done.stderr.splitlines()[0].endswith(kept)
     made = records(folder)
     assert before <= {r["run_id"] for r in made}
-    keys = [(r["case_id"], r["warmup"], r["repetition"]) for r in made]
-    assert len(keys) == len(set(keys)) == 20
+    assert len(made) == len(keys_of(made)) == 20
     assert {r["attempt"] for r in made} == {1, 2}
 
 
@@ -183,8 +122,7 @@ def test_a_stopped_study_records_the_run_in_flight_and_leaves_nothing(
     statuses = [r["status"] for r in records(folder) if r["status"] != "skipped"]
     assert statuses == ["ok", "interrupted"]
     assert pinstudy(folder, "run", "held.yaml").returncode == 0
-    finished = [r for r in records(folder) if r["status"] == "ok"]
-    assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in finished}) == len(finished)
+    assert set(keys_of(records(folder)).values()) == {1}
 
 
 def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) -> None:
@@ -197,36 +135,34 @@ def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) 
     assert len(after) == 2 * len(before), "what was measured before is kept"
 
 
-def test_fresh_moves_nothing_aside_where_nothing_can_run(folder: Path) -> None:
+@pytest.mark.parametrize("problem", ["nothing can run", "a study is running"])
+def test_fresh_moves_nothing_where_it_cannot_begin(
+    folder: Path, at_end: ExitStack, problem: str
+) -> None:
     assert pinstudy(folder, "run", "short.yaml").returncode == 0
-    (folder / "apps" / "nap.yaml").write_text(NAP.replace("/bin/sleep", "/nowhere/sleep"))
     kept = list(folder.glob("results/short/*"))
+    if problem == "nothing can run":
+        write_app(folder, "nap", "/nowhere/sleep", NAPS)
+        said = "nothing of study short can run here"
+    else:
+        at_end.enter_context(node_lock(Path("/")))
+        said = "another pinstudy is at work on this node"
     done = pinstudy(folder, "run", "short.yaml", "--fresh")
     assert done.returncode == 1
-    assert "nothing of study short can run here" in done.stderr
-    assert list(folder.glob("results/short/*")) == kept
-
-
-def test_fresh_moves_nothing_from_under_a_running_study(folder: Path) -> None:
-    assert pinstudy(folder, "run", "short.yaml").returncode == 0
-    kept = list(folder.glob("results/short/*"))
-    with node_lock(Path("/")):
-        done = pinstudy(folder, "run", "short.yaml", "--fresh")
-    assert done.returncode == 1
-    assert "another pinstudy is at work on this node" in done.stderr
+    assert said in done.stderr
     assert list(folder.glob("results/short/*")) == kept
 
 
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
-    text = (folder / "short.yaml").read_text().replace("warmup: 1", "warmup: 2")
-    (folder / "short.yaml").write_text(text)
+    write_study(folder, "short", "nap", "short", **STUDY | {"warmup": 2})
     done = pinstudy(folder, "run", "short.yaml")
     assert done.returncode == 2
     assert "--fresh" in done.stderr
 
 
 def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
+    write_study(folder, "bad", "nap", "bad", **STUDY)
     done = pinstudy(folder, "run", "bad.yaml")
     assert done.returncode == 1
     assert {r["status"] for r in records(folder) if r["status"] != "skipped"} == {"failed"}
@@ -235,16 +171,11 @@ def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
 
 
 def test_mistakes_in_a_study_are_all_told_with_their_places(folder: Path) -> None:
-    (folder / "wrong.yaml").write_text(
-        STUDY.replace("SIZE", "shrot").replace("pcores-pin", "pcores-pni").replace("3", "many")
-    )
+    write_study(folder, "wrong", "nap", "shrot", mappings=["pcores-pni"], repetitions="many")
     done = pinstudy(folder, "run", "wrong.yaml")
     assert done.returncode == 2
-    assert "wrong.yaml:4:" in done.stderr
-    assert "'short'" in done.stderr
-    assert "wrong.yaml:5:" in done.stderr
-    assert "'pcores-pin'" in done.stderr
-    assert "wrong.yaml:7:" in done.stderr
+    for said in ("wrong.yaml:3:", "'short'", "wrong.yaml:4:", "'pcores-pin'", "wrong.yaml:5:"):
+        assert said in done.stderr
     assert not (folder / "results").exists()
 
 
@@ -282,22 +213,11 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
     results = folder / "results"
     results.mkdir()
     with mounted(results, "size=64k"):
-        done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
+        done = pinstudy(folder, "run", "short.yaml", *two_kinds())
         assert done.returncode == 1
         assert "No space left" in done.stderr
         assert "Traceback" not in done.stderr
         assert records(folder)
-
-
-def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
-    with looks_counted(folder / "looks"):
-        done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds(), "--report")
-    assert done.returncode == 0, done.stderr
-    assert "To pin or not to pin?\n  For time: " in done.stdout
-    (records,) = folder.glob("results/work/*/records")
-    assert (records.parent / "verdict.md").read_text().startswith("# To pin or not to pin?")
-    assert (records.parent / "report.html").read_text().startswith("<!DOCTYPE html>")
-    assert f"written: {(records.parent / 'report.html').relative_to(folder)}" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -317,59 +237,50 @@ def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
     assert records(folder)
 
 
-def test_tables_are_printed_again_in_every_format(folder: Path) -> None:
+def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
-    for style, sign in {
-        "text": "mapping",
-        "markdown": "| ",
-        "csv": ",",
-        "latex": "toprule",
-    }.items():
-        done = pinstudy(folder, "tables", "results/short", "--format", style)
+    for option, value, sign in (
+        ("--format", "text", "mapping"),
+        ("--format", "markdown", "| "),
+        ("--format", "csv", ","),
+        ("--format", "latex", "toprule"),
+        ("--layout", "published", "test  mapping"),
+    ):
+        done = pinstudy(folder, "tables", "results/short", option, value)
         assert done.returncode == 0
         assert sign in done.stdout
-
-
-def test_the_published_layout_has_the_published_columns_on_the_terminal_and_in_files(
-    folder: Path,
-) -> None:
-    pinstudy(folder, "run", "short.yaml")
-
-    done = pinstudy(folder, "tables", "results/short", "--layout", "published")
-
-    assert done.returncode == 0
-    assert "test  mapping" in done.stdout
     (page,) = folder.glob("results/short/*/tables.md")
     published = (
         "| test case # | mapping | governor | time mean (s) | time std (s) | frequency mean (GHz) "
         "| CPU migrations | cache misses | energy package (J) |"
     )
     assert published in " ".join(page.read_text().split())
-    (numbers,) = folder.glob("results/short/*/tables.csv")
-    assert "elapsed_median_s" in numbers.read_text().splitlines()[0]
-    done = pinstudy(folder, "tables", "results/short", "--layout", "old")
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    numbers = page.with_suffix(".csv").read_text()
+    assert "elapsed_median_s" in numbers.splitlines()[0]
+    assert pinstudy(folder, "tables", "results/short", "--layout", "old").returncode == 2
 
 
-def test_tables_import_nothing_that_only_figures_and_statistics_need() -> None:
-    code = "import sys, analysis.tables.means; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    imported = {name.partition(".")[0] for name in done.stdout.split()}
-    assert "pandas" in imported
-    assert not {"scipy", "matplotlib", "jinja2"} & imported
-
-
-def test_a_report_of_few_runs_needs_no_import_of_scipy_that_takes_half_a_second() -> None:
-    code = "import sys, analysis.report.page, analysis.figures.gallery; print(*sys.modules)"
+@pytest.mark.parametrize(
+    ("modules", "needed", "spared"),
+    [
+        ("analysis.tables.means", "pandas", {"scipy", "matplotlib", "jinja2"}),
+        (
+            "analysis.report.page, analysis.figures.gallery",
+            "scipy.special",
+            {"scipy.stats", "scipy.sparse.csgraph", "scipy.optimize"},
+        ),
+    ],
+)
+def test_nothing_is_imported_that_takes_long_and_is_not_needed(
+    modules: str, needed: str, spared: set[str]
+) -> None:
+    code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     imported = set(done.stdout.split())
-    assert "scipy.special" in imported
-    assert not {"scipy.stats", "scipy.sparse.csgraph", "scipy.optimize"} & imported
+    assert needed in imported
+    assert not spared & imported
 
 
 def test_the_published_study_on_the_published_node(folder: Path) -> None:

@@ -42,13 +42,6 @@ def test_a_folder_of_several_nodes_must_name_one(tmp_path: Path) -> None:
     assert "several nodes or studies; name one of them: study/n1, study/n2" in done.stderr
 
 
-def test_a_margin_that_is_none_is_one_line(tmp_path: Path) -> None:
-    published = "published:galante-2025"
-    done = pinstudy(tmp_path, "compare", published, published, "--margin", "much")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) -> None:
     both_programs(tmp_path / "fidelity", {1: 10.0, 3: 12.0}, {1: 11.0, 3: 13.2})
 

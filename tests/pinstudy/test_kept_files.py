@@ -10,6 +10,7 @@ import pytest
 from configs.library import load_study
 from runners.records.reader import read_records
 from tests.support.cli import pinstudy
+from tests.support.studies import write_app, write_program, write_study
 
 # The program changes the files by which it is run, as an editor would meanwhile.
 PROGRAM = """\
@@ -17,44 +18,28 @@ PROGRAM = """\
 echo '# changed' >> study.yaml
 echo '# changed' >> apps/own.yaml
 """
-OWN = """\
-# An app of the user's own
-title: own
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  only: {arguments: []}
-limit: 5 s
-"""
-STUDY = """\
-# A study of two apps
-title: kept
-apps:
-  - {app: own, variants: plain, sizes: only, threads: 1}
-  - {app: elsewhere/other.yaml, variants: plain, sizes: only, threads: 1}
-mappings: scheduler
-governors: current
-repetitions: 2
-warmup: 0
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    program = tmp_path / "program"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
-    own = OWN.replace("PROGRAM", str(program))
-    for name in ("apps/own.yaml", "elsewhere/other.yaml"):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text(own)
-    (tmp_path / "study.yaml").write_text(STUDY)
+    program = write_program(tmp_path / "program", PROGRAM)
+    write_app(tmp_path, "own", program, {"only": {"arguments": []}})
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(tmp_path / "apps/own.yaml", tmp_path / "elsewhere/other.yaml")
+    ask_for(tmp_path, "elsewhere/other.yaml")
     return tmp_path
+
+
+def ask_for(folder: Path, other: str) -> None:
+    """Write a study of two apps, the user's own and another."""
+    choice = {"variants": "plain", "sizes": "only", "threads": 1}
+    apps = [{"app": "own", **choice}, {"app": other, **choice}]
+    write_study(folder, "study", "own", "only", apps=apps, repetitions=2)
 
 
 def run(folder: Path) -> Path:
     """Run the study; return its results."""
-    done = pinstudy(folder, "run", "study.yaml", "--results", "results")
+    done = pinstudy(folder, "run", "study.yaml")
     assert done.returncode == 0, done.stderr
     (results,) = folder.glob("results/study/*")
     return results
@@ -72,8 +57,7 @@ def test_the_files_that_were_run_by_are_kept_as_they_were_read(folder: Path) -> 
 
 
 def test_the_kept_files_are_a_study_that_asks_for_the_same(folder: Path, tmp_path: Path) -> None:
-    text = STUDY.replace("elsewhere/other.yaml", "other")
-    (folder / "study.yaml").write_text(text)
+    ask_for(folder, "other")
     (folder / "elsewhere/other.yaml").rename(folder / "apps/other.yaml")
     results = run(folder)
     (tmp_path / "again").mkdir()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 from pathlib import Path
@@ -17,7 +16,7 @@ from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.support.cli import argv, pinstudy, pinstudy_without
 from tests.support.processes import ended
-from tests.support.trees import Machine, build_tree, singles
+from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
 
@@ -95,15 +94,6 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     assert "496 pairs of 496, about " in done.stdout
     assert "nothing is measured" in done.stdout
     assert not (tmp_path / "results").exists()
-
-
-def test_a_long_measurement_names_the_shorter_plan_and_both_times(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, Machine(cores=singles("0-127")))
-
-    done = pinstudy(tmp_path, "latency", "--sysroot", str(root), "--samples", "1000")
-
-    assert "8128 pairs of 8128, about " in done.stdout
-    assert re.search(r"--pairs representative is shorter: \d+ pairs, about \d+ s", done.stdout)
 
 
 def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:

@@ -12,39 +12,22 @@ import pytest
 from runners.records.reader import read_records
 from runners.records.shard import CHECKSUM, line_of
 from tests.support.cli import pinstudy
+from tests.support.studies import write_app, write_study
 
-APP = """\
-# A program that does nothing
-title: nothing
-variants:
-  plain: {program: /bin/true, runtime: none}
-sizes:
-  only: {arguments: []}
-limit: 5 s
-"""
-STUDY = """\
-# A study for tests
-title: nothings
-apps:
-  - {app: nothing, variants: plain, sizes: only, threads: 1}
-mappings: [scheduler, {name: other, selection: all, binding: set}]
-governors: current
-repetitions: REPETITIONS
-warmup: 1
-"""
-PRECISE = "{min: 3, max: MOST, until: {ci_half_width: 0.001%}}"
+PRECISE = {"min": 3, "until": {"ci_half_width": "0.001%"}}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps/nothing.yaml").write_text(APP)
-    ask(tmp_path, "3")
+    write_app(tmp_path, "nothing", "/bin/true", {"only": {"arguments": []}})
+    ask(tmp_path, 3)
     return tmp_path
 
 
-def ask(folder: Path, repetitions: str) -> None:
-    (folder / "nothings.yaml").write_text(STUDY.replace("REPETITIONS", repetitions))
+def ask(folder: Path, repetitions: object, **keys: object) -> None:
+    mappings = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
+    asked = {"mappings": mappings, "repetitions": repetitions, "warmup": 1, **keys}
+    write_study(folder, "nothings", "nothing", "only", **asked)
 
 
 def made(folder: Path) -> Counter[str]:
@@ -54,10 +37,12 @@ def made(folder: Path) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    ("first", "then"), [("3", "5"), (PRECISE.replace("MOST", "3"), PRECISE.replace("MOST", "5"))]
+    ("first", "then"),
+    [(3, 5), (PRECISE | {"max": 3}, PRECISE | {"max": 5})],
+    ids=["plain", "precise"],
 )
 def test_more_repetitions_in_the_file_continue_the_study(
-    folder: Path, first: str, then: str
+    folder: Path, first: object, then: object
 ) -> None:
     ask(folder, first)
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
@@ -98,15 +83,19 @@ def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("repetitions", "option", "said"),
     [
-        ("3", "0", "--repetitions 0: expected a number from 1 to 10000"),
-        ("3", "10001", "--repetitions 10001: expected a number from 1 to 10000"),
-        ("3", "many", "'many' is not a valid integer"),
-        (PRECISE.replace("MOST", "5"), "2", "--repetitions 2: the study's min is 3"),
-        ("{race: {of: time}}", "5", "in a race the runs decide; give it more 'within' or 'runs'"),
+        (3, "0", "--repetitions 0: expected a number from 1 to 10000"),
+        (3, "10001", "--repetitions 10001: expected a number from 1 to 10000"),
+        (3, "many", "'many' is not a valid integer"),
+        (PRECISE | {"max": 5}, "2", "--repetitions 2: the study's min is 3"),
+        (
+            {"race": {"of": "time"}},
+            "5",
+            "in a race the runs decide; give it more 'within' or 'runs'",
+        ),
     ],
 )
 def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
-    folder: Path, repetitions: str, option: str, said: str
+    folder: Path, repetitions: object, option: str, said: str
 ) -> None:
     ask(folder, repetitions)
 
@@ -119,7 +108,7 @@ def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
 
 def test_what_else_a_study_asks_for_is_what_it_is(folder: Path) -> None:
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-    (folder / "nothings.yaml").write_text(STUDY.replace("REPETITIONS", "3") + "seed: 9\n")
+    ask(folder, 3, seed=9)
 
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 2
 
@@ -138,7 +127,7 @@ def noisy(shard: Path) -> None:
 
 
 def test_the_command_that_ends_a_verdict_continues_the_study(folder: Path) -> None:
-    ask(folder, "12")
+    ask(folder, 12)
     assert pinstudy(folder, "run", "nothings.yaml", "--results", "a b").returncode == 0
     (shard,) = folder.glob("a b/nothings/*/records/*.jsonl")
     noisy(shard)

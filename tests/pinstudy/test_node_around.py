@@ -10,11 +10,21 @@ from statistics import median
 
 import pytest
 
+from base import VERSION
 from base.cpulist import parse_cpulist
-from tests.pinstudy.test_command_line import folder, records, two_kinds
 from tests.support.cli import pinstudy
+from tests.support.studies import records, two_kinds, write_app, write_study
+from tests.support.tools import need_tool
 
-__all__ = ["folder"]
+SHORT = {"short": {"arguments": "0.02", "estimate": "20 ms"}}
+
+
+def nap(folder: Path, **keys: object) -> Path:
+    """Write a study of short naps into a folder, and return that."""
+    write_app(folder, "nap", "/bin/sleep", SHORT)
+    asked = {"mappings": ["scheduler", "pcores-pin", "ecores-pin"], "repetitions": 3}
+    write_study(folder, "short", "nap", "short", **asked | keys)
+    return folder
 
 
 @pytest.fixture
@@ -27,11 +37,18 @@ def daemon(tmp_path: Path) -> Iterator[None]:
         process.kill()
 
 
-def test_every_record_tells_what_else_ran(folder: Path) -> None:
-    done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
+def test_every_record_tells_what_was_counted_what_else_ran_and_where_the_harness_was(
+    tmp_path: Path,
+) -> None:
+    need_tool("perf")
+    folder = nap(tmp_path)
+    done = pinstudy(folder, "run", "short.yaml", *two_kinds())
     assert done.returncode == 0, done.stderr
     made = records(folder)
     for record in made:
+        for name in ("task_clock_s", "migrations", "context_switches", "cycles", "energy_pkg_j"):
+            assert (name in record) != (name in record["unavailable"]), name
+        assert record["versions"]["pinstudy"] == VERSION
         known = record.keys() | {name.partition(".")[0] for name in record["unavailable"]}
         assert known >= {
             "temperature_before_c",
@@ -49,12 +66,6 @@ def test_every_record_tells_what_else_ran(folder: Path) -> None:
         assert record["harness"]["context_switches"] >= 1
         assert record.get("foreign_cpu_s", 0.0) >= 0.0
         assert len(record["foreign_tasks"]) <= 5
-    assert median(record["harness"]["cpu_s"] for record in made) < 0.1
-
-
-def test_the_harness_keeps_off_the_cpus_of_each_case(folder: Path) -> None:
-    assert pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds()).returncode == 0
-    for record in records(folder):
         own, used = (
             set(parse_cpulist(text)) for text in (record["harness"]["cpus"], record["cpus"])
         )
@@ -62,10 +73,16 @@ def test_the_harness_keeps_off_the_cpus_of_each_case(folder: Path) -> None:
             assert own == used
         else:
             assert own and own.isdisjoint(used)
+    assert median(record["harness"]["cpu_s"] for record in made) < 0.1
+    # The nap has one thread that sleeps once; nothing of the harness may be counted.
+    counted = [record["task_clock_s"] for record in made if "task_clock_s" in record]
+    assert all(clock_s > 0 for clock_s in counted)
+    assert not counted or median(counted) < 0.02
 
 
 @pytest.mark.usefixtures("daemon")
-def test_a_daemon_that_interferes_is_warned_about_once_and_recorded(folder: Path) -> None:
+def test_a_daemon_that_interferes_is_warned_about_once_and_recorded(tmp_path: Path) -> None:
+    folder = nap(tmp_path)
     done = pinstudy(folder, "run", "short.yaml")
     warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
     assert len(warnings) == 1
@@ -75,9 +92,8 @@ def test_a_daemon_that_interferes_is_warned_about_once_and_recorded(folder: Path
     assert all("auto-cpufreq" in r["daemons"] for r in records(folder) if r["status"] == "ok")
 
 
-def test_a_gate_waits_or_says_why_it_cannot(folder: Path) -> None:
-    text = (folder / "short.yaml").read_text()
-    (folder / "short.yaml").write_text(text + "temperature_gate: {within: 40 K, limit: 1 s}\n")
+def test_a_gate_waits_or_says_why_it_cannot(tmp_path: Path) -> None:
+    folder = nap(tmp_path, temperature_gate={"within": "40 K", "limit": "1 s"})
     assert pinstudy(folder, "run", "short.yaml").returncode == 0
     made = [record for record in records(folder) if record["status"] == "ok"]
     assert made
@@ -90,9 +106,8 @@ def test_a_gate_waits_or_says_why_it_cannot(folder: Path) -> None:
             assert record["temperature_reference_c"] == made[0]["temperature_reference_c"]
 
 
-def test_a_wrong_gate_is_one_line_with_its_place(folder: Path) -> None:
-    text = (folder / "short.yaml").read_text()
-    (folder / "short.yaml").write_text(text + "temperature_gate: {within: 5, limit: 1 s}\n")
+def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path) -> None:
+    folder = nap(tmp_path, temperature_gate={"within": 5, "limit": "1 s"})
     done = pinstudy(folder, "plan", "short.yaml")
     assert done.returncode == 2
-    assert "short.yaml:9:28: '5' is not a difference of temperatures" in done.stderr
+    assert "short.yaml:7:28: '5' is not a difference of temperatures" in done.stderr

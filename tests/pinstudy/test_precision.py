@@ -5,14 +5,13 @@ from __future__ import annotations
 import subprocess
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from runners.records.reader import read_records
 from tests.support import cli
 from tests.support.held import WAIT_AT_GATE, Gate
 from tests.support.processes import ended
+from tests.support.studies import records, write_app, write_program, write_study
 
 # Every other run of the size `wild` takes 40 times as long as the one before.
 PROGRAM = f"""\
@@ -26,66 +25,43 @@ echo $((runs + 1)) > "$0.runs"
 [ $((runs % 2)) = 0 ] && exec sleep 0.8
 exec sleep 0.02
 """
-APP = """\
-# A program that waits, for as long each time or not
-title: a nap
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  steady: {arguments: steady, estimate: 0.8 s}
-  wild: {arguments: wild, estimate: 0.4 s}
-  bad: {arguments: bad, estimate: 1 ms}
-"""
+SIZES = {
+    "steady": {"arguments": "steady", "estimate": "0.8 s"},
+    "wild": {"arguments": "wild", "estimate": "0.4 s"},
+    "bad": {"arguments": "bad", "estimate": "1 ms"},
+}
 # Three naps of 0.8 s are known to 40 %, however busy the node; those that vary by 40 are not.
-STUDY = """\
-# A study for tests
-title: naps
-apps:
-  - {app: nap, variants: plain, sizes: [steady, wild, bad], threads: 1}
-mappings: scheduler
-governors: current
-repetitions: {min: 3, max: 7, until: {ci_half_width: 40%}}
-warmup: 1
-"""
+UNTIL = {"min": 3, "max": 7, "until": {"ci_half_width": "40%"}}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    program = tmp_path / "nap.sh"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps/nap.yaml").write_text(APP.replace("PROGRAM", str(program)))
-    (tmp_path / "naps.yaml").write_text(STUDY)
+    program = write_program(tmp_path / "nap.sh", PROGRAM)
+    write_app(tmp_path, "nap", program, SIZES)
+    write_study(tmp_path, "naps", "nap", list(SIZES), repetitions=UNTIL, warmup=1)
     return tmp_path
 
 
-def command(*arguments: str) -> list[str]:
-    return cli.argv(*arguments, "--results", "results")
-
-
 def pinstudy(folder: Path, *arguments: str) -> str:
-    done = cli.pinstudy(folder, *arguments, "--results", "results")
+    done = cli.pinstudy(folder, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def records(folder: Path) -> list[dict[str, Any]]:
-    return [r for shards in folder.glob("results/*/*/records") for r in read_records(shards)]
 
 
 def repetitions(folder: Path) -> Counter[str]:
     return Counter(record["size"] for record in records(folder) if not record["warmup"])
 
 
-def test_a_killed_study_ends_each_case_where_it_would_have_ended(folder: Path) -> None:
+def test_a_killed_study_ends_each_case_where_it_is_precise_and_every_record_says_how_precise(
+    folder: Path,
+) -> None:
     assert "12 to 24 runs; expected time:" in pinstudy(folder, "plan", "naps.yaml")
     gate = Gate(folder / "nap.sh")
     # After the block at which the steady case ends, and within a later one.
     made = 3 + 3 * 3 + 1
     gate.close(after=made)
     runner = subprocess.Popen(
-        command("run", "naps.yaml"),
+        cli.argv("run", "naps.yaml"),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -106,10 +82,6 @@ def test_a_killed_study_ends_each_case_where_it_would_have_ended(folder: Path) -
     before = records(folder)
     pinstudy(folder, "run", "naps.yaml")
     assert records(folder) == before
-
-
-def test_each_record_has_the_rule_and_how_precisely_its_case_is_known(folder: Path) -> None:
-    pinstudy(folder, "run", "naps.yaml")
     for record in records(folder):
         assert record["repetition_rule"] == {
             "min": 3,
@@ -124,9 +96,8 @@ def test_each_record_has_the_rule_and_how_precisely_its_case_is_known(folder: Pa
 
 
 def test_a_plain_number_leaves_no_trace_of_a_rule(folder: Path) -> None:
-    text = STUDY.replace("{min: 3, max: 7, until: {ci_half_width: 40%}}", "2")
-    (folder / "naps.yaml").write_text(text)
+    write_study(folder, "naps", "nap", ["wild", "bad"], repetitions=2)
     told = pinstudy(folder, "run", "naps.yaml")
     assert "precision" not in told
     assert not {"repetition_rule", "ci_half_width"} & {name for r in records(folder) for name in r}
-    assert repetitions(folder) == {"steady": 2, "wild": 2, "bad": 2}
+    assert repetitions(folder) == {"wild": 2, "bad": 2}

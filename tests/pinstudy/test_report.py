@@ -92,19 +92,6 @@ def test_a_mistake_is_told_in_one_line(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_names_in_records_reach_the_terminal_without_control_characters(tmp_path: Path) -> None:
-    evil = "\x1b]0;evil\x07\u202e"
-    plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
-    write(tmp_path, [plain | {"repetition": 1, "unavailable": {"energy_pkg_j": evil}}])
-
-    done = pinstudy(tmp_path, "figures", str(tmp_path), "--format", "svg")
-
-    assert done.returncode == 0, done.stderr
-    assert "evil" in done.stdout
-    assert "\x1b" not in done.stdout
-    assert "\u202e" not in done.stdout
-
-
 def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study: Path) -> None:
     for name in ("made-up", "made-up/node1"):
         done = pinstudy(

@@ -14,42 +14,33 @@ from typing import Any
 
 import pytest
 
-from runners.records.reader import read_records
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.support.held import Gate, held_nap
+from tests.support.studies import (
+    records,
+    two_cpus,
+    two_kinds,
+    write_app,
+    write_program,
+    write_study,
+)
 from tests.support.wait import HANG_S
 
-APP = """\
-title: a nap
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  short: {arguments: '0.005', estimate: 5 ms}
-  long: {arguments: '0.3', estimate: 0.3 s}
-"""
-STUDY = """\
-title: naps
-apps:
-  - {app: nap, variants: plain, sizes: SIZE, threads: 1}
-mappings: [scheduler, pcores-pin, ecores-pin]
-governors: [performance, powersave]
-repetitions: 5
-warmup: 0
-"""
 # The first kills hit a run whose settings are changed, the others whatever is at random moments.
 HELD_KILLS = 4
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Namespace]:
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("needs two CPUs")
-    (tmp_path / "apps").mkdir()
+    two_cpus()
     held_nap(tmp_path / "nap.sh")
-    app = APP.replace("PROGRAM", str(tmp_path / "nap.sh"))
-    (tmp_path / "apps" / "nap.yaml").write_text(app)
+    short = {"arguments": "0.005", "estimate": "5 ms"}
+    long = {"arguments": "0.3", "estimate": "0.3 s"}
+    write_app(tmp_path, "nap", tmp_path / "nap.sh", {"short": short, "long": long})
+    mappings, governors = ["scheduler", "pcores-pin", "ecores-pin"], ["performance", "powersave"]
     for size in ("short", "long"):
-        (tmp_path / f"{size}.yaml").write_text(STUDY.replace("SIZE", size))
+        asked = {"mappings": mappings, "governors": governors, "repetitions": 5}
+        write_study(tmp_path, size, "nap", size, **asked)
     with hybrid_namespace(tmp_path) as namespace:
         yield namespace
 
@@ -61,13 +52,7 @@ def gate(node: Namespace) -> Gate:
 
 
 def study(name: str) -> tuple[str, ...]:
-    first, *others = sorted(os.sched_getaffinity(0))
-    return ("run", f"{name}.yaml", "--kinds", f"P={first},E={others[0]}")
-
-
-def records(node: Namespace) -> list[dict[str, Any]]:
-    folders = node.folder.glob("results/*/*/records")
-    return [record for folder in folders for record in read_records(folder)]
+    return "run", f"{name}.yaml", *two_kinds()
 
 
 def submit(node: Namespace, name: str) -> Path:
@@ -76,8 +61,7 @@ def submit(node: Namespace, name: str) -> Path:
     commands = node.folder / "slurm"
     commands.mkdir()
     for command, does in (("sbatch", "echo 41"), ("squeue", "exit 0")):
-        (commands / command).write_text(f"#!/bin/sh\n{does}\n")
-        (commands / command).chmod(0o755)
+        write_program(commands / command, f"#!/bin/sh\n{does}\n")
     node.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
     _, *asked = study(name)
     done = node.run("submit", *asked, "--site", "there.yaml")
@@ -114,7 +98,7 @@ def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) 
     before = node.settings()
     done = node.run(*study("short"))
     assert done.returncode == 0, done.stderr
-    made = records(node)
+    made = records(node.folder)
     assert len(made) == 6 * 5
     assert {record["status"] for record in made} == {"ok"}
     for record in made:
@@ -156,25 +140,16 @@ def test_after_a_kill_the_next_command_puts_everything_back_and_the_study_goes_o
         changed += node.settings() != before
         done = node.run("apps")
         assert done.returncode == 0
+        if kill < HELD_KILLS:
+            assert "put back" in done.stderr
+            assert f"process {running.pid}" in done.stderr
+            assert "pinstudy run long.yaml" in done.stderr
         assert node.settings() == before, done.stderr
         # A torn one, of before anything was changed, goes with the next journal.
         assert not list(node.state.glob("[!.]*"))
     assert changed >= HELD_KILLS
-    keys = [(r["case_id"], r["repetition"]) for r in records(node) if r["status"] == "ok"]
+    keys = [(r["case_id"], r["repetition"]) for r in records(node.folder) if r["status"] == "ok"]
     assert len(keys) == len(set(keys)), "a run was made twice"
-
-
-def test_the_next_command_says_who_had_left_settings_changed(node: Namespace, gate: Gate) -> None:
-    before = node.settings()
-    gate.close(after=1)
-    running = node.start(*study("long"))
-    hold_a_run(node, gate, running, "performance")
-    running.kill()
-    running.communicate()
-    done = node.run("mappings")
-    assert "put back" in done.stderr
-    assert f"process {running.pid}" in done.stderr and "pinstudy run long.yaml" in done.stderr
-    assert node.settings() == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -206,7 +181,7 @@ def test_two_studies_do_not_interleave(node: Namespace, gate: Gate) -> None:
     gate.open()
     _, err = first.communicate(timeout=HANG_S)
     assert first.returncode == 0, err
-    assert {record["study"] for record in records(node)} == {"long"}
+    assert {record["study"] for record in records(node.folder)} == {"long"}
 
 
 def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, gate: Gate) -> None:
@@ -217,7 +192,7 @@ def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, 
         (policy / EPP).write_text("performance\n")
     gate.open()
     running.communicate(timeout=HANG_S)
-    changed = [r for r in records(node) if r["status"] == "settings-changed"]
+    changed = [r for r in records(node.folder) if r["status"] == "settings-changed"]
     assert len(changed) == 1
     assert (
         "epp was balance_performance before the run and performance after it"
@@ -308,7 +283,7 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
     assert tuned != before
     done = node.run(*study("short"))
     assert done.returncode == 0, done.stderr
-    assert {(r["governor"], r["governor_read"]) for r in records(node)} == {
+    assert {(r["governor"], r["governor_read"]) for r in records(node.folder)} == {
         ("performance", "performance"),
         ("powersave", "powersave"),
     }

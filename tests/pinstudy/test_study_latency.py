@@ -10,31 +10,15 @@ from typing import Any
 import pytest
 
 from tests.support import cli
+from tests.support.studies import write_app, write_study
 from tests.support.tools import ROOT, need_tool
-
-STUDY = """\
-# A study for tests
-title: nothing but latency
-apps:
-  - app:
-      name: nothing
-      title: a program that does nothing
-      variants: {plain: {program: /bin/true, runtime: none}}
-      sizes: {only: {arguments: []}}
-    variants: plain
-    sizes: only
-    threads: 1
-mappings: scheduler
-repetitions: 1
-warmup: 0
-latency: all
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     need_tool(str(ROOT / "build/bin/pingpong-pthreads"))
-    (tmp_path / "beside.yaml").write_text(STUDY)
+    write_app(tmp_path, "nothing", "/bin/true", {"only": {"arguments": []}})
+    write_study(tmp_path, "beside", "nothing", "only", latency="all")
     return tmp_path
 
 
@@ -43,7 +27,7 @@ def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
     if cpus == 1:
         os.sched_setaffinity(0, {min(before)})
     try:
-        ended = cli.pinstudy(folder, *arguments, "--results", "results")
+        ended = cli.pinstudy(folder, *arguments)
     finally:
         os.sched_setaffinity(0, before)
     assert ended.returncode == 0, ended.stderr

@@ -14,6 +14,7 @@ import pytest
 from runners.records.reader import read_records
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.studies import two_kinds, write_app, write_program, write_study
 from tests.support.tools import need_tool
 from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
 
@@ -21,24 +22,6 @@ from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
 PROGRAM = """\
 #!/bin/sh
 { grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/told"
-"""
-APP = """\
-title: who
-variants:
-  plain: {program: PROGRAM, runtime: none}
-sizes:
-  short: {arguments: '', estimate: 5 ms}
-check: {command: [PROGRAM]}
-limit: 20 s
-"""
-STUDY = """\
-title: who runs
-apps:
-  - {app: who, variants: plain, sizes: short, threads: 1}
-mappings: [scheduler, {name: one, selection: pcores, binding: set, mechanism: taskset}]
-governors: current
-repetitions: 1
-warmup: 0
 """
 SECRET = "this is of root\n"
 # Lets nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
@@ -58,12 +41,11 @@ class UsersWork:
         self.sudoers = folder / "sudoers"
         self.sudoers.write_text(SUDOERS)
         self.sudoers.chmod(0o440)
-        (self.folder / "apps").mkdir(parents=True)
-        program = self.folder / "who.sh"
-        program.write_text(PROGRAM)
-        program.chmod(0o755)
-        (self.folder / "apps/who.yaml").write_text(APP.replace("PROGRAM", str(program)))
-        (self.folder / "who.yaml").write_text(STUDY)
+        self.folder.mkdir()
+        program = write_program(self.folder / "who.sh", PROGRAM)
+        check = {"command": [str(program)]}
+        write_app(self.folder, "who", program, {"short": {"arguments": ""}}, check=check)
+        self.ask("current")
         self.give()
 
     @property
@@ -71,6 +53,12 @@ class UsersWork:
         """Where results are; there is one node."""
         [folder] = self.folder.glob("results/who/*")
         return folder
+
+    def ask(self, governors: object) -> None:
+        """Write the study, under these governors."""
+        one = {"name": "one", "selection": "pcores", "binding": "set", "mechanism": "taskset"}
+        mappings = ["scheduler", one]
+        write_study(self.folder, "who", "who", "short", mappings=mappings, governors=governors)
 
     def give(self) -> None:
         """Make all in the folder nobody's."""
@@ -163,12 +151,8 @@ def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) 
 def test_governors_are_roots_to_set_and_their_journal_is_roots(
     work: UsersWork, command: Path
 ) -> None:
-    first, *others = sorted(os.sched_getaffinity(0))
-    if not others:
-        pytest.skip("needs two CPUs")
-    kinds = ("--kinds", f"P={first},E={others[0]}")
-    text = (work.folder / "who.yaml").read_text()
-    (work.folder / "who.yaml").write_text(text.replace("current", "[performance, powersave]"))
+    kinds = two_kinds()
+    work.ask(["performance", "powersave"])
     with open_folder() as around, hybrid_namespace(around) as node:
         node.folder = work.folder
         node.command = [str(command)]

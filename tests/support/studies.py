@@ -1,0 +1,82 @@
+"""Studies of small programs, written into a folder as a user has them; and their records."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from runners.records.reader import read_records
+
+
+def write_program(path: Path, text: str) -> Path:
+    """Write a script that can be executed; return its path."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def write_app(
+    folder: Path, name: str, program: Path | str, sizes: Mapping[str, object], **keys: object
+) -> None:
+    """Write `apps/NAME.yaml` with the variant `plain` of a program that is no OpenMP program."""
+    app = {
+        "title": name,
+        "variants": {"plain": {"program": str(program), "runtime": "none"}},
+        "sizes": dict(sizes),
+        **keys,
+    }
+    path = folder / "apps" / f"{name}.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(_yaml(app))
+
+
+def write_study(folder: Path, name: str, app: str, sizes: object, **keys: object) -> Path:
+    """Write `NAME.yaml`, a study with one thread, one key a line in the order given."""
+    study = {
+        "title": name,
+        "apps": [{"app": app, "variants": "plain", "sizes": sizes, "threads": 1}],
+        "mappings": "scheduler",
+        "repetitions": 1,
+        "warmup": 0,
+        **keys,
+    }
+    path = folder / f"{name}.yaml"
+    path.write_text(_yaml(study))
+    return path
+
+
+def _yaml(table: object) -> str:
+    return yaml.safe_dump(table, sort_keys=False, default_flow_style=None, width=10_000)
+
+
+def records(folder: Path, study: str = "*") -> list[dict[str, Any]]:
+    """Return the records of all results of a study in `results`, the usual place."""
+    shards = sorted(folder.glob(f"results/{study}/*/records"))
+    return [record for each in shards for record in read_records(each)]
+
+
+def keys_of(made: list[dict[str, Any]]) -> Counter[tuple[str, bool, int]]:
+    """Return how often each run is among records that ended well."""
+    return Counter(
+        (r["case_id"], r["warmup"], r["repetition"]) for r in made if r["status"] == "ok"
+    )
+
+
+def two_cpus() -> tuple[int, int]:
+    """Return the first two CPUs of this process; skips a test that has fewer."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    return cpus[0], cpus[1]
+
+
+def two_kinds() -> tuple[str, str]:
+    """Return the options that declare the first CPU a P-core and the second an E-core."""
+    first, second = two_cpus()
+    return "--kinds", f"P={first},E={second}"
