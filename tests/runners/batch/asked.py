@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from configs.site import Queue
+from configs.study import SPLIT
+from runners.batch.submission import Submission, Worker
 from runners.batch.systems.script import WORKER, Job
 from tests.runners.fake_commands import install
 from tests.support.tools import DATA
@@ -32,6 +35,28 @@ def job_of(folder: Path, **keys: Any) -> Job:  # noqa: ANN401
             **keys,
         }
     )
+
+
+def submission_of(folder: Path, **changes: Any) -> Submission:  # noqa: ANN401
+    """Return a submission of a study that two workers divide, changed as asked."""
+    made = Submission(
+        folder=folder,
+        study="/home/me/mine.yaml",
+        name="mine",
+        digest="d" * 64,
+        results="/home/me/results",
+        site="there",
+        system="slurm",
+        how=SPLIT,
+        pool="split-there",
+        time_limit_s=600.0,
+        kinds=None,
+        allow_emulation=False,
+        submitted_at="2026-11-21T10:00:00+00:00",
+        arguments=("/home/me/mine.yaml", "--site", "there"),
+        workers=(Worker(0, feature="hybrid", blocks=(1, 3)), Worker(1, blocks=(2,))),
+    )
+    return replace(made, **changes)
 
 
 def directives(script: str, mark: str) -> list[str]:

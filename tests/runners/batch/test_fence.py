@@ -46,13 +46,6 @@ def test_a_slot_whose_name_begins_as_anothers_is_another(tmp_path: Path) -> None
     assert fence.newest_of_all() == {"split-a-w001": 7, "split-a.g-w001": 9}
 
 
-def test_several_may_be_of_one_generation(tmp_path: Path) -> None:
-    fence = Fence(tmp_path)
-    for _ in range(2):
-        fence.claim("submission", 3)
-    assert fence.newest_of_all() == {"submission": 3}
-
-
 class LateListing(Fence):
     """A fence on a network file system whose listings are from before the first claim."""
 
@@ -80,9 +73,3 @@ def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
         fence.newest_of_all()
     with pytest.raises(StudyError):
         fence.claim_next("slot")
-
-
-def test_a_folder_that_cannot_be_made_does_not_want_room(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StudyError, match="expected a folder that you may write to"):
-        Fence(tmp_path / "file" / "fence").claim("slot", 1)

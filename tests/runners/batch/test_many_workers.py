@@ -8,10 +8,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from configs.study import SPLIT
 from runners.batch.status import SubmissionStatus, status_of
 from runners.batch.submission import Attempt, AttemptFile, Submission, Worker
 from runners.records.shard import SCHEMA, line_of
+from tests.runners.batch.asked import submission_of
 
 CASES = ("a", "b", "c", "d", "e")
 NOW = "2025-03-01T12:00:00+00:00"
@@ -30,24 +30,14 @@ def run(case_id: str, block: int, **fields: object) -> dict[str, Any]:
     }
 
 
-def submission_of(folder: Path, workers: int) -> Submission:
+def finished(folder: Path, workers: int) -> Submission:
     """Return a submission whose workers have a block each, all of whose runs are recorded."""
     results = folder / str(workers)
-    submission = Submission(
-        folder=results / "submissions" / "0001",
-        study="s.yaml",
+    submission = submission_of(
+        results / "submissions" / "0001",
         name="s",
         digest="d",
         results=str(results),
-        site="there",
-        system="slurm",
-        how=SPLIT,
-        pool="split-there",
-        time_limit_s=60.0,
-        kinds=None,
-        allow_emulation=False,
-        submitted_at=NOW,
-        arguments=(),
         workers=tuple(Worker(number, blocks=(number + 1,)) for number in range(workers)),
     )
     pool = results / "split-there"
@@ -80,11 +70,11 @@ def told(submission: Submission) -> tuple[SubmissionStatus, int]:
 
 
 def test_each_of_many_workers_has_the_runs_of_its_blocks(tmp_path: Path) -> None:
-    status, calls = told(submission_of(tmp_path, 50))
+    status, calls = told(finished(tmp_path, 50))
     assert [(worker.done, worker.failed, worker.left) for worker in status.workers] == [
         (len(CASES), 1, 0)
     ] * 50
-    _, twice = told(submission_of(tmp_path, 100))
+    _, twice = told(finished(tmp_path, 100))
     assert twice < 2.1 * calls
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,6 @@ from runners.batch.submission import (
     FILE,
     Attempt,
     AttemptFile,
-    Submission,
-    Worker,
     job_of,
     new_folder,
     read_attempts,
@@ -27,30 +26,11 @@ from runners.batch.submission import (
     write_submission,
 )
 from runners.batch.systems.interface import Submitted
-
-
-def submission(folder: Path) -> Submission:
-    return Submission(
-        folder=folder,
-        study="/home/me/mine.yaml",
-        name="mine",
-        digest="d" * 64,
-        results="/home/me/results",
-        site="there",
-        system="slurm",
-        how="split",
-        pool="split-there",
-        time_limit_s=600.0,
-        kinds=None,
-        allow_emulation=False,
-        submitted_at="2026-11-21T10:00:00+00:00",
-        arguments=("/home/me/mine.yaml", "--site", "there"),
-        workers=(Worker(0, feature="hybrid", blocks=(1, 3)), Worker(1, blocks=(2,))),
-    )
+from tests.runners.batch.asked import submission_of
 
 
 def test_a_submission_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    written = submission(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2))
+    written = submission_of(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2))
     assert read_submission(written.folder) == written
     assert submissions_of(tmp_path) == [written]
     assert written.number == 1
@@ -64,15 +44,15 @@ def test_who_submit_at_the_same_time_get_folders_of_their_own(tmp_path: Path) ->
 
 def test_a_folder_without_its_file_is_a_submission_that_was_never_made(tmp_path: Path) -> None:
     new_folder(tmp_path)
-    write_submission(submission(new_folder(tmp_path)))
+    write_submission(submission_of(new_folder(tmp_path)))
     assert [found.number for found in submissions_of(tmp_path)] == [2]
 
 
 def test_a_worker_that_was_not_submitted_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no worker 2; expected one from 0 to 1"):
-        submission(tmp_path).worker(2)
+        submission_of(tmp_path).worker(2)
     with pytest.raises(UserError, match="has no worker -1"):
-        submission(tmp_path).worker(-1)
+        submission_of(tmp_path).worker(-1)
 
 
 def test_a_folder_that_is_not_shared_is_named(tmp_path: Path) -> None:
@@ -87,40 +67,32 @@ SPOILED = st.recursive(
 )
 
 
-def test_a_file_that_lacks_a_field_is_one_line_that_names_it(tmp_path: Path) -> None:
-    folder = tmp_path / "0001"
-    folder.mkdir()
-    write_submission(submission(folder))
-    whole = json.loads((folder / FILE).read_bytes())
-
-    for name in whole:
-        lacking = {key: value for key, value in whole.items() if key != name}
-        (folder / FILE).write_text(json.dumps(lacking))
-        with pytest.raises(UserError, match=FILE):
-            read_submission(folder)
-
-
 @given(st.data())
-def test_a_spoiled_file_is_one_line_that_names_it(data: st.DataObject) -> None:
-    import tempfile
-
+def test_a_file_that_is_spoiled_or_lacks_a_field_is_one_line_that_names_it(
+    data: st.DataObject,
+) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "0001"
         folder.mkdir()
-        write_submission(submission(folder))
+        write_submission(submission_of(folder))
         fields = json.loads((folder / FILE).read_bytes())
         key = data.draw(st.sampled_from(sorted(fields)))
-        kept = fields[key]
-        fields[key] = data.draw(SPOILED.filter(lambda value: type(value) is not type(kept)))
+        kept = fields.pop(key)
+        if not (lacks := data.draw(st.booleans())):
+            fields[key] = data.draw(SPOILED.filter(lambda value: type(value) is not type(kept)))
         (folder / FILE).write_text(json.dumps(fields))
-        if key == "kinds" and isinstance(fields[key], str):
+        if not lacks and key == "kinds" and isinstance(fields[key], str):
             assert read_submission(folder).kinds == fields[key]
-        elif key == "time_limit_s" and type(fields[key]) is int and 0 <= fields[key] <= 10**10:
+        elif not lacks and key == "time_limit_s" and _is_a_time(fields[key]):
             assert read_submission(folder).time_limit_s == fields[key]
         else:
             with pytest.raises(UserError, match=FILE) as raised:
                 read_submission(folder)
             assert "\n" not in str(raised.value)
+
+
+def _is_a_time(value: object) -> bool:
+    return type(value) is int and 0 <= value <= 10**10
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"schema": 2}'])
@@ -158,7 +130,7 @@ ATTEMPT = Attempt(
 def test_numbers_that_no_submission_has_are_refused(
     tmp_path: Path, name: str, value: object
 ) -> None:
-    path = submission(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2)).folder / FILE
+    path = submission_of(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2)).folder / FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
 
     with pytest.raises(UserError, match="is no submission"):
@@ -177,7 +149,7 @@ def test_numbers_that_no_submission_has_are_refused(
 def test_ids_that_are_none_of_the_batch_system_are_refused(
     tmp_path: Path, system: str, job_id: str
 ) -> None:
-    written = replace(submission(new_folder(tmp_path)), system=system)
+    written = submission_of(new_folder(tmp_path), system=system)
     written.with_job(Submitted((job_id,), 0, 2))
     with pytest.raises(UserError, match=f"is no id of a job of {system}"):
         read_submission(written.folder)
@@ -185,7 +157,7 @@ def test_ids_that_are_none_of_the_batch_system_are_refused(
 
 @pytest.mark.parametrize("ids", [(), ("12", "13", "14")])
 def test_a_job_has_one_id_or_one_for_each_worker(tmp_path: Path, ids: tuple[str, ...]) -> None:
-    written = submission(new_folder(tmp_path)).with_job(Submitted(ids, 0, 2))
+    written = submission_of(new_folder(tmp_path)).with_job(Submitted(ids, 0, 2))
     with pytest.raises(UserError, match="neither one id nor one for each worker"):
         read_submission(written.folder)
 

