@@ -17,8 +17,9 @@ from runners.execution.execute import (
     move_to_housekeeping_cpus,
 )
 from runners.execution.witness import LaunchError
-from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
+from tests.support.programs import witness
+from tests.support.studies import two_cpus
 from tests.support.tools import need_tool
 
 SMT = ((0, 8), (1, 9), (2, 10), (3, 11))
@@ -40,13 +41,6 @@ def test_siblings_of_the_programs_cpus_are_taken_only_where_nothing_else_is_left
     assert free_cpus(allowed, used, SMT) == expected
 
 
-def two_cpus() -> tuple[int, int]:
-    allowed = sorted(os.sched_getaffinity(0))
-    if len(allowed) < 2:
-        pytest.skip("needs two CPUs")
-    return allowed[0], allowed[1]
-
-
 def mask_of_self() -> str:
     """Return this thread's mask as the kernel's own file has it."""
     text = Path("/proc/thread-self/status").read_text()
@@ -61,10 +55,8 @@ def run(
     limit_s: float = 10.0,
 ) -> Observation:
     """Run a program on these CPUs, and put this process's mask meanwhile into `seen`."""
-    witness = find_program(WITNESS)
-    assert witness, "run `make setup`"
     launch = Launch(launcher, tuple(program), {"PATH": os.environ["PATH"]}, {}, ())
-    harness = Harness(witness, None)
+    harness = Harness(witness(), None)
     return execute(launch, limit_s, harness, lambda _: seen.append(mask_of_self()), cpus)
 
 

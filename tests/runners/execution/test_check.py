@@ -13,16 +13,11 @@ import pytest
 
 from base.errors import ShortageError
 from runners.execution.check import check_failure_of
-from runners.host.software import WITNESS, find_program
 from tests.support.processes import wait_until_gone
+from tests.support.programs import witness
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S, until
-
-
-def witness() -> Path:
-    found = find_program(WITNESS)
-    assert found, f"{WITNESS} is not built; run `make setup`"
-    return found
 
 
 def check_failure(
@@ -42,6 +37,8 @@ def test_the_exit_status_tells_whether_the_result_is_good() -> None:
         "the check '/bin/false' ended with exit status 1: no message"
     )
     assert check_failure(*script("kill -9 $$")).endswith("was ended by SIGKILL")
+    # As pipes end commands elsewhere.
+    assert check_failure(*script("kill -PIPE $$; exit 0")).endswith("was ended by SIGPIPE")
 
 
 def test_it_reads_what_the_program_printed(tmp_path: Path) -> None:
@@ -58,9 +55,8 @@ def test_it_reads_what_the_program_printed(tmp_path: Path) -> None:
 def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verify = tmp_path / "verify.sh"
-    verify.write_text('#!/bin/sh\n[ "$1" = \'two  words; exit 3\' ] && [ "$OF" = here ]\n')
-    verify.chmod(0o755)
+    says = '[ "$1" = \'two  words; exit 3\' ] && [ "$OF" = here ]'
+    write_program(tmp_path / "verify.sh", f"#!/bin/sh\n{says}\n")
     monkeypatch.chdir(tmp_path)
 
     assert check_failure("./verify.sh", "two  words; exit 3", OF="here") == ""
@@ -99,9 +95,8 @@ while os.read(command, 4096):
 def test_one_that_the_host_could_not_start_for_a_while_has_not_failed(
     number: int, tmp_path: Path
 ) -> None:
-    refused = tmp_path / "witness"
-    refused.write_text(REFUSED_WITNESS.format(python=sys.executable, number=number))
-    refused.chmod(0o755)
+    text = REFUSED_WITNESS.format(python=sys.executable, number=number)
+    refused = write_program(tmp_path / "witness", text)
     with pytest.raises(ShortageError, match=f"cannot be started: {os.strerror(number)}"):
         check_failure_of(("true",), "", {}, refused)
 
@@ -109,10 +104,6 @@ def test_one_that_the_host_could_not_start_for_a_while_has_not_failed(
 def test_a_witness_that_cannot_be_had_is_a_refusal_too() -> None:
     said = check_failure_of(("true",), "", {}, Path("/no/such/witness"))
     assert said.startswith("the check 'true' cannot be run: ")
-
-
-def test_pipes_end_it_as_they_end_commands_elsewhere() -> None:
-    assert check_failure(*script("kill -PIPE $$; exit 0")).endswith("was ended by SIGPIPE")
 
 
 def pids(file: Path, count: int) -> list[int]:

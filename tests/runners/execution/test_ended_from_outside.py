@@ -12,11 +12,11 @@ import pytest
 
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
-from runners.host.software import WITNESS, find_program
 from runners.measure.perf.events import OUTPUT, perf_command
 from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
 from tests.support.processes import alive, children, name_of, wait_until_gone
+from tests.support.programs import witness
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S, until
 
@@ -45,8 +45,6 @@ class Struck:
         self.processes: list[int] = []
 
     def run(self, launcher: tuple[str, ...] = ()) -> Observation:
-        witness = find_program(WITNESS)
-        assert witness, "the witness is not built; run `make setup`"
         os.mkfifo(self._gate)
         program = ("/bin/sh", "-c", f"sleep 600 & cat {self._gate}; true")
         launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
@@ -58,7 +56,7 @@ class Struck:
             strikes[0].start()
 
         try:
-            return execute(launch, HANG_S, Harness(witness, command), strike)
+            return execute(launch, HANG_S, Harness(witness(), command), strike)
         finally:
             strikes[0].join()
 
@@ -128,20 +126,17 @@ def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(
     struck.assert_nothing_is_left()
 
 
-def test_a_launcher_that_is_killed_is_named() -> None:
-    witness = find_program(WITNESS)
-    assert witness, "the witness is not built; run `make setup`"
-    launch = Launch(("/bin/sh", "-c", "kill -9 $$"), ("/bin/true",), {}, {}, ())
-    with pytest.raises(LaunchError, match=r"^/bin/sh was ended by SIGKILL"):
-        execute(launch, 20.0, Harness(witness, None))
-
-
-def test_what_a_launcher_says_is_a_printable_line() -> None:
-    witness = find_program(WITNESS)
-    assert witness, "the witness is not built; run `make setup`"
-    says = ("/bin/sh", "-c", r"printf 'no\n \033[31mluck' >&2; exit 3")
-    with pytest.raises(LaunchError, match=r"ended with status 3: no \ufffd\[31mluck$"):
-        execute(Launch(says, ("/bin/true",), {}, {}, ()), 20.0, Harness(witness, None))
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("kill -9 $$", r"^/bin/sh was ended by SIGKILL"),
+        (r"printf 'no\n \033[31mluck' >&2; exit 3", r"ended with status 3: no \ufffd\[31mluck$"),
+    ],
+)
+def test_a_launcher_that_fails_is_named_in_a_printable_line(script: str, said: str) -> None:
+    launch = Launch(("/bin/sh", "-c", script), ("/bin/true",), {}, {}, ())
+    with pytest.raises(LaunchError, match=said):
+        execute(launch, HANG_S, Harness(witness(), None))
 
 
 def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:

@@ -11,9 +11,9 @@ from base.errors import ShortageError, StudyError
 from runners.execution import printed
 from runners.execution.execute import Harness, execute
 from runners.execution.printed import KEPT_BYTES, SLACK_BYTES, Printed
-from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
 from tests.support.limits import no_more_files
+from tests.support.programs import witness
 
 LINE = b"0123456789abcdef" * 4 + b"\n"
 
@@ -82,8 +82,6 @@ def test_a_file_that_cannot_be_made_for_want_of_descriptors_is_a_shortage() -> N
 
 
 def test_the_room_of_what_a_program_has_printed_is_free_again_while_it_runs() -> None:
-    witness = find_program(WITNESS)
-    assert witness, "run `make setup`"
     # It goes on once its own stdout takes less than a tenth of what it has printed to it.
     script = (
         "head -c 30000000 /dev/zero | tr '\\0' '\\n'; "
@@ -91,6 +89,6 @@ def test_the_room_of_what_a_program_has_printed_is_free_again_while_it_runs() ->
         "echo 'time = 2.5'"
     )
     launch = Launch((), ("/bin/sh", "-c", script), {"PATH": "/usr/bin:/bin"}, {}, ())
-    seen = execute(launch, 60.0, Harness(witness, None))
+    seen = execute(launch, 60.0, Harness(witness(), None))
     assert not seen.timed_out
     assert seen.stdout.endswith("\ntime = 2.5\n")

@@ -6,20 +6,21 @@ import os
 import resource
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.cpulist import parse_cpulist
 from runners.execution.placement import Wanted, Watched, prove
 from runners.execution.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
 
 
-def online_file(folder: Path, cpus: str) -> Path:
-    file = folder / "online"
-    file.write_text(f"{cpus}\n")
-    return file
+def sampler_of(proc: Path, online: str = "0-3", **more: Any) -> PlacementSampler:  # noqa: ANN401
+    """Return a sampler of process 10 of this tree, on a node with these CPUs."""
+    file = proc / "online"
+    file.write_text(f"{online}\n")
+    return PlacementSampler(10, proc, file, **more)
 
 
 def task(
@@ -43,12 +44,11 @@ def task(
 
 
 def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
-    online = online_file(tmp_path, "0-3,5")
-    sampler = PlacementSampler(10, tmp_path, online)
+    sampler = sampler_of(tmp_path, "0-3,5")
     sampler.sample()
     assert not sampler.hotplugged_cpus
     for cpus in ("0-2,5", "0-5", "", "0-3,5"):
-        online.write_text(f"{cpus}\n")
+        (tmp_path / "online").write_text(f"{cpus}\n")
         sampler.sample()
     assert sampler.hotplugged_cpus == (3, 4)
 
@@ -57,7 +57,7 @@ def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path
     task(tmp_path, 10, 10, 3, "0-3", children="20 ")
     task(tmp_path, 10, 11, 1, "1")
     task(tmp_path, 20, 20, 2, "2")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-7"))
+    sampler = sampler_of(tmp_path, "0-7")
     sampler.sample()
     sampler.sample()
     seen = {
@@ -94,30 +94,10 @@ def test_a_look_for_which_no_open_file_is_left_is_told_from_threads_that_have_en
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_lists_of_cpus_that_stay_the_same_are_parsed_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed: list[str] = []
-
-    def counted(text: str) -> tuple[int, ...]:
-        parsed.append(text)
-        return parse_cpulist(text)
-
-    monkeypatch.setattr("runners.execution.sampler.parse_cpulist", counted)
-    for tid in range(10, 14):
-        task(tmp_path, 10, tid, tid, "0-255")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-255"))
-    for _ in range(5):
-        sampler.sample()
-    assert len(sampler.threads) == 4
-    # What is online, and the one mask of twenty looks at a thread.
-    assert parsed == ["0-255", "0-255"]
-
-
 def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
     """Such a mask names CPUs that are not there: those that could be hotplugged_cpus in."""
     task(tmp_path, 10, 10, 3, "0-127", ticks=50)
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-5,7"))
+    sampler = sampler_of(tmp_path, "0-5,7")
     for _ in range(9):
         sampler.sample()
     (thread,) = sampler.threads
@@ -127,7 +107,7 @@ def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> N
 
 
 def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> None:
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    sampler = sampler_of(tmp_path)
     for allowed, cpu, ticks in (("0-1", 0, 0), ("1", 1, 10), ("1", 1, 20), ("0-1", 1, 30)):
         task(tmp_path, 10, 10, cpu, allowed, ticks=ticks)
         sampler.sample()
@@ -141,7 +121,7 @@ def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> N
 
 
 def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path: Path) -> None:
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    sampler = sampler_of(tmp_path)
     for cpu in (0, 0, 1, 1):
         task(tmp_path, 10, 10, cpu, "1")
         sampler.sample()
@@ -150,7 +130,7 @@ def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path
 
 
 def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    sampler = sampler_of(tmp_path)
     for look in range(10 * MAX_STAYS):
         task(tmp_path, 10, 10, look % 2, str(look % 2))
         sampler.sample()
@@ -161,7 +141,7 @@ def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:
 
 
 def test_a_later_thread_of_the_same_number_is_another(tmp_path: Path) -> None:
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    sampler = sampler_of(tmp_path)
     for started in (7, 8):
         task(tmp_path, 10, 10, 0, "0", started=started)
         sampler.sample()
@@ -172,7 +152,7 @@ def test_the_witness_s_orphans_are_followed_and_it_is_not(tmp_path: Path) -> Non
     task(tmp_path, 5, 5, 0, "0-3", children="10 30 ")
     task(tmp_path, 10, 10, 1, "1")
     task(tmp_path, 30, 30, 2, "2")
-    sampler = PlacementSampler(5, tmp_path, online_file(tmp_path, "0-3"), descendants_only=True)
+    sampler = PlacementSampler(5, tmp_path, tmp_path / "online", descendants_only=True)
     sampler.sample()
     assert [trace.tid for trace in sampler.threads] == [10, 30]
 
@@ -191,7 +171,7 @@ def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Pa
     clock = Clock()
     task(tmp_path, 10, 10, 0, "0")
     task(tmp_path, 10, 11, 0, "0")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"), clock)
+    sampler = sampler_of(tmp_path, clock=clock)
     sampler.sample()
     clock.now_s = 1.0
     shutil.rmtree(tmp_path / "10/task/11")
@@ -205,7 +185,7 @@ def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Pa
 
 def test_a_new_thread_is_noticed_without_a_look(tmp_path: Path) -> None:
     task(tmp_path, 10, 10, 0, "0")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    sampler = sampler_of(tmp_path)
     sampler.sample()
     assert not sampler.grown()
     task(tmp_path, 10, 11, 0, "0")
