@@ -45,15 +45,6 @@ def test_each_job_of_an_array_has_a_machine_of_its_own(slurm: Cluster, tmp_path:
     assert [line[3:] for line in told] == [[f"{slurm.local}/only-on-{node}"] for node in NODES]
 
 
-def test_jobs_are_put_on_nodes_that_have_a_feature(slurm: Cluster, tmp_path: Path) -> None:
-    slurm.ask(
-        *("sbatch", "--constraint=homog", f"--output={tmp_path}/out", "--wrap", "hostname"),
-    )
-    slurm.wait_for_jobs()
-
-    assert (tmp_path / "out").read_text() == "n3\n"
-
-
 def test_nothing_is_left_of_a_cluster_whose_starter_was_killed(
     slurm: Cluster, tmp_path: Path
 ) -> None:

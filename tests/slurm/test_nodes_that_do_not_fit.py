@@ -13,7 +13,7 @@ from base.cpulist import format_cpulist
 from runners.records.values import SKIPPED
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
-from tests.slurm.plan import PINNED, SCHEDULER, SPLIT, Plan
+from tests.slurm.plan import PINNED, SCHEDULER, Plan
 from tests.slurm.trial import Trial
 from tests.support.trees import write
 from tests.support.wait import until
@@ -103,27 +103,6 @@ def _devices(
         yield
 
 
-def test_a_worker_that_finds_the_node_taken_refuses_and_submitting_again_completes(
-    slurm: Cluster, tmp_path: Path
-) -> None:
-    sharing = ["--oversubscribe", "--cpus-per-task=1", "--nodelist=n1"]
-    trial = Trial(slurm, tmp_path, Plan(repetitions=4, directives=sharing))
-    trial.hold()
-    trial.submit(*SPLIT)
-    trial.wait_for_nodes(1)
-    until(lambda: len(slurm.live_jobs()) == 1, what="one has refused")
-    trial.release()
-    slurm.wait_for_jobs()
-
-    workers = trial.workers()
-    assert sorted(worker["exit_status"] for worker in workers) == [0, 75]
-    [refused] = [worker for worker in workers if worker["exit_status"] == 75]
-    assert "another pinstudy is at work on this node" in refused["reason"]
-    trial.submit(*SPLIT[:3], "1")
-    slurm.wait_for_jobs()
-    trial.assert_complete()
-
-
 def test_a_worker_that_lacks_the_shared_folder_makes_nothing_and_others_go_on(
     slurm: Cluster, tmp_path: Path
 ) -> None:
@@ -139,43 +118,6 @@ def test_a_worker_that_lacks_the_shared_folder_makes_nothing_and_others_go_on(
     assert "node n3" in trial.submit("--nodes", "n1,n3")
     slurm.wait_for_jobs()
     trial.assert_complete(nodes=2)
-
-
-def test_a_worker_that_lacks_the_study_says_where_and_what(slurm: Cluster, tmp_path: Path) -> None:
-    (tmp_path / "study").mkdir()
-    trial = Trial(slurm, tmp_path / "study", Plan(repetitions=3), results=tmp_path / "results")
-    with slurm.mounted("n3", "-t", "tmpfs", "tmpfs", str(trial.folder)):
-        trial.submit("--nodes", "n3")
-        slurm.wait_for_jobs()
-
-    assert str(trial.study) in trial.log()
-    assert list(trial.records()) == []
-    trial.submit("--nodes", "n3")
-    slurm.wait_for_jobs()
-    trial.assert_complete()
-
-
-def test_the_cases_values_win_over_what_the_submitter_exports(
-    slurm: Cluster, tmp_path: Path
-) -> None:
-    foreign = {
-        "OMP_NUM_THREADS": "7",
-        "OMP_PLACES": "sockets",
-        "OMP_PROC_BIND": "spread",
-        "GOMP_CPU_AFFINITY": "1",
-        "KMP_AFFINITY": "scatter",
-    }
-    trial = Trial(slurm, tmp_path, Plan(repetitions=1, mappings=[SCHEDULER]))
-
-    trial.submit("--nodes", "n1", variables=foreign)
-    slurm.wait_for_jobs()
-
-    lines = (tmp_path / "environment.n1").read_text().splitlines()
-    seen = dict(line.split("=", 1) for line in lines if "=" in line)
-    assert seen["OMP_NUM_THREADS"] == "1"
-    assert not set(foreign) - {"OMP_NUM_THREADS"} & set(seen)
-    [record] = trial.made()
-    assert set(foreign) - {"OMP_NUM_THREADS"} <= set(record["environment"]["removed"])
 
 
 def test_an_allocation_smaller_than_the_case_is_refused_before_any_run(
@@ -198,17 +140,3 @@ def test_an_allocation_smaller_than_the_case_is_refused_before_any_run(
     for part in ("node n1", "may use CPUs 0,", "needs 0-1", "missing: 1", "--exclusive"):
         assert part in refused["reason"]
     assert refused["reason"] in trial.command("status", str(trial.study))
-
-
-def test_a_program_that_runs_elsewhere_than_asked_is_not_averaged(
-    bound_slurm: Cluster, tmp_path: Path
-) -> None:
-    trial = Trial(bound_slurm, tmp_path, Plan(repetitions=2, pace_s=0.3))
-    (tmp_path / "moves").write_text("1\n")
-
-    trial.submit("--nodes", "n1")
-    bound_slurm.wait_for_jobs()
-
-    outcomes = {(record["mapping"], record["status"]) for record in trial.made()}
-    assert ("pinned", "placement-violated") in outcomes
-    assert ("pinned", "ok") not in outcomes

@@ -8,27 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.cluster import Cluster
-from tests.slurm.plan import SPLIT, Plan
+from tests.slurm.plan import Plan
 from tests.slurm.trial import Trial
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm
-
-
-def test_a_requeued_worker_continues_and_loses_nothing(slurm: Cluster, tmp_path: Path) -> None:
-    trial = Trial(slurm, tmp_path, Plan(repetitions=8))
-    trial.submit(*SPLIT)
-    trial.wait_for_runs(3)
-    trial.hold()
-
-    slurm.ask("scontrol", "requeue", trial.jobs()[0])
-    until(lambda: trial.attempts()[0]["ended"] == 75, what="the worker has stopped")
-    trial.release()
-    slurm.wait_for_jobs()
-
-    trial.assert_complete()
-    assert Counter(each["worker"] for each in trial.attempts()) == {0: 2, 1: 1}
-    assert [worker["exit_status"] for worker in trial.workers()] == [0, 0]
 
 
 def test_an_array_requeued_as_a_whole_and_then_in_part_loses_nothing(

@@ -47,19 +47,6 @@ def test_a_single_worker_is_a_job_without_an_array_also_in_a_folder_with_blanks(
     assert f"`pinstudy report '{folder}/results/waits/split-site'`" in shown
 
 
-def test_ids_of_jobs_are_in_no_name_of_a_file(slurm: Cluster, tmp_path: Path) -> None:
-    trial = Trial(slurm, tmp_path, Plan(repetitions=2))
-
-    trial.submit(*SPLIT)
-    slurm.wait_for_jobs()
-
-    [job] = {job.partition("_")[0] for job in trial.jobs()}
-    assert int(job) > 70000
-    names = [path.name for path in trial.seen.rglob("*")]
-    assert names
-    assert not [name for name in names if job in name]
-
-
 def test_tables_and_status_of_a_study_under_way_only_grow_and_say_incomplete(
     slurm: Cluster, tmp_path: Path
 ) -> None:

@@ -40,20 +40,3 @@ def test_the_newer_of_two_submissions_wins_and_late_results_are_kept_aside(
     assert all("newer worker" in worker["reason"] for worker in older)
     assert [worker["exit_status"] for worker in newer] == [0, 0]
     assert "2 records" in trial.command("status", str(trial.study))
-
-
-def test_a_study_whose_jobs_are_at_work_is_not_submitted_beside_them_by_mistake(
-    slurm: Cluster, tmp_path: Path
-) -> None:
-    trial = Trial(slurm, tmp_path, Plan(repetitions=2))
-    trial.hold()
-    trial.submit(*SPLIT)
-
-    said = trial.submit(*SPLIT, status=2)
-
-    assert "--again" in said
-    assert "pinstudy cancel waits" in said
-    assert len(trial.statuses()) == 1
-    trial.release()
-    slurm.wait_for_jobs()
-    trial.assert_complete()

@@ -15,18 +15,6 @@ from tests.support.wait import until
 pytestmark = pytest.mark.slurm
 
 
-def test_a_feature_that_no_node_has_is_refused_in_slurms_words_and_ours(
-    slurm: Cluster, tmp_path: Path
-) -> None:
-    trial = Trial(slurm, tmp_path)
-
-    said = trial.submit("--features", "nosuch", status=1)
-
-    assert "Invalid feature specification" in said
-    assert "feature nosuch" in said
-    assert slurm.live_jobs() == []
-
-
 def test_while_the_controller_is_away_jobs_are_unknown_and_none_has_failed(tmp_path: Path) -> None:
     with cluster(tmp_path / "slurm", Shape(answer_s=2)) as slurm:
         trial = Trial(slurm, tmp_path, Plan(repetitions=4))
