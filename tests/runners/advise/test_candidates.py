@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,13 +142,6 @@ def test_without_taskset_only_the_scheduler_is_left() -> None:
     assert any("taskset is not installed" in line for line in made.left_out)
 
 
-def test_only_cpus_that_the_process_may_use_are_used() -> None:
-    made = field(i9_14900k_without_smt(allowed="0-3,8-11"))
-    assert made.groups[0].threads == 8
-    used = {cpu for *_, cpus in placements(made) for cpu in cpus}  # type: ignore[attr-defined]
-    assert used == {0, 1, 2, 3, 8, 9, 10, 11}
-
-
 def test_of_what_is_too_much_each_thread_count_keeps_what_promises_most() -> None:
     node = i9_14900k_without_smt()
     every = field(node)
@@ -167,15 +159,6 @@ def test_a_hybrid_with_schedules_and_two_governors_still_tries_every_kind() -> N
     made = make_field(context(node), 14, None, ("dynamic", "guided", "static"), MAX_CANDIDATES // 2)
     tried = {placed.mapping.name for group in made.groups for placed in group.placed}
     assert {"pcores-pin", "pcpus-pin", "ecores-pin", "half-clusters-pin", "cores-pin"} <= tried
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["i9-14900k", "mtl-m-2", "hx370", "lnl0", "gb10", "phone", "synthetic-server", "kvm-guest"],
-)
-def test_every_recorded_node_gets_a_race_of_its_own(tmp_path: Path, name: str) -> None:
-    node = read_topology(build_tree(tmp_path, name))
-    check(node, field(node, ("dynamic", "guided", "static")))
 
 
 KINDS = st.lists(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import stat
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from base.errors import StudyError, UserError
-from runners.host.software import ROOT, find_program
+from base.errors import StudyError
+from runners.host.software import find_program
 from runners.latency.measure import (
     PROGRAM,
     LatencySettings,
@@ -198,28 +196,6 @@ def test_a_program_that_does_not_read_its_pairs_is_stopped_all_the_same(
     assert not alive(int(pid.read_text()))
 
 
-def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
-    program = fake(tmp_path, f"echo $$ > {tmp_path}/pid\necho '{PAIR}'\nexec sleep 60")
-    root = build_tree(tmp_path, "synthetic-favoured")
-    script = (
-        "import sys\nfrom pathlib import Path\nfrom runners.latency.measure import *\n"
-        "from runners.latency.pairs import plan_pairs\n"
-        "from runners.node.node import open_node\nnode = open_node(Path(sys.argv[1]))\n"
-        "plan = plan_pairs(node.topology, '0:1,0:2')\n"
-        "say = lambda done, of, left: print(done, flush=True)\n"
-        "content = measure(node, plan, LatencySettings(), say, Path(sys.argv[2]))\n"
-        "print(content['interrupted'])\n"
-    )
-    command = [sys.executable, "-c", script, str(root), str(program)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as measuring:
-        assert measuring.stdout
-        assert measuring.stdout.readline() == "0\n"
-        assert measuring.stdout.readline() == "1\n"
-        measuring.send_signal(signal.SIGINT)
-        assert measuring.stdout.readline() == "True\n"
-    assert not alive(int((tmp_path / "pid").read_text()))
-
-
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -248,18 +224,6 @@ def test_a_program_that_fails_is_one_line(
 def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, eight: Node) -> None:
     with pytest.raises(StudyError, match="cannot be started"):
         measure(eight, named(eight, (0, 1)), QUICK, Seen(), tmp_path / "nothing")
-
-
-def test_with_one_cpu_it_is_said_why_not() -> None:
-    script = (
-        "from pathlib import Path\nfrom runners.latency.pairs import plan_pairs\n"
-        "from runners.node.node import open_node\nplan_pairs(open_node(Path('/')).topology)\n"
-    )
-    cpu = str(min(os.sched_getaffinity(0)))
-    command = ["taskset", "-c", cpu, sys.executable, "-c", script]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert f"{UserError.__name__}: the latency between CPUs needs two of them" in ended.stderr
-    assert f"may use only CPU {cpu}; allow it more" in ended.stderr
 
 
 def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

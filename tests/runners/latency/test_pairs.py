@@ -31,10 +31,8 @@ from runners.latency.pairs import (
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
 from tests.runners.topologies import topology
-from tests.support.machines import MACHINES, l2, l3
-from tests.support.trees import RECORDINGS, Machine, build_tree, siblings_apart
-
-RECORDED = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*.tar.xz"))
+from tests.support.machines import l2, l3
+from tests.support.trees import Machine, build_tree, siblings_apart
 
 # 2 packages x 2 NUMA nodes x 4 complexes of 8 cores with two threads each.
 BIG = Machine(
@@ -162,14 +160,6 @@ def test_representative_pairs_are_of_every_class_and_every_cpu(of: Topology, see
     expect_representative(of, seed)
 
 
-@pytest.mark.parametrize("machine", [*MACHINES, *RECORDED])
-def test_representative_pairs_of_machines(tmp_path: Path, machine: str) -> None:
-    of = node(tmp_path, machine)
-    if len(of.allowed) < 2:
-        pytest.skip("the recording has one CPU")
-    expect_representative(of, seed=1)
-
-
 def test_a_large_node_needs_few_representative_pairs(tmp_path: Path) -> None:
     of = node(tmp_path, BIG)
     plan = plan_pairs(of, "representative")
@@ -196,15 +186,6 @@ def test_another_seed_draws_other_pairs(tmp_path: Path) -> None:
     assert set(plan_pairs(of, "representative", seed=1).pairs) != set(
         plan_pairs(of, "representative", seed=2).pairs
     )
-
-
-def test_what_a_cpu_lacks_it_gets_from_its_nearest(tmp_path: Path) -> None:
-    of = node(tmp_path, BIG)
-    pairs = plan_pairs(of, "representative").pairs
-    siblings = sum(relations(of)(a, b) == SIBLINGS for a, b in pairs)
-    # Every CPU that the classes' pairs leave with less than two has its sibling among its pairs.
-    in_classes = 5 * PAIRS_OF_A_CLASS * 2
-    assert siblings >= 128 - in_classes
 
 
 def test_named_pairs_are_put_in_order() -> None:
@@ -234,10 +215,6 @@ def test_an_unknown_word_is_refused() -> None:
         UserError, match="'some' is no pair of CPUs; expected all, representative, or"
     ):
         plan_pairs(four, "some")
-
-
-def test_pairs_are_read_from_text() -> None:
-    assert parse_pairs("0:1, 12:3") == [(0, 1), (12, 3)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from configs.repetitions import Race as Rule
@@ -95,9 +95,3 @@ def node_of(
     """Return a node; one deviation is that of all its cases."""
     deviations = (noise,) * len(means) if isinstance(noise, float) else tuple(noise)
     return Node(name, tuple(means), deviations, **more)  # type: ignore[arg-type]
-
-
-def made_means(cases: int, seed: int, draw: Callable[[random.Random], float]) -> list[float]:
-    """Return the means of a synthetic node, each 1 times what is drawn."""
-    dice = random.Random(seed)
-    return [draw(dice) for _ in range(cases)]

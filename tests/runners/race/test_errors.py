@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -160,25 +159,3 @@ def test_the_interval_of_a_gain_holds_the_true_one_as_often_as_stated(
         held += interval.low <= node.true_mean(best) / node.means[0] <= interval.high
     assert told > 900
     assert held / told >= 0.93
-
-
-class Counted(list[float]):
-    """Values that count how often they were gone through."""
-
-    times = 0
-
-    def __iter__(self) -> Iterator[float]:
-        Counted.times += 1
-        return super().__iter__()
-
-
-def test_each_case_is_looked_through_a_few_times_however_many_race() -> None:
-    cases = 200
-    field = SampleMatrix(
-        {str(case): Counted([case / 1e3, case / 1e3 + 0.1]) for case in range(cases)}
-    )
-
-    worse_cases(field, cases, 1)
-    may_be_taken(field, 0.01)
-
-    assert Counted.times < 10 * cases

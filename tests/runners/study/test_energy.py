@@ -260,17 +260,6 @@ def test_a_repeated_baseline_serves_the_runs_after_it(tmp_path: Path, node: Node
     assert last == pytest.approx(one_run_s(tmp_path))
 
 
-def test_baselines_that_are_behind_are_not_told_as_time_left(tmp_path: Path, node: Node) -> None:
-    study = study_of(tmp_path, "exit 0", repetitions=5, baseline=Baseline(0.2, every=1))
-    progress = Quiet()
-    run(study, node, tmp_path, progress)
-    first, last = progress.left_s[0], progress.left_s[-1]
-    assert first is not None
-    assert first > 4 * 0.2
-    # The last run has none to come.
-    assert last == pytest.approx(one_run_s(tmp_path))
-
-
 def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node: Node) -> None:
     study = study_of(tmp_path, DRAW, repetitions=1)
     run(study, node, tmp_path)

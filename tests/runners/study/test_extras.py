@@ -164,21 +164,6 @@ def test_each_case_has_a_file_with_its_lines(tmp_path: Path) -> None:
     assert not lines.left
 
 
-@pytest.mark.usefixtures("sampling")
-def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
-    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
-    small, _ = lines.left
-    lines.folder.mkdir()
-    mine = lines.folder / f"{small.case_id}.json"
-    mine.write_text("{}")
-    (lines.folder / "unavailable.json").write_text("{}")
-    assert len(make(lines).waits) == 1
-    assert mine.read_text() == "{}"
-    assert len(kept(lines.folder)) == 2
-    assert "unavailable.json" not in kept(lines.folder)
-    assert make(lines).waits == []
-
-
 @pytest.mark.parametrize(
     ("refused", "reason"),
     [

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 import sys
 import tracemalloc
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,10 +14,9 @@ from typing import Any
 import pytest
 
 from configs.app import Size
-from configs.repetitions import Precision, Race
+from configs.repetitions import Precision
 from configs.study import AppChoice, Study
 from runners.execution.execute import Observation
-from runners.execution.placement import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.node.topology import flat_topology
 from runners.plan.case import Case
@@ -121,33 +118,6 @@ def test_the_last_runs_call_no_more_functions_than_the_first(
     assert statistics.median(made[-tenth:]) <= 1.1 * statistics.median(made[tenth : 2 * tenth])
 
 
-@dataclass
-class NoisyEngine(MadeEngine):
-    """An engine whose runs take about a second, and are seen where the case puts them."""
-
-    draws: random.Random = field(default_factory=lambda: random.Random(1))
-
-    def execute(self, case: Case, _launch: Launch) -> Observation:
-        thread = ThreadTrace(1, 1, [Stay(case.mask, 20, Counter({0: 20}), 1.0)])
-        ending = replace(self.seen.ending, elapsed_s=self.draws.gauss(1, 0.05))
-        return replace(self.seen, ending=ending, threads=(thread,), looks=20)
-
-
-def test_the_calls_for_a_block_of_a_race_grow_no_faster_than_its_runs(tmp_path: Path) -> None:
-    rule = Race(runs=200, margin=1e-6, within_s=1e6)
-    plan = plan_of(replace(study_of(2, 1), race=rule))
-    shard = Shard(tmp_path / "records", "node1")
-    with Calls() as calls:
-        made = runner(plan, History(race=rule), shard, calls)
-        made.engine = NoisyEngine(SEEN)
-        made.run()
-    shard.close()
-    quarters = [sum(calls.of_runs[first : first + 50]) for first in range(0, 200, 50)]
-    assert len(calls.of_runs) == 200
-    # The mean of the last quarter has 7/3 times the runs of the second one's before it.
-    assert quarters[3] <= 7 / 3 * quarters[1], quarters
-
-
 class Memory(Calls):
     """A study's progress that tells how much memory runners have in use after the first runs."""
 
@@ -195,16 +165,3 @@ def test_ten_thousand_cases_are_planned_with_all_their_runs() -> None:
     assert len({row["case_id"] for row in rows if not row["reason"]}) == told["cases"]
     assert told["cases"] + told["skipped"] == len(rows) == 10_000
     assert told["runs"] == told["cases"] * 10
-
-
-def test_twice_the_cases_are_planned_with_twice_the_calls() -> None:
-    def calls(sizes: int) -> int:
-        with Calls() as counted:
-            outline = outline_of(study_of(sizes, 3))
-            outline.as_json()
-            outline.summary()
-            counted.finished({})
-        return counted.of_runs[0]
-
-    calls(1)
-    assert calls(400) < 2.1 * calls(200)

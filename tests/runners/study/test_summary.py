@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +11,8 @@ from base.units import duration
 from configs.library import load_study
 from configs.repetitions import Precision, Race
 from configs.study import Baseline, Study
-from runners.plan.runs import PlannedRun
 from runners.study.machine import open_machine
-from runners.study.schedule import RaceSchedule
-from runners.study.summary import PlanSummary, precision_lines
+from runners.study.summary import PlanSummary
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.support.trees import build_tree
@@ -116,34 +113,6 @@ def test_the_time_that_a_race_may_take_is_no_more_than_that(tmp_path: Path) -> N
     asked = paper(race=Race("time", within_s=300.0), baseline=None, warmup=1)
     (*_, last) = outline(build_tree(tmp_path, HYBRID), asked).summary()
     assert last.endswith("; expected time: at most 5 min 00 s")
-
-
-def test_the_rest_of_a_race_is_simulated_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    simulated: list[object] = []
-
-    def counted(schedule: RaceSchedule) -> Iterator[PlannedRun]:
-        simulated.append(schedule)
-        return pending(schedule)
-
-    pending = RaceSchedule.pending
-    monkeypatch.setattr(RaceSchedule, "pending", counted)
-    found = outline(
-        with_energy(tmp_path), paper(race=Race("time"), baseline=Baseline(10.0), warmup=1)
-    )
-
-    assert (found.left, found.left_s, found.baselines) and found.summary() and found.as_json()
-    assert len(simulated) == 1
-
-
-def test_a_plain_number_is_told_as_ever(tmp_path: Path) -> None:
-    found = outline(build_tree(tmp_path, HYBRID), paper(baseline=None))
-    first, *_, last = found.summary()
-    assert "70 cases, 10 repetitions and 1 warm-up run of each" in first
-    assert last == f"770 runs; expected time: {duration(found.left_s)}"
-    assert found.as_json()["repetition_rule"] is None
-    assert precision_lines(found.plan, found.history) == []
 
 
 @pytest.mark.parametrize("energy", [True, False])

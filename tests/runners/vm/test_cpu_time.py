@@ -64,7 +64,3 @@ def test_a_process_that_is_gone_has_used_nothing() -> None:
     with worker() as (pid, _, _):
         pass
     assert read_cpu_time(pid) == CpuTime(0.0, 0.0)
-
-
-def test_the_time_between_two_readings_is_their_difference() -> None:
-    assert CpuTime(3.0, 1.5) - CpuTime(1.0, 0.5) == CpuTime(2.0, 1.0)

@@ -83,15 +83,6 @@ def test_closing_its_standard_input_ends_both() -> None:
         assert not alive(qemu)
 
 
-def test_what_is_written_to_it_does_not_end_it() -> None:
-    with kept(*LONG) as (process, qemu):
-        assert process.stdin
-        process.stdin.write(b"not yet\n")
-        process.stdin.flush()
-        time.sleep(0.2)
-        assert process.poll() is None and alive(qemu)
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_starter_that_dies_leaves_nothing(how: signal.Signals) -> None:
     with subprocess.Popen(

@@ -71,11 +71,6 @@ def only_value_errors(unpack: Callable[[], bytes]) -> None:
         unpack()
 
 
-@given(st.binary(max_size=2000))
-def test_any_bytes_give_a_kernel_or_a_value_error(image: bytes) -> None:
-    only_value_errors(lambda: vmlinux(image))
-
-
 @given(
     st.sampled_from([b"\xfd7zXZ\0", b"\x1f\x8b\x08"]),
     st.binary(max_size=300),
