@@ -2,111 +2,160 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 import pytest
 
-from tests.configs.asked import APP_LU, ASKED, sha256
-from tests.configs.shelves import LU, STUDY, study_of
-
-DIGEST = study_of(STUDY).digest
+from tests.configs.shelves import GUEST, LU, NODES, RATED, STUDY, app_with, study_of, study_with
 
 
-def with_app(app: dict[str, Any]) -> dict[str, Any]:
-    """Return what the study asks for with another app."""
-    (choice,) = ASKED["apps"]
-    return ASKED | {"apps": [choice | {"app": sha256(app)}]}
+def sha256(asked: dict[str, Any]) -> str:
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_a_digest_is_a_sha_256_in_hexadecimal() -> None:
-    assert len(DIGEST) == 64
-    assert set(DIGEST) <= set("0123456789abcdef")
+# All that the study of shelves.py asks for with its defaults, written out by hand: no titles,
+# summaries, estimates, the file's place, and keys without a value. The app is there by its digest.
+APP_LU: dict[str, Any] = {
+    "name": "lu",
+    "variants": {
+        "serial": {"name": "serial", "program": "lu-serial", "runtime": "none"},
+        "libgomp": {"name": "libgomp", "program": "lu-libgomp", "runtime": "libgomp"},
+    },
+    "sizes": {
+        "small": {"name": "small", "arguments": ["100"], "quiet": False, "expect": {}},
+        "large": {"name": "large", "arguments": ["-q", "2000"], "quiet": True, "expect": {}},
+    },
+    "arguments": ["{size}"],
+    "metrics": [],
+    "check": {"stream": "stdout", "command": []},
+    "schedules": ["static", "dynamic"],
+    "default_schedule": "static,1",
+    "limit_s": 600.0,
+}
+SCHEDULER = {"name": "scheduler", "selection": "all", "binding": "none"}
+PCORES_SET = {"name": "pcores-set", "selection": "pcores", "binding": "set"}
+PCORES_PIN = {"name": "pcores-pin", "selection": "pcores", "binding": "pin"}
+CHOICE: dict[str, Any] = {
+    "app": sha256(APP_LU),
+    "variants": [APP_LU["variants"]["serial"]],
+    "sizes": [APP_LU["sizes"]["small"]],
+    "threads": [1],
+    "schedules": [],
+    "oversubscribe": False,
+}
+ASKED: dict[str, Any] = {
+    "name": "x",
+    "apps": [CHOICE],
+    "mappings": [SCHEDULER, PCORES_PIN],
+    "vcpu_mappings": [],
+    "governors": ["performance"],
+    "warmup": 1,
+    "order": "randomised-blocks",
+    "seed": 1,
+    "wait_policies": ["passive"],
+    "collect": ["perf", "energy"],
+    "events": [],
+}
+ASKED_OF_GUEST = {
+    "vm": {"cpus": 8, "memory_mib": 16384},
+    "vcpu_mappings": [SCHEDULER, PCORES_SET],
+}
+CHECK = APP_LU["check"] | {"pattern": "^done"}
+
+
+def digest(*lines: str, app: bytes = LU) -> str:
+    return study_of(study_with(*lines), {"lu": app}).digest
+
+
+def test_a_digest_is_the_sha_256_of_the_canonical_json() -> None:
+    assert digest() == sha256(ASKED)
+    assert digest(GUEST) == sha256(ASKED | ASKED_OF_GUEST)
+    choice = CHOICE | {"app": sha256(APP_LU | {"check": CHECK})}
+    assert digest(app=app_with("check: {pattern: ^done}")) == sha256(ASKED | {"apps": [choice]})
+
+
+RULE = "repetitions: {min: 5, max: 50, until: {ci_half_width: 1%}}"
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("some", "same"),
     [
-        ("title: A study", "# a comment\ntitle: 'Another title'"),
-        ("[performance]", "  performance"),
-        ("repetitions: 10\n", "warmup: 1\nrepetitions: 10\n"),
+        ("title: A study", "title: 'Another title' # a comment"),
+        ("governors: [performance]", "governors:   performance"),
+        ("governors: current", "governors"),
+        ("wait_policy: passive", "wait_policy"),
+        ("title: A study", "warmup: 1"),
+        ("repetitions: 10", "repetitions: 11"),
+        ("engine: local", NODES),
+        ("engine: local", "engine: batch\nbatch: {site: here, spread: split, workers: 4}"),
+        ("baseline: 10 s", "baseline: {duration: 10000 ms}"),
+        (GUEST, GUEST.replace("16 GiB", "16384MiB")),
+        (RULE, RULE.replace("50", "51")),
+        (RULE, RULE.replace("1%", "1.0 %")),
+        (RULE, RULE.replace("1%", "1%, of: time")),
+        (RULE, "repetitions: {until: {of: [time], ci_half_width: '1%'}, max: 50, min: 5}"),
+        ("repetitions: {race: {}}", "repetitions: {race: {within: 1 h, runs: 40}}"),
+        ("repetitions: {race: {}}", "repetitions: {race: {runs: 41, of: time}}"),
+        ("repetitions: {race: {}}", "repetitions: {race: {margin: '1.0 %'}}"),
     ],
 )
-def test_comments_titles_and_defaults_that_are_written_out_change_nothing(
-    old: str, new: str
-) -> None:
-    assert study_of(STUDY.replace(old, new)).digest == DIGEST
-
-
-def test_what_a_study_leaves_out_is_its_default_written_out() -> None:
-    text = STUDY.replace("governors: [performance]\n", "").replace("wait_policy: passive\n", "")
-    study = study_of(text)
-
-    assert (study.governors, study.wait_policies) == (("current",), ("passive",))
-    assert study.digest == study_of(STUDY.replace("performance", "current")).digest
-
-
-def test_a_better_estimate_changes_nothing() -> None:
-    apps = {"lu": LU.replace(b"10 ms", b"30 ms")}
-
-    assert study_of(STUDY, apps).digest == DIGEST
-
-
-def test_how_often_cases_are_run_changes_nothing() -> None:
-    assert study_of(STUDY.replace("repetitions: 10", "repetitions: 11")).digest == DIGEST
-
-
-def test_what_is_done_beside_an_apps_runs_changes_nothing() -> None:
-    assert study_of(STUDY, {"lu": LU + b"c2c: true\n"}).digest == DIGEST
+def test_another_spelling_and_what_changes_no_run_are_the_same_study(some: str, same: str) -> None:
+    assert digest(some) == digest(same)
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("passive", "active"),
-        ("[scheduler, pcores-pin]", "[pcores-pin, scheduler]"),
-        ("[serial]", "[libgomp]"),
-        ("repetitions: 10\n", "repetitions: 10\nseed: 2\n"),
-    ],
+    "line", ["small: {arguments: '100', estimate: 30 ms}", "c2c: true", "obtain: make originals"]
 )
-def test_asking_for_something_else_changes_the_digest(old: str, new: str) -> None:
-    assert study_of(STUDY.replace(old, new)).digest != DIGEST
+def test_what_changes_no_run_of_an_app_is_the_same_study(line: str) -> None:
+    assert digest(app=app_with(line)) == digest()
 
 
-def test_another_command_of_an_app_changes_the_digest() -> None:
-    apps = {"lu": LU.replace(b"'100'", b"'101'")}
+def test_asking_for_something_else_is_another_study() -> None:
+    others = [
+        "title: A study",
+        "wait_policy: active",
+        "mappings: [pcores-pin, scheduler]",
+        "variants: [libgomp]",
+        "seed: 2",
+        "mappings: scheduler",
+        "latency: all",
+        "baseline: 10 s",
+        "baseline: 11 s",
+        "baseline: {duration: 10 s, every: 50}",
+        "temperature_gate: {within: 5 K, limit: 2 min}",
+        "temperature_gate: {within: 6 K, limit: 2 min}",
+        RULE,
+        RULE.replace("5,", "6,"),
+        RULE.replace("1%", "2%"),
+        RULE.replace("1%", "1%, of: [time, energy]"),
+        "repetitions: {race: {}}",
+        "repetitions: {race: {of: energy}}",
+        "repetitions: {race: {of: rate}}",
+        "repetitions: {race: {of: rate, better: higher}}",
+        "repetitions: {race: {margin: 2%}}",
+        GUEST,
+        GUEST.replace("cpus: 8", "cpus: 4"),
+        GUEST.replace("16 GiB", "8 GiB"),
+        GUEST.replace("[scheduler, pcores-set]", "[pcores-set, scheduler]"),
+        GUEST.replace("[scheduler, pcores-set]", "[scheduler]"),
+    ]
+    assert len({digest(line, app=RATED) for line in others}) == len(others)
+    # The mappings of an entry are asked for as well.
+    assert study_of(STUDY.replace("mappings:", "    mappings:")).digest != digest()
 
-    assert study_of(STUDY, apps).digest != DIGEST
 
-
-def test_a_metric_may_be_named_as_a_key_that_changes_no_digest() -> None:
-    metrics = b"metrics: {runs: {pattern: 'runs: (\\d+)', unit: '1'}}\n"
-    five, six = (
-        {"lu": LU.replace(b"10 ms", b"10 ms, expect: {runs: %d}" % runs) + metrics}
-        for runs in (5, 6)
-    )
-
-    assert study_of(STUDY, five).digest != study_of(STUDY, six).digest
-
-
-def test_how_a_result_is_checked_is_asked_for() -> None:
-    by_pattern = {"lu": LU + b"check: {pattern: ^done}\n"}
-    by_command = {"lu": LU + b"check: {pattern: ^done, command: [./verify.sh, out.txt]}\n"}
-    by_another = {"lu": LU + b"check: {pattern: ^done, command: [./verify.sh, more.txt]}\n"}
-
-    digests = {study_of(STUDY, apps).digest for apps in (by_pattern, by_command, by_another)}
-
-    assert len(digests) == 3
-    check = APP_LU["check"] | {"pattern": "^done"}
-    assert study_of(STUDY, by_pattern).digest == sha256(with_app(APP_LU | {"check": check}))
-
-
-def test_a_digest_is_that_of_the_canonical_json() -> None:
-    assert sha256(ASKED) == DIGEST
-
-
-def test_mappings_of_an_entry_and_latency_are_asked_for() -> None:
-    own = STUDY.replace("    threads: [1]\n", "    threads: [1]\n    mappings: scheduler\n")
-    own = own.replace("mappings: [scheduler, pcores-pin]\n", "")
-
-    assert study_of(own).digest != DIGEST
-    assert study_of(STUDY + "latency: all\n").digest != DIGEST
+def test_another_command_or_check_of_an_app_is_another_study() -> None:
+    runs = "metrics: {runs: {pattern: 'runs: (\\d+)', unit: '1'}}"
+    apps = [
+        app_with("small: {arguments: '101'}"),
+        app_with("check: {pattern: ^done}"),
+        app_with("check: {pattern: ^done, command: [./verify.sh, out.txt]}"),
+        app_with("check: {pattern: ^done, command: [./verify.sh, more.txt]}"),
+        # A metric may be named as a key that changes no digest.
+        app_with("small: {arguments: '100', expect: {runs: 5}}", runs),
+        app_with("small: {arguments: '100', expect: {runs: 6}}", runs),
+    ]
+    assert len({digest(app=app) for app in [LU, *apps]}) == len(apps) + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +66,7 @@ def test_messages_name_a_file_below_the_working_directory_by_its_relative_path(
         ("./none.yaml", "none.yaml: cannot be read: No such file or directory"),
         ("/dev/null/x.yaml", "/dev/null/x.yaml: cannot be read: Not a directory"),
         ("/dev/", "/dev: is not a file; expected a YAML file"),
+        ("/dev/null", "is not a file"),
         ("x\0y.yaml", "cannot be read"),
         ("", "study '' is not known"),
     ],
@@ -77,13 +77,6 @@ def test_a_study_that_is_not_there_is_told_with_what_there_is(name: str, said: s
 
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.yaml")
-
-    with pytest.raises(UserError, match="is not a file"):
-        library.load_study(tmp_path / "pipe.yaml")
 
 
 def test_an_unknown_app_or_mapping_is_told_with_the_nearest() -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from configs.library import CONFIGS
-from tests.configs.shelves import STUDY, mistakes
+from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
 from tools.key_reference import SCHEMA, written
 
@@ -48,27 +48,27 @@ def test_so_do_the_examples_of_the_docs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    "line",
     [
-        ("title: A study\n", ""),
-        ("title: A study", "titel: A study"),
-        ("threads: [1]", "threads: [0]"),
-        ("threads: [1]", "threads: [1, 1]"),
-        ("threads: [1]", "threads: []"),
-        ("app: lu", "app: {title: LU}"),
-        ("wait_policy: passive", "wait_policy: passiv"),
-        ("repetitions: 10", "repetitions: many"),
-        ("repetitions: 10", "repetitions: {min: 2, max: 5, until: {ci_half_width: 1%}}"),
-        ("repetitions: 10", "repetitions: {race: {within: 30}}"),
-        ("wait_policy", "baseline: 10\nwait_policy"),
-        ("wait_policy", "temperature_gate: {within: 5, limit: 1 min}\nwait_policy"),
-        ("wait_policy", "vm: {cpus: 1, memory: 1 TB}\nwait_policy"),
-        ("[scheduler, pcores-pin]", "[{name: mine, selection: pcores}]"),
-        ("[scheduler, pcores-pin]", "[{name: a b, selection: pcores, binding: pin}]"),
+        "title",
+        "titel: A study",
+        "app: {title: LU}",
+        "threads: [0]",
+        "threads: [1, 1]",
+        "threads: []",
+        "wait_policy: passiv",
+        "repetitions: many",
+        "repetitions: {min: 2, max: 5, until: {ci_half_width: 1%}}",
+        "repetitions: {race: {within: 30}}",
+        "baseline: 10",
+        "temperature_gate: {within: 5, limit: 1 min}",
+        "vm: {cpus: 1, memory: 1 TB}",
+        "mappings: [{name: mine, selection: pcores}]",
+        "mappings: [{name: a b, selection: pcores, binding: pin}]",
     ],
 )
-def test_an_editor_marks_what_pinstudy_refuses(old: str, new: str) -> None:
-    text = STUDY.replace(old, new)
+def test_an_editor_marks_what_pinstudy_refuses(line: str) -> None:
+    text = study_with(line)
 
     assert mistakes(text)
     with pytest.raises(fastjsonschema.JsonSchemaValueException):

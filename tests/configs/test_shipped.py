@@ -29,6 +29,9 @@ Grind time (us/z/c)  = 0.39983553 (per dom)  (0.092362007 overall)
 FOM                  =  2501.0284 (z/s)
 
 """
+LULESH_METRICS = {
+    "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
+}  # fmt: skip
 MANDELBROT = (
     "\n\t# THREADS NPOINTS AREA \t\t\tERROR \t\tTIME (secs.)\n"
     "\t2 \t4092 \t  1.485978739003   0.023229763225 \t0.033310\n\n"
@@ -45,18 +48,14 @@ LU = "Argument size 1000\nRunning ...\n\nTimer EXE_TIME     0.105700\n\nRate: 6.
 @pytest.mark.parametrize(
     ("app", "output", "values"),
     [
-        ("lulesh", LULESH, {
-            "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
-        }),
-        ("lulesh-llnl", LULESH, {
-            "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
-        }),
+        ("lulesh", LULESH, LULESH_METRICS),
+        ("lulesh-llnl", LULESH, LULESH_METRICS),
         ("mandelbrot", MANDELBROT, {"elapsed": 0.03331, "area": 1.485978739003, "inside": 1081}),
         ("mandelbrot-ompscr", MANDELBROT_ORIGINAL, {"elapsed": 0.017086, "area": 1.4625}),
         ("lu", LU, {"elapsed": 0.1057, "rate": 6.307}),
         ("lu-ompscr", LU_ORIGINAL, {"elapsed": 0.000098}),
     ],
-)  # fmt: skip
+)
 def test_patterns_find_the_numbers_in_a_program_s_output(
     app: str, output: str, values: dict[str, float]
 ) -> None:
@@ -115,10 +114,11 @@ def test_an_original_is_compared_with_our_own_program_of_its_algorithm(
         assert theirs.sizes[name].arguments == ours.sizes[name].arguments
 
 
+FIVE = ["scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
+
+
 def test_the_first_five_mappings_are_the_published_ones_in_their_order() -> None:
-    assert [mapping.name for mapping in library.list_mappings()[:5]] == [
-        "scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin",
-    ]  # fmt: skip
+    assert [mapping.name for mapping in library.list_mappings()[:5]] == FIVE
 
 
 def test_there_is_a_mapping_for_every_mechanism_and_binding_and_each_explains_itself() -> None:
@@ -160,15 +160,35 @@ def test_the_published_design_is_asked_for_as_published(part: str, own: bool) ->
     for choice in study.apps:
         algorithm = choice.app.algorithm or choice.app.name
         assert [size.arguments for size in choice.sizes] == [ARGUMENTS[algorithm]]
-    assert [mapping.name for mapping in study.mappings] == [
-        "scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin",
-    ]  # fmt: skip
+    assert [mapping.name for mapping in study.mappings] == FIVE
     assert study.governors == ("performance", "powersave")
     assert study.repetitions == 10
     assert study.wait_policies == ("runtime-default",)
-    about = (library.CONFIGS / "studies" / f"{name}.yaml").read_text().splitlines()[1]
-    assert "Galante and Oyamada" in about
-    assert "2025" in about
+
+
+SEVEN = [*FIVE, "mixed-set", "mixed-pin"]
+
+
+@pytest.mark.parametrize(("name", "app"), [("paper-vm", "lulesh-llnl"), ("paper-own-vm", "lulesh")])
+def test_the_published_scenario_of_guests_is_asked_for_as_published(name: str, app: str) -> None:
+    study = library.load_study(name)
+    assert study.vm
+    assert (study.vm.cpus, study.vm.memory_mib) == (8, 16 * 1024)
+    assert [mapping.name for mapping in study.vcpu_mappings] == SEVEN
+    (choice,) = study.apps
+    assert (choice.app.name, choice.threads) == (app, (4,))
+    assert [size.arguments for size in choice.sizes] == [("-s", "45")]
+    assert [mapping.name for mapping in study.mappings] == ["scheduler"]
+    assert (study.repetitions, study.wait_policies) == (10, ("runtime-default",))
+
+
+def test_the_small_scenario_has_the_same_mappings_and_fits_a_small_node() -> None:
+    study = library.load_study("vm")
+    assert study.vm
+    assert study.vm.cpus == 2
+    assert study.vm.memory_mib <= 1024
+    assert [mapping.name for mapping in study.vcpu_mappings] == SEVEN
+    assert max(count for choice in study.apps for count in choice.threads) <= study.vm.cpus
 
 
 def test_the_first_look_fits_into_three_minutes() -> None:
@@ -190,6 +210,8 @@ def test_every_shipped_file_begins_with_a_line_that_says_what_it_is_about() -> N
     for path in library.CONFIGS.rglob("*.yaml"):
         about = path.read_text().splitlines()[1 if path.parent.name == "studies" else 0]
         assert re.match(r"# .{20,98}$", about), path
+        if path.name.startswith("paper"):
+            assert "Galante and Oyamada" in about and "2025" in about
 
 
 def test_our_programs_name_their_builds_alike_and_fail_their_check_alike() -> None:

@@ -1,61 +1,127 @@
+"""What the keys of a site become, and what they may put into a shell's script."""
+
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from base.errors import ConfigError, UserError
-from configs.library import load_site
-from configs.site import GovernorRule
+from configs.library import CONFIGS, load_site
+from configs.load import parse_site
+from configs.site import BATCH_SYSTEMS, GovernorRule, Queue, Site, is_script_word
+from tests.configs.shelves import site_with
 
 
-def site_of(tmp_path: Path, text: str) -> Path:
-    path = tmp_path / "there.yaml"
-    path.write_text(text)
-    return path
+def site_of(*lines: str) -> Site:
+    return parse_site(site_with(*lines), "there.yaml")
 
 
-def test_a_site_is_named_as_its_file_and_lets_pinstudy_set_governors(tmp_path: Path) -> None:
-    site = load_site(str(site_of(tmp_path, "title: Over there\n")))
-    assert (site.name, site.title, site.governor) == ("there", "Over there", GovernorRule())
-    assert site.governor.by == "pinstudy"
+def test_a_site_is_named_as_its_file_and_lets_pinstudy_set_governors() -> None:
+    site = site_of("engine", "time_limit")
+
+    assert (site.name, site.title, site.queue) == ("there", "Over there", None)
+    assert site.governor == GovernorRule() == GovernorRule("pinstudy")
 
 
-def test_a_site_may_have_a_command(tmp_path: Path) -> None:
-    text = """\
-title: Over there
-governor:
-  set: [sudo, set-governor, '{governor}', '{cpus}']
-  restore: sudo reset-governor {governor} {cpus}
-"""
-    rule = load_site(str(site_of(tmp_path, text))).governor
+@pytest.mark.parametrize("word", ["slurm", "nobody", "pinstudy"])
+def test_a_site_may_name_who_sets_governors(word: str) -> None:
+    assert site_of(f"governor: {word}").governor == GovernorRule(word)
+
+
+def test_a_site_may_have_commands_that_set_governors() -> None:
+    rule = site_of(
+        "governor:\n  set: [sudo, set-governor, '{governor}', '{cpus}']\n"
+        "  restore: sudo reset-governor {governor} {cpus}"
+    ).governor
+
     assert rule.by == "command"
     assert rule.set == ("sudo", "set-governor", "{governor}", "{cpus}")
     assert rule.restore == ("sudo", "reset-governor", "{governor}", "{cpus}")
 
 
-@pytest.mark.parametrize("word", ["slurm", "nobody", "pinstudy"])
-def test_a_site_may_name_who_sets_governors(tmp_path: Path, word: str) -> None:
-    site = load_site(str(site_of(tmp_path, f"title: t\ngovernor: {word}\n")))
-    assert site.governor == GovernorRule(word)
+def test_an_engine_needs_its_time_limit_and_no_more() -> None:
+    assert site_of().queue == Queue("slurm", 7200.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("governor: slurm\n", "there.yaml:1:1: 'title' is missing"),
-        ("title: t\ngovernor: slrm\n", "there.yaml:2:11: who sets governors 'slrm' is not known"),
-        ("title: t\ngovernor: {set: [a]}\n", "{governor} is nowhere in the command"),
-        ("title: t\ngovernor: {set: []}\n", "the command is empty"),
-        ("title: t\ngovernor: {restore: [a]}\n", "'set' is missing"),
-        ("title: t\nqeue: big\n", "there.yaml:2:1: key 'qeue' is not known here; did you mean"),
-        ("name: here\ntitle: t\n", "site 'here' stands in a file named 'there'"),
-    ],
-)
-def test_mistakes_are_told_with_their_places(tmp_path: Path, text: str, expected: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        load_site(str(site_of(tmp_path, text)))
-    assert expected in str(refused.value)
+def test_all_keys_of_a_batch_system_are_told() -> None:
+    text = """\
+engine: pbs
+queue: big
+account: my_project@gpu
+time_limit: 90 min
+cpus: 64
+nodes: [n1, rack2-n17.cluster]
+features: hybrid
+modules: [gcc/13.2.0, PrgEnv-gnu]
+spack_view: /opt/spack views/pinstudy
+directives: ['-P x', --reservation=maintenance]
+reserved_cpus: 0,32-33
+most_at_once: 3
+"""
+    assert site_of(*text.splitlines()).queue == Queue(
+        system="pbs",
+        time_limit_s=5400.0,
+        queue="big",
+        account="my_project@gpu",
+        cpus=64,
+        nodes=("n1", "rack2-n17.cluster"),
+        features=("hybrid",),
+        modules=("gcc/13.2.0", "PrgEnv-gnu"),
+        spack_view="/opt/spack views/pinstudy",
+        directives=("-P x", "--reservation=maintenance"),
+        reserved_cpus=(0, 32, 33),
+        most_at_once=3,
+    )
+
+
+VALUES = st.text(max_size=12) | st.sampled_from(["n1", "[a, b]", "{a: b}", "[[]]", "2 h", "'-x'"])
+
+
+@given(st.dictionaries(st.sampled_from([*Queue.__dataclass_fields__, "engine", "title"]), VALUES))
+def test_whatever_a_site_holds_there_is_a_site_or_its_mistakes(keys: dict[str, str]) -> None:
+    text = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    try:
+        parse_site(text.encode(errors="replace"), "there.yaml")
+    except ConfigError as error:
+        assert all(str(problem).startswith("there.yaml:") for problem in error.problems)
+
+
+@given(st.text(max_size=20) | st.from_regex(r"[a-z0-9][ -~]{0,6}"))
+def test_a_word_for_a_script_is_one_word_of_the_shell(text: str) -> None:
+    if is_script_word(text):
+        assert text.isascii()
+        assert not set(text) & set(" \t\n'\"\\$`&|;<>()[]{}*?!#~%^=:,/+")
+        assert not text.startswith("-")
+
+
+def test_a_module_s_name_means_nothing_to_a_shell() -> None:
+    name = "a/b.c_d@e+f-g:h=i"
+    queue = site_of(f"modules: {name}").queue
+    assert queue and queue.modules == (name,)
+    echoed = subprocess.run(
+        ["/bin/bash", "-c", f"echo {name}"], capture_output=True, text=True, check=True
+    )
+    assert echoed.stdout == f"{name}\n"
+
+
+@pytest.mark.parametrize("system", BATCH_SYSTEMS)
+def test_an_example_for_each_batch_system_is_right_with_what_it_leaves_out(
+    system: str, tmp_path: Path
+) -> None:
+    queue = load_site(f"example-{system}").queue
+    assert queue and queue.system == system
+    assert bool(queue.nodes) != bool(queue.features)
+
+    text = (CONFIGS / "sites" / f"example-{system}.yaml").read_text()
+    whole = tmp_path / "whole.yaml"
+    whole.write_text(text.replace("\n# ", "\n", text.count("\n# ") - text.count("\n# Slurm sets")))
+    assert load_site(str(whole)).queue
+    keys = {line.partition(":")[0] for line in whole.read_text().splitlines()}
+    assert {"account", "modules", "directives"} & keys
 
 
 def test_an_unknown_site_is_a_users_mistake() -> None:

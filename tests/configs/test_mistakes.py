@@ -1,0 +1,165 @@
+"""What a user is told of a file with mistakes: each with its place, and what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.configs.shelves import (
+    LU,
+    RATED,
+    STUDY,
+    app_with,
+    mistakes,
+    mistakes_of_app,
+    mistakes_of_site,
+    site_with,
+    study_with,
+    table_of_mistakes,
+)
+from tests.configs.test_study import INLINE
+
+
+@pytest.mark.parametrize(("lines", "said"), table_of_mistakes("study"))
+def test_a_mistake_in_a_study_is_explained_where_it_stands(lines: list[str], said: str) -> None:
+    assert " & ".join(mistakes(study_with(*lines), {"lu": RATED})) == said
+
+
+@pytest.mark.parametrize(("lines", "said"), table_of_mistakes("app"))
+def test_a_mistake_in_an_app_is_explained_where_it_stands(lines: list[str], said: str) -> None:
+    assert " & ".join(mistakes_of_app(app_with(*lines, base=RATED))) == said
+
+
+@pytest.mark.parametrize(("lines", "said"), table_of_mistakes("site"))
+def test_a_mistake_in_a_site_is_explained_where_it_stands(lines: list[str], said: str) -> None:
+    assert " & ".join(mistakes_of_site(site_with(*lines))) == said
+
+
+@pytest.mark.parametrize(
+    "number", ["010", "0o10", "0x10", "1_0", "1:30", "1e1", "10.0", "+10", "\u0663"]
+)
+def test_a_number_that_yaml_may_read_otherwise_is_refused(number: str) -> None:
+    (problem,) = mistakes(study_with(f"repetitions: {number}"))
+    assert problem.startswith(f"9:14: {number!r} is not how often a case is run")
+
+
+@pytest.mark.parametrize("argument", ["\\0", "\\ud800", "\\udcff"])
+def test_an_argument_that_no_program_can_be_given_is_refused(argument: str) -> None:
+    for arguments in (f'["{argument}"]', f'"{argument}"'):
+        app = LU.replace(b"'100'", arguments.encode())
+
+        assert "is not" in " ".join(mistakes(STUDY, {"lu": app}))
+
+
+def race(of: str) -> str:
+    return study_with(f"repetitions: {{race: {{of: {of}}}}}")
+
+
+def test_a_race_is_of_one_app() -> None:
+    more = "threads: 1\n  - {app: ul, variants: serial, sizes: small, threads: 1}"
+    text = study_with(more, "repetitions: {race: {}}")
+
+    (problem,) = mistakes(text, {"ul": LU.replace(b"title: LU", b"title: UL")})
+    assert problem.startswith("10:21: only cases that do the same work can race")
+    assert problem.endswith("the study has 'lu small' and 'ul small'")
+
+
+def test_variants_threads_schedules_and_governors_can_race() -> None:
+    more = (
+        "threads: 1\n  - app: lu\n    variants: libgomp\n    sizes: small\n    threads: [2, 4]\n"
+        "    schedules: [static, dynamic]\n    mappings: [scheduler, pcores-set]"
+    )
+    governors = "governors: [performance, powersave]"
+
+    assert mistakes(study_with(governors, more, "repetitions: {race: {}}")) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "other"), [("time", "energy"), ("energy", "edp"), ("edp", "time")]
+)
+def test_a_metric_with_a_name_of_the_races_own_cannot_be_meant(word: str, other: str) -> None:
+    named = {"lu": RATED.replace(b"rate:", f"{word}:".encode())}
+    said = f"9:26: app 'lu' has a metric named '{word}' as well; name that otherwise"
+
+    assert mistakes(race(word), named) == [said]
+    # It stands in nobody's way where something else is raced for.
+    assert mistakes(race(other), named) == []
+
+
+def test_a_program_that_runs_as_long_as_it_is_told_races_for_what_it_measures() -> None:
+    fixed = {"lu": app_with("fixed_time: true", base=RATED)}
+    said = "app 'lu' runs as long as it is told; name one of its metrics"
+
+    assert mistakes(race("edp"), fixed) == [f"9:26: {said}"]
+    assert mistakes(study_with("repetitions: {race: {}}"), fixed) == [f"9:21: {said}"]
+    assert mistakes(race("steps"), fixed) == []
+
+
+def test_what_a_guest_has_done_is_checked_by_no_command() -> None:
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
+    checked = {"lu": app_with("check: {pattern: ^done, command: ./verify.sh}")}
+    said = (
+        "app 'lu' is checked by a command, which is not run for guests; write engine: local, or a "
+        "check without command"
+    )
+
+    assert mistakes(study_with(*guest), checked) == [f"3:10: {said}"]
+    assert mistakes(STUDY, checked) == []
+    assert mistakes(study_with(*guest), {"lu": app_with("check: {pattern: ^done}")}) == []
+    written_out = INLINE.replace("check: {pattern: Solution Validates}", "check: {command: ./v.sh}")
+    text = study_with(*guest).replace("mappings:", f"{written_out}mappings:", 1)
+    assert mistakes(text) == [f"14:24: {said.replace('lu', 'stream')}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("name: stream", "name: lu", "8:7: another app is already named 'lu'"),
+        ("      name: stream\n", "", "8:7: 'name' is missing; expected the app's name"),
+    ],
+)
+def test_an_app_that_a_study_writes_out_has_a_name_of_its_own(
+    old: str, new: str, said: str
+) -> None:
+    text = STUDY.replace("mappings:", f"{INLINE.replace(old, new)}mappings:")
+    assert mistakes(text) == [said]
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
+    text = """\
+titel: A study
+apps:
+  - app: lu
+    variants: [seriel]
+    sizes: [small, [large]]
+    threads: [1, two]
+  - app: ul2
+    variants: serial
+    sizes: small
+    threads: 1
+mappings: [pcores-pni]
+governors: [performance]
+governors: [powersave]
+repetitions: 0
+wait_policy: *policy
+"""
+    assert [line.split(": ")[0] for line in mistakes(text)] == [
+        "1:1", "1:1", "4:16", "5:20", "6:18", "7:10", "11:12", "13:1", "14:14", "15:14",
+    ]  # fmt: skip
+
+
+def test_mistakes_in_an_app_s_file_are_told_with_those_of_the_study() -> None:
+    broken = b"title: B\nvariants: {a: {program: b, runtime: gomp}}\nsizes: {s: {arguments: ''}}\n"
+    entry = "\n  - {app: broken, variants: a, sizes: s, threads: %s}"
+    text = study_with(f"threads: 1{entry % 1}{entry % 2}", "variants: [seriel]")
+
+    lines = mistakes(text, {"broken": broken})
+
+    assert [line.split(": ")[0] for line in lines] == ["apps/broken.yaml:2:37", "4:16"]
+    assert "OpenMP runtime 'gomp' is not known; did you mean 'libgomp'?" in lines[0]
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just words\n", "42\n"])
+def test_a_file_that_is_no_table_of_keys_is_told_which_keys_there_are(text: str) -> None:
+    (problem,) = mistakes(text)
+
+    assert problem.startswith("1:1: expected keys and values; known keys: name, title, ")
