@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from analysis.affinity.measured import grouped
-from analysis.affinity.node_cpus import NodeCpus
 from analysis.affinity.told import Told
 from analysis.format.numbers import percent
 from analysis.format.table import Column, Notes, Table
 from analysis.results.files import read_json
+from analysis.results.node_files import NodeCpus
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.phrases import listed
-from base.cpulist import MAX_CPU, format_cpulist
+from base.cpulist import MAX_CPU
 from base.text import one_line, plural
 
 FOLDER = "c2c"
@@ -35,10 +35,6 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 _COUNTS = ("hitm", "local_hitm", "remote_hitm", "stores")
 # What cases share that are told together: all but their mapping.
 _SETTING = ("app", "variant", "size", "threads", "schedule", "wait_policy", "governor")
-# The lines that are named are the fewest that have this share of a case's HITM …
-MOSTLY = 0.9
-# … where these are not more.
-MAX_NAMED = 3
 # A table has no more lines of a case.
 MAX_ROWS = 5
 MAX_CPUS = 4
@@ -248,48 +244,7 @@ def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
 
 def tell_lines(cases: Sequence[CaseLines], node: NodeCpus) -> Told:
     """Return what cases that differ in their mapping only showed under `perf c2c`."""
-    said = tuple(f"{case.mapping}: {_sentence(case, node)}." for case in cases)
-    return Told(cases[0].title, said, _table(cases, node))
-
-
-def _sentence(case: CaseLines, node: NodeCpus) -> str:
-    """Return which lines a case's HITM is on, without the full stop."""
-    if case.why_not:
-        return f"contended cache lines are not known: {case.why_not}"
-    if not case.hitm:
-        found = "found its line modified in another core's cache"
-        return f"none of {plural(case.loads, 'sampled load')} {found} (HITM)"
-    few = "only " if case.hitm < ENOUGH else ""
-    samples = f"{few}{plural(case.hitm, 'sample')}"
-    named = _fewest(case)
-    if named is None:
-        share = percent(case.lines[0].hitm / case.hitm)
-        count = len(case.lines) + case.left_out
-        return f"HITM ({samples}) is on {count} cache lines, the first of which has {share} of it"
-    share = percent(sum(line.hitm for line in named) / case.hitm)
-    where = [_among(line, node) for line in named]
-    if len(named) == 1:
-        return f"1 cache line had {share} of all HITM ({samples}), {where[0]}"
-    apart = len(set(where)) > 1
-    each = ", ".join(f"one {place}" for place in where) if apart else f"each {where[0]}"
-    return f"{len(named)} cache lines had {share} of all HITM ({samples}), {each}"
-
-
-def _fewest(case: CaseLines) -> tuple[SharedLine, ...] | None:
-    """Return the fewest lines that have most of the HITM; None where these are many."""
-    for count in range(1, MAX_NAMED + 1):
-        if sum(line.hitm for line in case.lines[:count]) >= MOSTLY * case.hitm:
-            return case.lines[:count]
-    return None
-
-
-def _among(line: SharedLine, node: NodeCpus) -> str:
-    cpus = [cpu for cpu, samples in line.cpus.items() if samples]
-    if len(cpus) == 1:
-        return f"seen on CPU {_named(cpus[0], node)} alone"
-    if len(cpus) <= MAX_CPUS:
-        return f"between CPUs {listed([_named(cpu, node) for cpu in cpus])}"
-    return f"among CPUs {format_cpulist(cpus)}"
+    return Told(cases[0].title, (), _table(cases, node))
 
 
 def _named(cpu: int, node: NodeCpus) -> str:
@@ -305,14 +260,16 @@ def _table(cases: Sequence[CaseLines], node: NodeCpus) -> Table:
 
 
 def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, ...]]:
-    mark = f" ({notes.marker(case.unsampled)})" if case.unsampled else ""
+    few = "so few samples tell little of shares" if 0 < case.hitm < ENOUGH else ""
+    mark = "".join(f" ({notes.marker(note)})" for note in (case.unsampled, few) if note)
     name = f"{case.mapping}{mark}"
     empty = (NOTHING,) * (len(COLUMNS) - 3)
     if case.why_not:
         yield name, f"n/a ({notes.marker(case.why_not)})", NOTHING, *empty
         return
     if not case.lines:
-        yield name, NOTHING, "0", *empty
+        of = notes.marker(f"of {plural(case.loads, 'sampled load')}")
+        yield name, NOTHING, f"0 ({of})", *empty
         return
     shown = case.lines[:MAX_ROWS]
     more = len(case.lines) + case.left_out - len(shown)

@@ -16,43 +16,24 @@ from analysis.affinity.measured import (
     compared,
     grouped,
     measured_cases,
+    published_for,
     with_scheduler,
 )
-from analysis.affinity.published import Published, published_for, published_of, sources_of
-from analysis.affinity.told import (
-    PINNED_BY,
-    Subject,
-    Told,
-    baseline,
-    first_by_place,
-    head_columns,
-    in_other_attempts,
-    marked,
-    placed_by,
-    ratio_columns,
-    says,
-    title_of,
-)
-from analysis.format.numbers import percent
-from analysis.format.table import Column, Table, Written, joined, table_of
+from analysis.affinity.told import Told, experiment_table, title_of
+from analysis.format.table import Column, Table, Written, joined
 from analysis.results.fields import L1D_MISS_RATE, METRIC
 from analysis.results.sources import Results
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import CaseFinding, Findings
-from analysis.verdict.phrases import change, listed, name, rounded
+from analysis.verdict.phrases import change, listed, name
 from analysis.verdict.tables import number_of
 from base.text import one_line
 from runners.node.topology import KIND_ORDER
 
 NO_REASON = "not recorded, and no reason given"
-_CAPTION = "the time of a round under each placement"
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
 BY_ITSELF = "program"
-_WHO = {
-    "integer": "Two threads that add to one integer",
-    "float": "Two threads that add to one float",
-}
 
 
 @dataclass(frozen=True)
@@ -168,33 +149,10 @@ def _why_no_l1d(results: Results, cases: Sequence[CaseFinding]) -> str:
 
 def tell_contention(found: Contention, margin: float) -> Told:
     """Return what one contention experiment came to; `margin` is that of equivalence, a share."""
-    first = found.rows[0].measured.case
-    said = [*_placements(found, margin), *_same(found.same, margin), *_misses(found)]
-    return Told(title_of(first), tuple(said), _table(found))
-
-
-def _size(found: Contention) -> str:
-    return one_line(str(found.rows[0].measured.case.summary.table.size))
-
-
-def _placements(found: Contention, margin: float) -> Iterator[str]:
-    """Yield how each placement does against the scheduler's, one case a placement."""
-    size = _size(found)
-    who = _WHO.get(size.removesuffix("-quick"), f"Two threads that share a number ({size})")
-    subject = Subject(who, "left to the scheduler", "they take left to the scheduler")
-    for here, row in first_by_place(row for row in found.rows if row.against).items():
-        assert row.against is not None
-        told = marked(row.measured, says(row.against.comparison, subject, here, margin))
-        yield f"{told}{_published(row.published, size)}."
-
-
-def _published(one: Published | None, size: str) -> str:
-    """Return the published gain of a placement; empty where there is none."""
-    free = published_of(CONTENTION, size, "all")
-    if one is None or free is None or not (one.time_ms and free.time_ms):
-        return ""
-    times = rounded(free.time_ms / one.time_ms, 0.0)
-    return f"; published: {times} times as fast ({free.time_ms:g} ms and {one.time_ms:g} ms)"
+    said = [*_same(found.same, margin)]
+    if found.no_l1d:
+        said.append(f"L1 load misses were not counted: {found.no_l1d}.")
+    return Told(title_of(found.rows[0].measured.case), tuple(said), _table(found))
 
 
 def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
@@ -202,7 +160,7 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
         inside, outside = pair.by_itself.case, pair.from_outside.case
         start = (
             f"Threads that pin themselves ({name(inside)}) beside threads that "
-            f"{placed_by(pair.from_outside)} pins ({name(outside)}), on the same CPUs "
+            f"{one_line(str(outside.summary.mechanism))} pins ({name(outside)}), on the same CPUs "
             f"({one_line(str(inside.summary.cpus))})"
         )
         yield f"{start}: {_compared(pair, margin)}; {_proof(pair)}."
@@ -212,14 +170,18 @@ def _compared(pair: SamePlacement, margin: float) -> str:
     if pair.against is None:
         lost = unusable([pair.by_itself.case, pair.from_outside.case])
         return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
-    apart = in_other_attempts(pair.against.comparison)
-    found = f"{change(pair.against.difference, 'time')}{apart}"
-    return {
-        "equivalent": f"equivalent within {margin * 100:g} %, {found}",
-        "better": f"faster, {found}",
-        "worse": f"slower, {found}",
-        "undecided": f"no difference is proved, {found}",
-    }[pair.against.comparison.word]
+    comparison = pair.against.comparison
+    found = {
+        "equivalent": f"equivalent within {margin * 100:g} %",
+        "better": "faster",
+        "worse": "slower",
+        "undecided": "no difference is proved",
+    }[comparison.word]
+    apart = (
+        "; no attempt at the study made runs of both, so that a change of the node between "
+        "attempts would look like a difference"
+    )
+    return f"{found}, {change(comparison.difference, 'time')}{apart if comparison.apart else ''}"
 
 
 def _proof(pair: SamePlacement) -> str:
@@ -231,47 +193,18 @@ def _proof(pair: SamePlacement) -> str:
     return f"the kernel showed that placement in {listed(shown)} runs"
 
 
-def _misses(found: Contention) -> Iterator[str]:
-    if found.no_l1d:
-        yield f"L1 load misses were not counted: {found.no_l1d}."
-        return
-    parts = [
-        f"{_shares(row.l1d)} {here}{_published_misses(row.published)}"
-        for here, row in first_by_place(row for row in found.rows if row.l1d).items()
-    ]
-    yield f"Of the L1 loads missed {'; '.join(parts)}."
-
-
-def _shares(l1d: Mapping[str, float]) -> str:
-    if len(l1d) == 1:
-        return percent(next(iter(l1d.values())))
-    return listed([f"{percent(share)} on {kind}-cores" for kind, share in l1d.items()])
-
-
-def _published_misses(one: Published | None) -> str:
-    if one is None or one.l1d_miss_rate is None:
-        return ""
-    return f" (published: {one.l1d_miss_rate * 100:g} %)"
-
-
 def _table(found: Contention) -> Table:
     kinds = list(dict.fromkeys(kind for row in found.rows for kind in row.l1d))
-    stars = [row.published for row in found.rows if row.published]
-    columns: list[Written[Contended]] = [
-        *head_columns(found.rows, "time of a round", "ms"),
-        (
-            Column("an operation", "ns"),
-            lambda row: NOTHING if row.ns is None else number_of(row.ns, 2),
-        ),
-        *ratio_columns(baseline),
-        PINNED_BY,
-        *(_missed(kind) for kind in kinds),
-    ]
-    if not stars:
-        return table_of(_CAPTION, columns, found.rows)
-    note = f"Published numbers are of other machines. Sources: {sources_of(stars)}."
-    columns.append((Column("published", "ms"), _published_ms))
-    return table_of(_CAPTION, columns, found.rows, (("", note),))
+    last = [*map(_missed, kinds)]
+    if any(row.published for row in found.rows):
+        last += [_PUBLISHED_TIME, *([_PUBLISHED_MISSES] if kinds else [])]
+    return experiment_table(
+        "the time of a round under each placement",
+        found.rows,
+        Column("time of a round", "ms"),
+        [_OPERATION],
+        last,
+    )
 
 
 def _missed(kind: str) -> Written[Contended]:
@@ -284,3 +217,19 @@ def _missed(kind: str) -> Written[Contended]:
 
 def _published_ms(row: Contended) -> str:
     return f"{row.published.time_ms:g}" if row.published and row.published.time_ms else NOTHING
+
+
+def _published_misses(row: Contended) -> str:
+    rate = row.published.l1d_miss_rate if row.published else None
+    return f"{100 * rate:g}" if rate else NOTHING
+
+
+_OPERATION: Written[Contended] = (
+    Column("an operation", "ns"),
+    lambda row: NOTHING if row.ns is None else number_of(row.ns, 2),
+)
+_PUBLISHED_TIME: Written[Contended] = (Column("published", "ms"), _published_ms)
+_PUBLISHED_MISSES: Written[Contended] = (
+    Column("published L1 loads missed", "%"),
+    _published_misses,
+)

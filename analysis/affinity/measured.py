@@ -1,12 +1,18 @@
-"""Cases of the affinity experiments, whose programs time themselves: values and differences."""
+"""Cases of the affinity experiments, whose programs time themselves: values and differences.
+
+What others published of the same experiments are single numbers, without deviations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
-from analysis.affinity.published import Published
+import yaml
+
+from analysis.published import FOLDER
 from analysis.results.fields import METRIC
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -17,7 +23,6 @@ from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.model import CaseFinding, Comparison, Findings
 from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
-from base.text import one_line
 
 Item = TypeVar("Item")
 
@@ -27,17 +32,8 @@ TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
 APPS = (*TIMES, THREADMAP)
 # Measured by `pinstudy latency` beside the cases.
 LATENCY = "latency"
-# Where two threads of a pair are, by the mapping's selection: "each pair …".
-_PAIRS = {
-    "same-cpu": "on one CPU",
-    "siblings": "on the SMT siblings of a core",
-    "same-cluster": "on two cores that share a cache",
-    "pcores": "on two P-cores",
-    "ecores": "on two E-cores",
-    "lpecores": "on two LP-E-cores",
-    "across-kinds": "across core kinds",
-    "across-packages": "across packages",
-}
+# The selection of the two CPUs that were chosen well; others were left to chance (`all`).
+NEIGHBOURS = "neighbours"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +64,25 @@ class Against:
     def difference(self) -> Difference:
         """The ratio of the times, case / other."""
         return self.comparison.difference
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published of one placement; None where the publication does not give it.
+
+    `sizes` are the names of our sizes that ask for the same; empty where there are none. Times are
+    in ms, rates a second, `slowdown` is against one thread alone.
+    """
+
+    threads: int
+    selection: str
+    source: str
+    sizes: Sequence[str] = ()
+    time_ms: float | None = None
+    alone_ms: float | None = None
+    slowdown: float | None = None
+    l1d_miss_rate: float | None = None
+    rate_per_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -188,12 +203,36 @@ def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
     return [case for table in findings.tables for case in table.cases if table.key.app == app]
 
 
-def where_pairs_are(case: CaseFinding) -> str:
-    """Return where a case puts the two threads of a pair: `on one CPU`."""
+@cache
+def published(experiment: str) -> tuple[Published, ...]:
+    """Return what was published of an experiment, by its program's name."""
+    data = yaml.safe_load((FOLDER / "affinity.yaml").read_text(encoding="utf-8"))
+    sources = data["sources"]
+    return tuple(Published(**row | {"source": sources[row["source"]]}) for row in data[experiment])
+
+
+def published_of(experiment: str, size: str, selection: str) -> Published | None:
+    """Return what was published of a size and placement of an experiment."""
+    return next(
+        (
+            one
+            for one in published(experiment)
+            if one.selection == selection and (size in one.sizes or not one.sizes)
+        ),
+        None,
+    )
+
+
+def published_for(experiment: str, case: CaseFinding) -> Published | None:
+    """Return what was published of a case's size, threads and placement: pinned, or left alone."""
     summary = case.summary
-    if leaves_all(summary):
-        return "left to the scheduler"
     selection, binding = str(summary.selection), summary.binding
-    if binding == "pin" and selection in _PAIRS:
-        return _PAIRS[selection]
-    return one_line(f"under {case.mapping}")
+    if binding != ("none" if selection == "all" else "pin"):
+        return None
+    found = published_of(experiment, str(summary.table.size), selection)
+    return found if found is not None and found.threads == summary.table.threads else None
+
+
+def sources_of(found: Iterable[Published | None]) -> str:
+    """Return where these numbers are from, each source once."""
+    return "; ".join(dict.fromkeys(one.source for one in found if one is not None))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from analysis.affinity.measured import THREADMAP, cases_of, column_means
-from analysis.affinity.node_cpus import NodeCpus, cpus_of, node_cpus
 from analysis.format.numbers import mean_count, percent
 from analysis.results.fields import METRIC
+from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.phrases import listed, name, sentence

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from matplotlib.axes import Axes
 
 from analysis.affinity.contention import Contended, Contention
-from analysis.affinity.measured import CONTENTION, TIMES
-from analysis.affinity.smt import Shared, Sharing
+from analysis.affinity.measured import CONTENTION, TIMES, Row
+from analysis.affinity.smt import Sharing
 from analysis.affinity.told import title_of
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, not_drawn, sentences
 from analysis.figures.rows import (
@@ -136,12 +136,12 @@ def _seen_of_contention(rows: Sequence[Contended]) -> str:
 def draw_smt(found: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
     """Draw the workloads of one build and governor beside each other, a row a placement."""
     title = title_of(found[0][0].measured.case, ("size", "threads"))
-    every = [sharing for sharing in found if any(not row.alone for row in sharing)]
+    every = [sharing for sharing in found if any(_of_two(row) for row in sharing)]
     if not any(row.against for sharing in every for row in sharing):
         reason = "no placement of two threads has one thread to compare with"
         return NotDrawn(name, SMT_TITLE, reason)
     shown = every[:MAX_PANELS]
-    cases = [row.measured.case for row in shown[0] if not row.alone]
+    cases = [row.measured.case for row in shown[0] if _of_two(row)]
     rows = [_by_place(sharing, cases) for sharing in shown]
     names = [_workload(sharing) for sharing in shown]
     panels = [(f"{label_text(workload, 20)} (1: as alone)", 1.0) for workload in names]
@@ -170,13 +170,17 @@ def draw_smt(found: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
     return Drawing(name, SMT_TITLE, caption, alt, figure)
 
 
+def _of_two(row: Row) -> bool:
+    return row.measured.threads > 1
+
+
 def _workload(sharing: Sharing) -> str:
     return one_line(str(sharing[0].measured.case.summary.table.size))
 
 
-def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Shared | None]:
+def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Row | None]:
     """Return the row of two threads at the place of each case; None where there is none."""
-    rows = {_place(row.measured.case): row for row in sharing if not row.alone}
+    rows = {_place(row.measured.case): row for row in sharing if _of_two(row)}
     return [rows.get(_place(case)) for case in cases]
 
 
@@ -184,11 +188,11 @@ def _place(case: CaseFinding) -> tuple[str, str | None]:
     return case.mapping, case.summary.cpus
 
 
-def _ratios(rows: Sequence[Shared | None]) -> dict[int, float]:
+def _ratios(rows: Sequence[Row | None]) -> dict[int, float]:
     return {at: row.against.difference.ratio for at, row in enumerate(rows) if row and row.against}
 
 
-def _slowdowns(rows: Sequence[Shared | None]) -> dict[int, float]:
+def _slowdowns(rows: Sequence[Row | None]) -> dict[int, float]:
     """Return the published ratios by row, where there are any."""
     return {
         at: row.published.slowdown
@@ -197,7 +201,7 @@ def _slowdowns(rows: Sequence[Shared | None]) -> dict[int, float]:
     }
 
 
-def _draw_ratios(axes: Axes, rows: Sequence[Shared | None]) -> None:
+def _draw_ratios(axes: Axes, rows: Sequence[Row | None]) -> None:
     ratios, stars = _ratios(rows), _slowdowns(rows)
     scale_for(axes, [*ratios.values(), *stars.values()])
     axes.axvline(1.0, color=GREY, linewidth=0.8)

@@ -9,7 +9,6 @@ from analysis.affinity.c2c import tell_lines
 from analysis.affinity.contention import tell_contention
 from analysis.affinity.experiments import Affinity
 from analysis.affinity.measured import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
-from analysis.affinity.node_cpus import node_cpus
 from analysis.affinity.pingpong import tell_pingpong
 from analysis.affinity.smt import tell_smt
 from analysis.affinity.team import tell_team
@@ -17,6 +16,7 @@ from analysis.affinity.told import Told, lacking, title_of
 from analysis.format.table import Table
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
+from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
@@ -90,7 +90,7 @@ def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, l
     margin = findings.margin
     told = {
         CONTENTION: [tell_contention(one, margin) for one in found.contention],
-        SMT: [tell_smt(one, margin) for one in found.sharing],
+        SMT: [tell_smt(one) for one in found.sharing],
         PINGPONG: [tell_pingpong(one) for one in found.exchanges],
     }
     parts = {name: list(_told(name, of_one)) for name, of_one in told.items() if of_one}

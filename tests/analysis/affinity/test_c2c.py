@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.affinity.c2c import COLUMNS, ContendedLines, read_c2c, tell_lines
-from analysis.affinity.node_cpus import NodeCpus
+from analysis.results.node_files import NodeCpus
 from runners.measure.perf.c2c_samples import contended_lines, read_samples
 from tests.support.tools import ROOT
 
@@ -79,8 +79,10 @@ def read(folder: Path) -> ContendedLines:
     return found
 
 
-def said(folder: Path, node: NodeCpus = HYBRID) -> list[str]:
-    return [text for group in read(folder).groups() for text in tell_lines(group, node).sentences]
+def shown(folder: Path, node: NodeCpus = HYBRID) -> list[tuple[str, ...]]:
+    """Return mapping, HITM, its share and the CPUs of each row."""
+    tables = [tell_lines(group, node).table for group in read(folder).groups()]
+    return [(row[0], row[2], row[3], row[7]) for table in tables for row in table.cells]
 
 
 def test_who_did_not_look_has_nothing_to_tell(tmp_path: Path) -> None:
@@ -94,34 +96,22 @@ def test_one_line_between_two_cpus_is_named_with_their_kinds(tmp_path: Path) -> 
         tmp_path,
         case("across-kinds", line(980, {"0": 700, "12": 600}), line(20, {"1": 30}, number=1)),
     )
-    assert said(tmp_path) == [
-        "across-kinds: 1 cache line had 98 % of all HITM (1000 samples), "
-        "between CPUs 0 (P) and 12 (E)."
+    assert shown(tmp_path) == [
+        ("across-kinds", "980", "98 %", "0 (P): 700, 12 (E): 600"),
+        ("across-kinds", "20", "2 %", "1 (P): 30"),
     ]
-    assert said(tmp_path, EQUAL) == [
-        "across-kinds: 1 cache line had 98 % of all HITM (1000 samples), between CPUs 0 and 12."
-    ]
+    assert shown(tmp_path, EQUAL)[0] == ("across-kinds", "980", "98 %", "0: 700, 12: 600")
 
 
-def test_two_pairs_have_a_line_each(tmp_path: Path) -> None:
-    pairs = line(520, {"0": 400, "1": 390}), line(480, {"2": 300, "3": 310, "4": 0}, number=1)
-    put(tmp_path, case("cores", *pairs))
-    assert said(tmp_path, EQUAL) == [
-        "cores: 2 cache lines had 100 % of all HITM (1000 samples), "
-        "one between CPUs 0 and 1, one between CPUs 2 and 3."
-    ]
-
-
-def test_many_lines_many_cpus_and_few_samples_are_said_to_be_so(tmp_path: Path) -> None:
+def test_few_samples_are_said_to_be_so(tmp_path: Path) -> None:
     spread = [line(5, {str(cpu): 4 for cpu in range(6)}, number=n) for n in range(4)]
     put(tmp_path, case("scheduler", *spread))
-    assert said(tmp_path) == [
-        "scheduler: HITM (only 20 samples) is on 4 cache lines, the first of which has 25 % of it."
+    (group,) = read(tmp_path).groups()
+    table = tell_lines(group, HYBRID).table
+    assert [row[:4] for row in table.cells[:1]] == [
+        ("scheduler (a)", "0x55d0c0de4000", "5", "25 %")
     ]
-    put(tmp_path, case("scheduler", spread[0]))
-    assert said(tmp_path) == [
-        "scheduler: 1 cache line had 100 % of all HITM (only 5 samples), among CPUs 0-5."
-    ]
+    assert table.notes[0] == ("a", "so few samples tell little of shares")
 
 
 def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None:
@@ -129,16 +119,14 @@ def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None
     put(tmp_path, case("same-cpu"), refused)
     (group,) = read(tmp_path).groups()
     told = tell_lines(group, HYBRID)
-    assert told.sentences == (
-        "pcores: contended cache lines are not known: the program under perf c2c: timeout: 5 s.",
-        "same-cpu: none of 4000 sampled loads found its line modified in another core's cache "
-        "(HITM).",
-    )
     assert [row[:3] for row in told.table.cells] == [
         ("pcores", "n/a (a)", "-"),
-        ("same-cpu", "-", "0"),
+        ("same-cpu", "-", "0 (b)"),
     ]
-    assert told.table.notes[0] == ("a", "the program under perf c2c: timeout: 5 s")
+    assert told.table.notes[:2] == (
+        ("a", "the program under perf c2c: timeout: 5 s"),
+        ("b", "of 4000 sampled loads"),
+    )
 
 
 def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path) -> None:
@@ -190,9 +178,7 @@ def test_what_the_runners_write_is_read(tmp_path: Path) -> None:
     put(tmp_path, case("scheduler") | counted)
     (found,) = read(tmp_path).cases
     assert (found.hitm, [one.hitm for one in found.lines]) == (38, [31, 7])
-    assert said(tmp_path, EQUAL) == [
-        "scheduler: 2 cache lines had 100 % of all HITM (38 samples), each between CPUs 0 and 1."
-    ]
+    assert [row[1:3] for row in shown(tmp_path, EQUAL)] == [("31", "82 %"), ("7", "18 %")]
 
 
 GOOD = case("scheduler", line(30, {"0": 30, "1": 9}), line(3, {"2": 9}, number=1, remote=1))
@@ -270,5 +256,4 @@ def test_whatever_a_file_holds_it_is_told_or_passed_over(
     assert len(found.cases) + len(found.passed_over) == 1
     for group in found.groups():
         told = tell_lines(group, HYBRID)
-        assert all(text.isprintable() for text in told.sentences)
         assert all(cell.isprintable() for row in told.table.cells for cell in row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -96,19 +95,31 @@ def test_what_was_published_stands_beside_the_same_placement_only(study: list[Co
     }
 
 
-def test_the_main_result_is_one_sentence_with_its_uncertainty(study: list[Contention]) -> None:
-    first = tell_contention(study[0], 0.01).sentences[0]
+def test_the_table_has_ratio_word_and_published_numbers_of_a_placement(
+    study: list[Contention],
+) -> None:
+    table = tell_contention(study[0], 0.01).table
 
-    assert re.match(r"Two threads that add to one integer are (3\.99|4\.00)\d times \(3\.9", first)
-    assert ") as fast on one CPU as left to the scheduler (#2 same-cpu-pin-program)" in first
-    # 10.7 / 3.53 = 3.03
-    assert first.endswith("; published: 3.0 times as fast (10.7 ms and 3.53 ms).")
+    free, on_one = (dict(zip(table.columns, row, strict=True)) for row in table.cells[:2])
+    named = {column.title: column for column in table.columns}
+    assert [free[named[name]] for name in ("time ratio", "word")] == ["1", "baseline"]
+    assert on_one[named["mapping"]] == "same-cpu-pin-program"
+    assert on_one[named["time ratio"]] in ("0.250", "0.251")
+    assert on_one[named["word"]] == "better"
+    assert on_one[named["pinned by"]] == "program"
+    published = [named["published (ms)"], named["published L1 loads missed (%)"]]
+    assert [[row[name] for name in published] for row in (free, on_one)] == [
+        ["10.7", "7.84"],
+        ["3.53", "0.45"],
+    ]
+    assert "the original was not seen" in table.notes[0][1]
 
 
-def test_the_share_of_l1_misses_is_told_by_placement(study: list[Contention]) -> None:
-    said = tell_contention(study[0], 0.01).sentences[-1]
+def test_the_share_of_l1_misses_has_a_column_a_kind(study: list[Contention]) -> None:
+    table = tell_contention(study[0], 0.01).table
 
-    assert "8 % left to the scheduler (published: 7.84 %); 0.5 % on one CPU" in said
+    at = [column.name for column in table.columns].index("L1 loads missed, P-cores")
+    assert [row[at] for row in table.cells[:2]] == ["8.00", "0.50"]
 
 
 def test_what_was_not_counted_has_its_reason(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.affinity.measured import CONTENTION, PINGPONG, SMT
-from analysis.affinity.published import published, published_of
+from analysis.affinity.measured import CONTENTION, PINGPONG, SMT, published, published_of
 from analysis.published import names
 from analysis.results.sources import open_results
 from base.errors import UserError

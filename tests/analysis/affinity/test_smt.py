@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.measured import cases_of
-from analysis.affinity.smt import Shared, Sharing, sharing, tell_smt
+from analysis.affinity.measured import Row, cases_of
+from analysis.affinity.smt import Sharing, sharing, tell_smt
 from analysis.affinity.told import lacking
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
@@ -21,9 +21,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> list[Sharing]:
     return sharing(*opened(tmp_path_factory.mktemp("study"), STUDY))
 
 
-def pairs(study: list[Sharing], size: str) -> dict[str, Shared]:
+def pairs(study: list[Sharing], size: str) -> dict[str, Row]:
     (found,) = [one for one in study if one[0].measured.case.summary.table.size == size]
-    return {row.measured.case.mapping: row for row in found if not row.alone}
+    return {row.measured.case.mapping: row for row in found if row.measured.threads > 1}
 
 
 def test_a_thread_is_compared_with_one_alone_on_the_same_kind_of_core(study: list[Sharing]) -> None:
@@ -76,13 +76,16 @@ def test_siblings_slow_sines_and_leave_sums_alone(study: list[Sharing]) -> None:
     }
 
 
-def test_the_sentences_have_result_uncertainty_and_what_was_published(study: list[Sharing]) -> None:
-    sines, sums = (" ".join(tell_smt(found, 0.01).sentences) for found in study)
-
-    assert "the time on the SMT siblings of a core that one takes alone on a P-core" in sines
-    assert "published: 1.75 times the time (540 ms alone, 945 ms on siblings)" in sines
-    assert "add up floats are as fast on the SMT siblings of a core as one alone" in sums
-    assert "published: the same time" in sums
+def test_the_table_has_word_and_what_was_published(study: list[Sharing]) -> None:
+    for found, word, published in zip(
+        study, ("worse", "equivalent"), ("1.75 (540 to 945 ms)", "1"), strict=True
+    ):
+        table = tell_smt(found).table
+        names = [column.name for column in table.columns]
+        (row,) = [row for row in table.cells if row[1] == "siblings-pin-program"]
+        told = dict(zip(names, row, strict=True))
+        assert (told["word"], told["against"]) == (word, "pcores-pin-program (1 thread)")
+        assert told["published ratio"] == published
 
 
 def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
@@ -95,7 +98,7 @@ def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
 
     compared = {row.measured.case.mapping for row in sines if row.against}
     assert compared == {"scheduler", "pcores-pin-program"}
-    assert "are not compared: no run of one thread alone" in tell_smt(sines, 0.01).sentences[-1]
+    assert "are not compared: no run of one thread alone" in tell_smt(sines).sentences[-1]
 
 
 def test_a_case_that_lost_runs_to_placement_is_not_compared_for_that_reason(tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ def test_a_case_that_lost_runs_to_placement_is_not_compared_for_that_reason(tmp_
     (sines, _) = sharing(results, findings)
 
     assert pairs([sines], "sin")["siblings-pin-program"].against is None
-    assert "no run of one thread alone" not in " ".join(tell_smt(sines, 0.01).sentences)
+    assert "no run of one thread alone" not in " ".join(tell_smt(sines).sentences)
     (told,) = lacking(cases_of(findings, "smt"))
     assert told.startswith("Not compared: #")
     assert "siblings-pin-program (placement proved in 10 of 13 runs, violated in 3)" in told

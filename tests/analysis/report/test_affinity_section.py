@@ -62,10 +62,10 @@ def test_the_section_tells_all_experiments_and_stands_in_the_contents(report: Te
         assert f"affinity-{app}" in report.anchors & report.links
     assert report.text.count(TITLE) == 2
     for told in (
-        "Two threads that add to one integer are",
-        "published: 3.0 times as fast",
-        "Two threads that compute sines take",
-        "hand a cache line over in",
+        "Threads that pin themselves (#2 same-cpu-pin-program) beside threads",
+        "the time of a round under each placement",
+        "the time of a thread under each placement",
+        "the one-way time of a cache line under each placement",
         "bound, 4 threads bound to one CPU each",
     ):
         assert told in report.text
@@ -115,7 +115,7 @@ def test_a_damaged_latency_file_is_named_and_the_rest_is_told(tmp_path: Path) ->
 
     assert "The latencies cannot be shown:" in text
     assert "latency.json" in text
-    assert "hand a cache line over in" in text
+    assert "the one-way time of a cache line under each placement" in text
 
 
 def test_hostile_results_are_text(hostile_affinity: Path) -> None:
