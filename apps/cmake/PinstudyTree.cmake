@@ -60,4 +60,4 @@ else()
 endif()
 
 install(FILES README.md LICENSE DESTINATION share/doc/pinstudy)
-install(DIRECTORY docs DESTINATION share/doc/pinstudy FILES_MATCHING PATTERN *.md)
+install(DIRECTORY docs DESTINATION share/doc/pinstudy FILES_MATCHING PATTERN *.md PATTERN *.png)
