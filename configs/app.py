@@ -231,7 +231,7 @@ class App:
         bool,
         Flag("true or false"),
         "`true` for a program whose threads share cache lines on purpose: studies that collect "
-        "`c2c` look for these lines ([c2c.md](c2c.md))",
+        "`c2c` look for these lines ([how](threads-and-lines.md#contended-cache-lines))",
     ] = False
     fixed_time: Annotated[
         bool,

@@ -333,7 +333,7 @@ class Study:
         tuple[str, ...],
         OneOrMore(Word("collector", COLLECTORS)),
         "`perf`, `energy`, and `c2c`: contended cache lines of the apps that have any "
-        "([c2c.md](c2c.md)); placement is always proved",
+        "([how](threads-and-lines.md#contended-cache-lines)); placement is always proved",
     ] = DEFAULT_COLLECTORS
     events: Annotated[
         tuple[str, ...],

@@ -1,7 +1,7 @@
 """Contended cache lines of a study's cases, from the files `c2c/` beside the records.
 
-The files may come from anybody: what is not as docs/c2c.md describes it is passed over, with the
-reason, and never half believed.
+The files may come from anybody: what is not as docs/threads-and-lines.md describes it is passed
+over, with the reason, and never half believed.
 """
 
 from __future__ import annotations

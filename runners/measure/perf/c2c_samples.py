@@ -149,7 +149,7 @@ def _shown(line: str) -> str:
 def contended_lines(
     samples: Callable[[], Iterator[MemorySample]], line_bytes: int
 ) -> dict[str, Any]:
-    """Return `sampled`, `lines` and `lines_left_out`, as docs/c2c.md describes them.
+    """Return `sampled`, `lines` and `lines_left_out`, as docs/threads-and-lines.md describes them.
 
     `samples` gives the same samples each time it is called. They are read twice, so that accesses
     are collected only for the few lines that matter. All numbers are counts of samples. Raises what
