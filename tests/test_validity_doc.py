@@ -1,16 +1,18 @@
-"""docs/validity.md answers each attack once and names only what exists: files, functions, tests."""
+"""docs/validity*.md answer each attack once and name only what exists: files, functions, tests."""
 
 from __future__ import annotations
 
 import ast
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from tests.support.tools import ROOT
 
 PAGE = ROOT / "docs" / "validity.md"
+PAGES = sorted((ROOT / "docs").glob("validity-*.md"))
 ATTACKS = range(1, 28)
 PARTS = ("Attack", "Answer", "Code", "Proof", "Remains")
 STATUSES = {"prevented", "detected", "recorded", "remains"}
@@ -19,18 +21,23 @@ _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 _CODE = re.compile(r"\[([\w/.]+)\]\(\.\./([\w/.]+)\)((?:[\s,]*`\w+`)*)")
 
 
-def sections() -> dict[int, tuple[str, str]]:
-    """Return the numbered sections: title and text."""
-    found = re.findall(
-        r"^## (\d+)\. (.+)\n((?:(?!^## ).*\n)*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert [int(number) for number, _, _ in found] == list(ATTACKS)
-    return {int(number): (title, text) for number, title, text in found}
+@cache
+def sections() -> dict[int, tuple[str, str, str]]:
+    """Return the numbered sections of all pages: page, title and text."""
+    found = [
+        (int(number), (page.name, title, text))
+        for page in PAGES
+        for number, title, text in re.findall(
+            r"^## (\d+)\. (.+)\n((?:(?!^## ).*\n)*)", page.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
+    assert sorted(number for number, _ in found) == list(ATTACKS)
+    return dict(found)
 
 
 def part(number: int, name: str) -> str:
     """Return a section's paragraph of this name."""
-    _, text = sections()[number]
+    _, _, text = sections()[number]
     assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == list(PARTS)
     return text.split(f"**{name}.**")[1].split("\n\n")[0].strip()
 
@@ -91,21 +98,22 @@ def test_the_tests_that_are_named_are_there(number: int) -> None:
 
 def test_the_table_lists_every_attack_with_a_short_answer_and_a_status() -> None:
     rows = re.findall(
-        r"^\| (\d+) \| \[(.+)\]\(#([\w-]+)\) \| (.+) \| (\w+) \|$",
+        r"^\| (\d+) \| \[(.+)\]\(([\w.-]+)#([\w-]+)\) \| (.+) \| (\w+) \|$",
         PAGE.read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    titles = {number: title for number, (title, _) in sections().items()}
-    assert {int(number): title for number, title, *_ in rows} == titles
-    for number, title, anchor, answer, status in rows:
+    places = {number: (title, page) for number, (page, title, _) in sections().items()}
+    assert {int(number): (title, page) for number, title, page, *_ in rows} == places
+    for number, title, _, anchor, answer, status in rows:
         kept = re.sub(r"[^\w\- ]", "", f"{number}. {title}".lower())
         assert anchor == kept.replace(" ", "-")
         assert len(answer.split()) <= 5, answer
         assert status in STATUSES
 
 
-def test_all_files_that_the_page_leads_to_are_there() -> None:
-    links = re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", PAGE.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", [PAGE, *PAGES], ids=lambda page: page.stem)
+def test_all_files_that_a_page_leads_to_are_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8"))
     assert links
     for link in links:
         assert (PAGE.parent / link).exists(), link
