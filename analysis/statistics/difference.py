@@ -6,9 +6,9 @@ to trim, and races compare means by rules of their own.
 
 No test keeps its level for a mean when one of two mappings has rare slow runs, for ten runs often
 hold none of them. The mean of the middle 60 % keeps it whatever shapes both have (`make noise`;
-docs/statistics.md has the figures), and its error follows from the winsorised deviations: Tukey and
-McLaughlin, "Less Vulnerable Confidence and Significance Procedures" (1963); Yuen, "The Two-Sample
-Trimmed t for Unequal Population Variances" (1974).
+docs/error-rates.md has the figures), and its error follows from the winsorised deviations: Tukey
+and McLaughlin, "Less Vulnerable Confidence and Significance Procedures" (1963); Yuen, "The
+Two-Sample Trimmed t for Unequal Population Variances" (1974).
 
 Memory layout, page colours, firmware and the hours change between two boots or days, for all runs
 of one together: more repetitions within one boot do not average that out (Kalibera and Jones,

@@ -3,7 +3,7 @@
 No normal distribution is assumed. Intervals are BCa bootstraps (Efron, "Better
 Bootstrap Confidence Intervals", 1987), expanded for small samples as Hesterberg describes it ("What
 Teachers Should Know About the Bootstrap", 2015, section 4.1): a plain one at n = 10 covers the mean
-of normal noise 90 times in 100, the expanded one 94 times (docs/statistics.md has the table).
+of normal noise 90 times in 100, the expanded one 94 times (docs/error-rates.md has the table).
 """
 
 from __future__ import annotations

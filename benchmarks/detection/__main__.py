@@ -1,7 +1,7 @@
 """Whether differences are found that are there, and none that are not: real studies, many times.
 
 Studies without and with 2 % more work under the second of two names for one mapping, in turn; each
-has the size that docs/statistics.md advertises for that difference.
+has the size that docs/error-rates.md advertises for that difference.
 """
 
 from __future__ import annotations

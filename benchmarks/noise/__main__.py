@@ -1,7 +1,7 @@
 """Tries the verdict's statistics on simulated noise, like and unlike, for `make noise`.
 
-Prints the tables that docs/statistics.md has: how often a difference is called that is none by each
-candidate, how often one is found, and how often what a verdict says besides is wrong.
+Prints tables, of which docs/error-rates.md has some: how often a difference is called that is none
+by each candidate, how often one is found, and how often what a verdict says besides is wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The repetitions that docs/statistics.md advertises find the differences that they are for."""
+"""The repetitions that docs/error-rates.md advertises find the differences that they are for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = 0.85
 
 def advertised() -> list[tuple[float, int, float, int]]:
     """Return noise, mappings, effect and repetitions of each cell of the page's table."""
-    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "error-rates.md").read_text(encoding="utf-8")
     table = page.partition("## How many repetitions")[2].partition("\n\nNoise is")[0]
     rows = re.findall(r"^\| ([0-9.]+) % \|((?: [0-9]+ \|){6})$", table, re.MULTILINE)
     return [

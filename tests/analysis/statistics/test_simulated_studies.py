@@ -95,7 +95,7 @@ def test_unpaired_intervals_of_a_ratio_cover_it_95_times_in_100(shape: str, dose
     assert dose.at_least(0.93) <= np.mean(covered) <= dose.at_most(0.985)
 
 
-# Ten values with heavy tails or a skewness of 2 tell too little of them (docs/statistics.md).
+# Ten values with heavy tails or a skewness of 2 tell too little of them (docs/error-rates.md).
 MIN_OF_MEAN = {("very skewed", 10): 0.90, ("heavy", 10): 0.91}
 
 

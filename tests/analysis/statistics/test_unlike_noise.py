@@ -1,6 +1,6 @@
 """What verdicts claim holds where two mappings differ in the shape of their noise.
 
-The benchmark's own simulations, small: docs/statistics.md has the large ones, and how far off they
+The benchmark's own simulations, small: docs/error-rates.md has the large ones, and how far off they
 may be by chance. Bounds are those claims and three standard errors.
 """
 
