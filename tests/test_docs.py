@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis.results.fields import MEASURES, MORE_MEASURES
 from base import VERSION
 from configs.library import load_app, load_site, load_study
+from runners.records.values import BASELINE, FINAL, INTERRUPTED, SKIPPED
 from tests.support.cli import argv
 from tests.support.tools import ROOT, need_tool
 
@@ -112,3 +114,16 @@ def test_the_citation_and_the_changes_name_this_version() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 120
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
+def test_a_page_is_read_in_ten_minutes(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    words = [word for word in text.split() if re.search("[A-Za-z]", word)]
+    assert len(words) <= 2200
+
+
+def test_the_page_of_records_has_every_status_and_every_number_that_tables_average() -> None:
+    page = (ROOT / "docs" / "records.md").read_text()
+    named = {*FINAL, INTERRUPTED, SKIPPED, BASELINE, *MEASURES, *MORE_MEASURES}
+    assert [name for name in sorted(named) if not re.search(rf"`(status: )?{name}`", page)] == []

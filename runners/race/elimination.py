@@ -26,7 +26,7 @@ MAX_NOISE = 0.08
 # The weight of all cases' mean variance beside a case's own, in degrees of freedom (Smyth, "Linear
 # models and empirical Bayes methods", 2004): two or three runs alone hardly give a variance.
 SHARED_DF = 4
-# Standard errors of a mean: of 1, 1.5 and 2, tried on simulated nodes (docs/advise.md), 1.5 picks
+# Standard errors of a mean: of 1, 1.5 and 2, tried on simulated nodes (docs/race.md), 1.5 picks
 # well both where the cases' noise is equal and where it is not.
 FEARED_ERRORS = 1.5
 

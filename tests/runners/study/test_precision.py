@@ -120,8 +120,8 @@ def coverage(draw: Draw, most: int = 50, least: int = 5) -> tuple[float, float, 
     return covering / STUDIES, reached / STUDIES, both / max(1, reached)
 
 
-# What docs/method.md says of these intervals. The share of 2000 cases has a standard error of 0.6
-# (92 %) to 0.9 (81 %) percentage points: the bounds leave about three to each side.
+# What docs/error-rates.md says of these intervals. The share of 2000 cases has a standard error of
+# 0.6 (92 %) to 0.9 (81 %) percentage points: the bounds leave about three to each side.
 @pytest.mark.parametrize(
     ("draw", "least", "most"),
     [
