@@ -28,7 +28,7 @@ BYTES_PER_RECORD = 6500
 # Records, and runs of a case: the usual shape, and the one with most cases.
 SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10), (1_000_000, 100))
 # Seconds and MB that pinstudy is to stay under, on 2 cores of 2024.
-LIMITS = {1000: (2, 1000), 100_000: (16, 1000), 1_000_000: (160, 2000)}
+LIMITS = {1000: (2, 1000), 100_000: (8, 1000), 1_000_000: (80, 2000)}
 MAPPINGS = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
 PEERS = {
     "json.loads of each line": """\

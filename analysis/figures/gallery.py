@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from analysis.affinity.experiments import Affinity, affinity
 from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP, grouped
@@ -19,11 +24,14 @@ from analysis.figures.node import draw_nodes
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
 from analysis.figures.team import draw_teams
+from analysis.processes import how_many, pool
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from base.errors import UserError
 
 FOLDER = "figures"
+# A process takes a second to start, as long as four tables take to draw.
+MIN_TABLES = 4
 
 
 def table_figures(
@@ -67,6 +75,10 @@ def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotD
     """Yield every figure: of the tables, of the affinity experiments, of all runs, of the nodes."""
     for _, drawn in table_figures(results, findings):
         yield drawn
+    yield from _of_no_table(results, findings)
+
+
+def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
     found = affinity(results, findings)
     if found is not None:
         for _, drawn in affinity_figures(results, found):
@@ -91,10 +103,44 @@ def write_figures(
         # The author of the results may have put the link there, to redirect what is written.
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
+    findings = find(results)
+    of_tables = _write_tables(results, findings, into, formats)
+    return of_tables + _written(_of_no_table(results, findings), into, formats)
+
+
+def _write_tables(
+    results: Results, findings: Findings, folder: Path, formats: Sequence[str]
+) -> list[str]:
+    """Write the tables' figures; of many tables in as many processes as there are CPUs."""
+    places = range(len(findings.tables))
+    workers = how_many(len(places) // MIN_TABLES)
+    write = partial(_write_some, results, findings, folder, formats)
+    if workers > 1:
+        # When a worker is killed, as for lack of memory, this process does the work.
+        with suppress(BrokenProcessPool), pool(workers) as processes:
+            parts = np.array_split(places, workers)
+            return [line for lines in processes.map(write, parts) for line in lines]
+    return write(places)
+
+
+def _write_some(
+    results: Results,
+    findings: Findings,
+    folder: Path,
+    formats: Sequence[str],
+    tables: Iterable[int],
+) -> list[str]:
+    drawn = (drawn for _, drawn in table_figures(results, findings, tables))
+    return _written(drawn, folder, formats)
+
+
+def _written(
+    figures: Iterable[Drawing | NotDrawn], folder: Path, formats: Sequence[str]
+) -> list[str]:
     lines = []
-    for drawn in all_figures(results, find(results)):
+    for drawn in figures:
         if isinstance(drawn, NotDrawn):
             lines.append(f"not drawn: {drawn.name} ({drawn.title}): {drawn.reason}")
         else:
-            lines += [f"written: {path}" for path in write_drawing(drawn, into, formats)]
+            lines += [f"written: {path}" for path in write_drawing(drawn, folder, formats)]
     return lines

@@ -1,37 +1,23 @@
-"""Records to columns: chunk by chunk, whatever stands there; what does not belong there is missing.
+"""Values of records as columns of frames: whatever stands there, a chunk of it becomes an array.
 
 A chunk's types are looked at as a set. Where all are as they should be, as in every record that
-pinstudy wrote, the values are converted at once; otherwise one by one.
+pinstudy wrote, the values are converted at once; otherwise one by one, and what does not belong
+there is missing.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime, timezone
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.results.fields import (
-    L1D_MISS_RATE,
-    MAX_METRICS,
-    MEASURES,
-    METRIC,
-    MORE_MEASURES,
-    ROW_KEYS,
-    TABLE_KEYS,
-)
 from base.reading import number_or_nan
 from runners.node.topology import KIND_ORDER
-from runners.records.disturbances import SEPARATOR, disturbances
-from runners.records.placed_runs import verdict_of
-from runners.records.reader import Part, read_part
-from runners.records.values import BASELINE, INTERRUPTED, OK, SKIPPED, NoRecord
 
 Values = Sequence[object]
 Floats = NDArray[np.float64]
@@ -41,64 +27,84 @@ _NO_KIND = (None,) * len(KIND_ORDER)
 # From here on a float no longer tells whole numbers apart.
 _TOO_LARGE = 2**53
 
-_TEXTS = (
-    "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",
-    "node_digest", "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy",
-    "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
-    "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
-    "vcpu_cpus", "vm_accelerator", "algorithm", "implementation",
-)  # fmt: skip
-_COUNTS = (
-    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
-    "vm_cpus", "vm_memory_mib",
-)  # fmt: skip
-_FLAGS = ("warmup", "kinds_declared", "fixed_time")
-_VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
-# Texts that are made of several fields of a record.
-_TOLD = ("disturbed", "daemons")
-_BY_KIND = ("freq_{}_ghz", "residency_{}")
-_OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
-_NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
-COLUMNS = (
-    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, *_TOLD,
-    "started_s", "temperature_c",
-)  # fmt: skip
 
-# Objects from names to numbers, of which only some records have any.
-_SPARSE = ("l1d_miss_rate", "metrics")
-# What is taken as it is, and the names of all that `_row` returns.
-_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
-_ROW = (*_PLAIN, *_VERDICTS, *_TOLD, *_OF_KINDS, "temperature_c", *_SPARSE)
-_NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
-_NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
-# Runs at a time: few enough to stay in a processor's cache.
-CHUNK = 500
+class Codes(dict[Hashable, int]):
+    """Numbers for values, 0, 1, … in the order of their first use."""
 
-Arrays = dict[str, NDArray[Any]]
+    def __missing__(self, value: Hashable) -> int:
+        """Return the number of a new value."""
+        code = self[value] = len(self)
+        return code
 
 
-class Texts(dict[object, int]):
+class Texts:
     """The texts of a column: each distinct one is kept once, a row is its number."""
 
     def __init__(self) -> None:
         # 0 stands for no text.
-        super().__init__({None: 0})
-
-    def __missing__(self, text: object) -> int:
-        """Return the number of a new text."""
-        number = self[text] = len(self)
-        return number
+        self._codes = Codes({None: 0})
 
     def numbered(self, values: Values) -> NDArray[np.int32]:
         """Return the texts' numbers, 0 for what is no text."""
         if not set(map(type, values)) <= {str, _NONE}:
             values = [value if isinstance(value, str) else None for value in values]
-        return np.fromiter(map(self.__getitem__, values), np.int32, len(values))
+        return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
+
+    def numbers_of(self, others: Texts) -> NDArray[np.int32]:
+        """Return the numbers here of the texts of another column, by their numbers there."""
+        known = map(self._codes.__getitem__, others._codes)
+        return np.fromiter(known, np.int32, len(others._codes))
 
     def column(self, numbers: NDArray[np.int32]) -> pd.Categorical:
         """Return the column of these numbers; it is missing where there was no text."""
+        texts = pd.Index(list(self._codes)[1:], dtype=object)
         codes: Any = numbers - 1
-        return pd.Categorical.from_codes(codes, categories=pd.Index(list(self)[1:], dtype=object))
+        return pd.Categorical.from_codes(codes, categories=texts)
+
+
+class Reasons:
+    """What `unavailable` says: each distinct pair of field and reason, and each set of these, once.
+
+    Runs of a case lack the same fields for the same reasons, so that a run costs one number.
+    """
+
+    def __init__(self) -> None:
+        self._pairs = Codes()
+        self._sets = Codes()
+
+    def number(self, value: object) -> int:
+        """Return the number of the set in a record's `unavailable`."""
+        if not isinstance(value, dict):
+            value = {}
+        pair_of = self._pairs.__getitem__
+        try:
+            return self._sets[tuple(map(pair_of, value.items()))]
+        except TypeError:
+            given = ((name, text) for name, text in value.items() if isinstance(text, str))
+            return self._sets[tuple(map(pair_of, given))]
+
+    def numbers_of(self, others: Reasons) -> NDArray[np.int32]:
+        """Return the numbers here of the sets of others, by their numbers there."""
+        pairs = [self._pairs[pair] for pair in others._pairs]
+        of_others: list[Any] = list(others._sets)
+        sets = [self._sets[tuple(pairs[at] for at in of)] for of in of_others]
+        return np.array(sets, dtype=np.int32)
+
+    def by_case(self, cases: pd.Series[Any], numbers: pd.Series[Any]) -> pd.DataFrame:
+        """Return the distinct reasons of runs, given by their cases and the numbers of their sets.
+
+        Columns: `case_id`, `field`, `reason`; a case's in the order of their appearance.
+        """
+        pairs: list[Any] = list(self._pairs)
+        sets: list[Any] = list(self._sets)
+        runs = pd.DataFrame({"case": cases, "set": numbers}).drop_duplicates()
+        rows = dict.fromkeys(
+            (case, *pairs[pair])
+            for case, number in runs.itertuples(index=False, name=None)
+            for pair in sets[number]
+        )
+        texts = [row for row in rows if isinstance(row[2], str) and row[2]]
+        return pd.DataFrame(texts, columns=["case_id", "field", "reason"], dtype=object)
 
 
 def numbers(values: Values) -> Floats:
@@ -167,7 +173,8 @@ class Sparse:
     """Numbers by name, a column a name, a row a record; only records that have any take memory.
 
     `pattern` makes a column's name, `accepts` says which names may be columns. Of more than `most`
-    names the first in the alphabet are kept, and `more` tells that there were others.
+    names the first in the alphabet are kept: these are the same ones however the records are split
+    between processes. `more` tells that there were others.
     """
 
     def __init__(self, pattern: str, accepts: Callable[[str], bool], most: int) -> None:
@@ -198,6 +205,14 @@ class Sparse:
         self.more = True
         return name in self._parts
 
+    def merge(self, others: Sparse) -> None:
+        """Add the rows of others after those that are here."""
+        for name, parts in others._parts.items():
+            if self._takes(name):
+                self._parts[name] += [(self._rows + first, values) for first, values in parts]
+        self._rows += others._rows
+        self.more |= others.more
+
     def columns(self) -> dict[str, Floats]:
         """Return the columns that have a number, NaN where a record has none; parts are used up."""
         made = {}
@@ -208,133 +223,3 @@ class Sparse:
             if np.isfinite(column).any():
                 made[self._pattern.format(name)] = column
         return made
-
-
-def is_good(record: Mapping[str, Any]) -> bool:
-    """Return whether a run is averaged: its status is ok, and it is no warm-up."""
-    return record.get("status") == OK and record.get("warmup") is not True
-
-
-def _row(record: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return what is kept of a record, unchecked; its long parts can go at once."""
-    get = record.get
-    return (
-        *map(get, _PLAIN),
-        verdict_of(record),
-        verdict_of(record, "vcpu_placement"),
-        SEPARATOR.join(disturbances(record)) or None,
-        _joined(get("daemons")),
-        *by_kind(get("freq_ghz")),
-        *by_kind(get("residency")),
-        highest(get("temperature_before_c")),
-        *map(get, _SPARSE),
-    )
-
-
-def _joined(names: object) -> str | None:
-    """Return the texts of a list as one; None where there is none."""
-    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    return SEPARATOR.join(texts) or None
-
-
-class Growing:
-    """The columns of a frame while records come in; a chunk leaves one array a column.
-
-    `refused` counts lines that are no records, by why; `unusable` counts records that do not say
-    which row of which table they belong to.
-    `ruled` tells that something ended the repetitions of a record's case, `raced` that a race did.
-    `reasons` has (case_id, field, reason) of what good runs lack, each once, in the order of their
-    appearance. `sparse` has the columns that only some records have.
-    """
-
-    def __init__(self) -> None:
-        self.refused: Counter[str] = Counter()
-        self.unusable = 0
-        self.raced = self.ruled = False
-        self.reasons: dict[tuple[str, str, str], None] = {}
-        self._ended: set[tuple[str, bool, str]] = set()
-        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
-        self._parts: dict[str, list[NDArray[Any]]] = {}
-        self.sparse = {
-            "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
-            "metrics": Sparse(METRIC, str.isprintable, MAX_METRICS),
-        }
-
-    def read(self, part: Part) -> None:
-        """Add the records of a part of a shard; idle baselines are no runs."""
-        rows = self._rows(part)
-        while chunk := list(islice(rows, CHUNK)):
-            self._add(dict(zip(_ROW, zip(*chunk, strict=True), strict=True)))
-
-    def _rows(self, part: Part) -> Iterator[tuple[object, ...]]:
-        for record in read_part(part):
-            if isinstance(record, NoRecord):
-                self.refused[record.why] += 1
-            elif record.get("status") != BASELINE:
-                if not self.raced and "repetition_rule" in record:
-                    self.ruled = True
-                    self.raced = member(record["repetition_rule"], "race") is not None
-                self._keep_reasons(record)
-                yield _row(record)
-
-    def _keep_reasons(self, record: Mapping[str, Any]) -> None:
-        """Keep what a good run lacks and why; of several records of a run the first one counts."""
-        case_id, absent = record.get("case_id"), record.get("unavailable")
-        if record.get("status") in (INTERRUPTED, SKIPPED) or not isinstance(case_id, str):
-            return
-        run = case_id, record.get("warmup") is True, repr(record.get("repetition"))
-        is_first = run not in self._ended
-        self._ended.add(run)
-        if is_first and is_good(record) and isinstance(absent, dict):
-            for name, reason in absent.items():
-                if isinstance(reason, str) and reason:
-                    self.reasons[case_id, name, reason] = None
-
-    def _add(self, chunk: Mapping[str, tuple[object, ...]]) -> None:
-        """Add the rows of a chunk, given by field, that say which case they belong to."""
-        arrays = self._arrays(chunk)
-        known = [
-            ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
-        ]
-        usable = np.logical_and.reduce(known)
-        if not usable.all():
-            self.unusable += int((~usable).sum())
-            arrays = {name: array[usable] for name, array in arrays.items()}
-        for name, array in arrays.items():
-            self._parts.setdefault(name, []).append(array)
-        for name, sparse in self.sparse.items():
-            sparse.add(chunk[name], usable)
-
-    def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
-        arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
-        arrays |= {name: counts(chunk[name]) for name in _COUNTS}
-        arrays |= {name: flags(chunk[name]) for name in _FLAGS}
-        arrays |= {name: numbers(chunk[name]) for name in _NUMBERS}
-        # By the clock as it was when the attempt began: one that is set must not misorder runs.
-        set_s = np.nan_to_num(numbers(chunk["clock_set_s"]))
-        arrays["started_s"] = unix_seconds(chunk["started_at"]) - set_s
-        return arrays
-
-    def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """Return all rows and the kinds of which there are numbers; the parts are used up."""
-        if not self._parts:
-            self._add(dict.fromkeys(_ROW, ()))
-        data: dict[str, Any] = {}
-        for name in (*COLUMNS, *_OF_KINDS):
-            array = np.concatenate(self._parts.pop(name))
-            if name in self._texts:
-                data[name] = self._texts[name].column(array)
-            else:
-                data[name] = array.astype(np.int64) if name in _NEEDED_COUNTS else array
-        kinds = []
-        for kind in KIND_ORDER:
-            names = [pattern.format(kind) for pattern in _BY_KIND]
-            if all(np.isnan(data[name]).all() for name in names):
-                for name in names:
-                    del data[name]
-            else:
-                kinds.append(kind)
-        for sparse in self.sparse.values():
-            data |= sparse.columns()
-        # Without a copy, or all numbers would be there twice for a while.
-        return pd.DataFrame(data, copy=False), tuple(kinds)

@@ -6,23 +6,32 @@ parts (threads, counters, stderr) never pile up in memory: a run takes some 500 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from analysis.results.columns import Growing
+from analysis.processes import how_many, pool
 from analysis.results.fields import ROW_KEYS, TABLE_KEYS
+from analysis.results.growing import REASONS, Growing, grow
 from base.errors import UserError
-from runners.records.reader import parts_of
+from runners.records.reader import Part, parts_of
 from runners.records.values import INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
 # What makes a run the same one in another record.
 _RUN = ("case_id", "warmup", "repetition")
+# Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
+PART_BYTES = 32 << 20
+# Starting processes takes a second, in which one process reads about this much.
+PARALLEL_FROM_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,10 @@ class Runs:
     `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
     of the hottest package before the run. Of interchangeable nodes that divide a study `node_id` is
     the name of their pool, and MADE_ON has the node. Where any record has them,
-    `l1d_miss_rate_<kind>` and `metric_<name>` follow, the app's own numbers; `more_metrics` tells
-    that there were more names than the 32 that are kept. `ruled` tells that a precision or a race
-    ended cases, `raced` that it was a race.
+    `l1d_miss_rate_<kind>` and
+    `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
+    than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
+    was a race.
 
     `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -68,13 +78,14 @@ def read_runs(folder: Path) -> Runs:
             f"{folder}: no results here (expected records/*.jsonl); make some with "
             "`pinstudy run quick`"
         )
-    growing = Growing()
-    for part in parts_of(folder / "records"):
-        growing.read(part)
+    growing = _grown(folder / "records")
     frame, kinds = growing.frame()
     repeated = _repeated(frame)
     frame = _by_pool(_each_run_once(frame))
-    reasons = pd.DataFrame([*growing.reasons], columns=["case_id", "field", "reason"], dtype=object)
+    # Popped, because to drop a column would copy all others.
+    numbers = frame.pop(REASONS)
+    good = are_good(frame)
+    reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
     return Runs(
         frame,
         kinds,
@@ -106,6 +117,37 @@ def are_good(frame: pd.DataFrame) -> pd.Series[bool]:
 def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that are averaged."""
     return frame[are_good(frame)]
+
+
+def _grown(folder: Path) -> Growing:
+    """Return the columns of all shards, read by several processes where that is faster."""
+    parts = parts_of(folder, PART_BYTES)
+    workers = how_many(len(parts))
+    if workers > 1 and sum(part.stop - part.start for part in parts) >= PARALLEL_FROM_BYTES:
+        with suppress(BrokenProcessPool):
+            return _grown_together(parts, workers)
+    growing = Growing()
+    for part in parts:
+        growing.read(part)
+    return growing
+
+
+def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
+    """Return the columns of the parts, in their order.
+
+    Raises BrokenProcessPool when a process was killed, as for lack of memory.
+    """
+    growing = Growing()
+    waiting: deque[Future[Growing]] = deque()
+    with pool(workers) as processes:
+        for part in parts:
+            waiting.append(processes.submit(grow, part))
+            # What is done but not merged yet is in memory.
+            if len(waiting) > 2 * workers:
+                growing.merge(waiting.popleft().result())
+        while waiting:
+            growing.merge(waiting.popleft().result())
+    return growing
 
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:

@@ -91,6 +91,31 @@ def test_an_interpreter_without_an_environment_of_its_own_imports_nothing_from_t
     assert not (planted.parents[1] / "executed").exists()
 
 
+# Started as `python FILE`, so that the folder of the results is in no list of this process.
+WORK = """
+import os, sys
+sys.path[0] = sys.argv[1]
+def main():
+    from analysis.processes import pool
+    with pool(2) as processes:
+        print([job.result() for job in [processes.submit(os.getcwd) for _ in range(3)]])
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_processes_that_share_work_import_nothing_from_there(planted: Path) -> None:
+    script = planted.parents[1] / "work.py"
+    script.write_text(WORK)
+
+    done = subprocess.run(
+        [sys.executable, script, ROOT], cwd=planted, capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == f"{[str(planted)] * 3}\n", done.stderr
+    assert not (planted.parents[1] / "executed").exists()
+
+
 def test_a_late_record_is_not_written_through_a_link(tmp_path: Path, at_end: ExitStack) -> None:
     precious = tmp_path / "precious"
     precious.write_text("precious\n")

@@ -12,6 +12,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from analysis.answer import find
+from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures, write_figures
 from analysis.figures.rows import MAX_DOTS
@@ -290,6 +291,37 @@ def test_figures_are_not_written_through_a_link_of_the_results(tmp_path: Path) -
 def test_a_publication_needs_a_folder_to_be_drawn_into() -> None:
     with pytest.raises(UserError, match="--into"):
         write_figures("published:galante-2025")
+
+
+@pytest.fixture
+def four_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Results that two processes draw, each two tables."""
+    monkeypatch.setattr(gallery, "MIN_TABLES", 2)
+    of = {"case_number": 1, "selection": "pcores"}
+    runs = [record(t, r, table_number=t, app=f"app{t}", **of) for t in (1, 2, 3, 4) for r in (1, 2)]
+    write(tmp_path, runs)
+    return tmp_path
+
+
+def test_many_tables_are_written_by_several_processes_alike(four_tables: Path) -> None:
+    lines = write_figures(str(four_tables), formats=["svg"])
+
+    results, findings = _opened(four_tables)
+    assert len(findings.tables) == 4
+    drawn = [d for d in all_figures(results, findings) if isinstance(d, Drawing)]
+    written = [line for line in lines if line.startswith("written: ")]
+    assert [Path(line.removeprefix("written: ")).stem for line in written] == [
+        d.name for d in drawn
+    ]
+    for figure in drawn:
+        assert (four_tables / "figures" / f"{figure.name}.svg").read_bytes() == figure.data("svg")
+
+
+def test_a_mistake_is_told_by_several_processes_too(four_tables: Path) -> None:
+    (four_tables / "taken").write_text("a file")
+
+    with pytest.raises(UserError, match="cannot be written"):
+        write_figures(str(four_tables), four_tables / "taken" / "figures", ["svg"])
 
 
 def test_a_study_that_was_continued_days_later_shows_no_empty_days(tmp_path: Path) -> None:

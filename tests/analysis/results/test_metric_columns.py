@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from analysis.results.caveats import folder_remarks
 from analysis.results.fields import MAX_METRICS
+from analysis.results.growing import Growing
 from analysis.results.runs import read_runs
+from runners.records.reader import parts_of
 from tests.support.results import record, write
 
 
@@ -104,12 +106,12 @@ metrics_of_runs = st.lists(
 
 @settings(max_examples=25, deadline=None)
 @given(first=metrics_of_runs, second=metrics_of_runs)
-def test_metrics_of_all_attempts_are_columns_up_to_the_first_names(
+def test_parts_that_are_read_apart_make_the_same_columns(
     tmp_path_factory: Any,  # noqa: ANN401
     first: list[dict[str, float]],
     second: list[dict[str, float]],
 ) -> None:
-    folder = tmp_path_factory.mktemp("attempts")
+    folder = tmp_path_factory.mktemp("parts")
     records = [
         record(1, n, attempt=attempt, metrics=metrics)
         for attempt, of_attempt in ((1, first), (2, second))
@@ -118,8 +120,15 @@ def test_metrics_of_all_attempts_are_columns_up_to_the_first_names(
     for attempt in (1, 2):
         write(folder, [r for r in records if r["attempt"] == attempt], attempt)
 
-    frame = read_runs(folder).frame
+    alone, together = Growing(), Growing()
+    for part in parts_of(folder / "records", 1 << 20):
+        alone.read(part)
+        apart = Growing()
+        apart.read(part)
+        together.merge(apart)
 
+    (frame, _), (merged, _) = alone.frame(), together.frame()
+    pd.testing.assert_frame_equal(frame, merged)
     names = sorted({name for r in records for name in r["metrics"]})[:MAX_METRICS]
     assert names_of(frame) == [f"metric_{name}" for name in names]
     for name in names:

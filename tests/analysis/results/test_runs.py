@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.results.columns import COLUMNS
+from analysis.results.growing import COLUMNS
 from analysis.results.runs import Runs, read_runs
 from analysis.tables.means import make_tables, render
 from base.errors import UserError
@@ -181,10 +184,65 @@ def test_what_is_no_text_is_missing_and_leaves_its_neighbours_alone(
     assert spoilt is None or math.isnan(spoilt)
 
 
+def test_several_processes_read_what_one_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [
+        record(
+            number, r, driver=f"d{r % 3}", size=f"s{number}",
+            unavailable={"cycles": f"reason {r % 2}", f"field{number}": "x"},
+        )
+        for r in range(1, 40)
+        for number in (1, 2, 3)
+    ]  # fmt: skip
+    records[5] = {"schema": 1}
+    records[60] = record(1, 21, warmup=True, driver=7, residency={"E": 1.0})
+    shard = write(tmp_path, records)
+    with shard.open("a") as stream:
+        stream.write('{"torn')
+    alone = read_runs(tmp_path)
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 5)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+
+    together = read_runs(tmp_path)
+
+    assert (together.kinds, together.refused, together.unusable) == (alone.kinds, {TORN.why: 1}, 1)
+    texts = dict.fromkeys(alone.frame.select_dtypes("category"), object)
+    pd.testing.assert_frame_equal(together.frame.astype(texts), alone.frame.astype(texts))
+    pd.testing.assert_frame_equal(together.reasons, alone.reasons)
+
+
+def be_killed(_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_when_processes_are_killed_one_reads_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = write(tmp_path, [record(1, r) for r in range(1, 30)])
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 3)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("analysis.results.runs.grow", be_killed)
+    assert len(read_runs(tmp_path).frame) == 29
+
+
+def test_a_record_that_cannot_be_read_is_told_by_any_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = write(tmp_path, [*(record(1, r) for r in range(1, 30)), {"schema": 99}])
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 3)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+    with pytest.raises(UserError, match=r"node1-0001.jsonl:30: record schema 99"):
+        read_runs(tmp_path)
+
+
 def test_more_runs_than_are_read_at_a_time_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.results.columns.CHUNK", 3)
+    monkeypatch.setattr("analysis.results.growing.CHUNK", 3)
     records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
     # Of the second chunk nothing is left, and only the third tells of E-cores.
     records[3:6] = [{"schema": 1}] * 3

@@ -1,0 +1,200 @@
+"""Records to columns: chunk by chunk, checked, and put together with those of other processes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.results import columns
+from analysis.results.columns import Reasons, Sparse, Texts
+from analysis.results.fields import (
+    L1D_MISS_RATE,
+    MAX_METRICS,
+    MEASURES,
+    METRIC,
+    MORE_MEASURES,
+    ROW_KEYS,
+    TABLE_KEYS,
+)
+from runners.node.topology import KIND_ORDER
+from runners.records.disturbances import SEPARATOR, disturbances
+from runners.records.placed_runs import verdict_of
+from runners.records.reader import Part, read_part
+from runners.records.values import BASELINE, NoRecord
+
+_TEXTS = (
+    "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",
+    "node_digest", "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy",
+    "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
+    "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
+    "vcpu_cpus", "vm_accelerator", "algorithm", "implementation",
+)  # fmt: skip
+_COUNTS = (
+    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
+    "vm_cpus", "vm_memory_mib",
+)  # fmt: skip
+_FLAGS = ("warmup", "kinds_declared", "fixed_time")
+_VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
+# Texts that are made of several fields of a record.
+_TOLD = ("disturbed", "daemons")
+_BY_KIND = ("freq_{}_ghz", "residency_{}")
+_OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
+_NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
+COLUMNS = (
+    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, *_TOLD,
+    "started_s", "temperature_c",
+)  # fmt: skip
+
+# Objects from names to numbers, of which only some records have any.
+_SPARSE = ("l1d_miss_rate", "metrics")
+# What is taken as it is, and the names of all that `_row` returns.
+_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
+_ROW = (*_PLAIN, *_VERDICTS, *_TOLD, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
+_NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
+_NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
+# The column that tells which set of reasons a run has, until these are a frame of their own.
+REASONS = "unavailable"
+# Runs at a time: few enough to stay in a processor's cache.
+CHUNK = 500
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
+    """Return what is kept of a record, unchecked; its long parts can go at once."""
+    get = record.get
+    return (
+        *map(get, _PLAIN),
+        verdict_of(record),
+        verdict_of(record, "vcpu_placement"),
+        SEPARATOR.join(disturbances(record)) or None,
+        _joined(get("daemons")),
+        *columns.by_kind(get("freq_ghz")),
+        *columns.by_kind(get("residency")),
+        columns.highest(get("temperature_before_c")),
+        *map(get, _SPARSE),
+        reasons.number(get("unavailable")),
+    )
+
+
+def _joined(names: object) -> str | None:
+    """Return the texts of a list as one; None where there is none."""
+    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return SEPARATOR.join(texts) or None
+
+
+class Growing:
+    """The columns of a frame while records come in; a chunk leaves one array a column.
+
+    `refused` counts lines that are no records, by why; `unusable` counts records that do not say
+    which row of which table they belong to.
+    `ruled` tells that something ended the repetitions of a record's case, `raced` that a race did.
+    `sparse` has the columns that only some records have.
+    """
+
+    def __init__(self) -> None:
+        self.refused: Counter[str] = Counter()
+        self.unusable = 0
+        self.raced = self.ruled = False
+        self.reasons = Reasons()
+        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
+        self._parts: dict[str, list[NDArray[Any]]] = {}
+        self.sparse = {
+            "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
+            "metrics": Sparse(METRIC, str.isprintable, MAX_METRICS),
+        }
+
+    def read(self, part: Part) -> None:
+        """Add the records of a part of a shard; idle baselines are no runs."""
+        rows = self._rows(part)
+        while chunk := list(islice(rows, CHUNK)):
+            self._add(dict(zip(_ROW, zip(*chunk, strict=True), strict=True)))
+
+    def _rows(self, part: Part) -> Iterator[tuple[object, ...]]:
+        for record in read_part(part):
+            if isinstance(record, NoRecord):
+                self.refused[record.why] += 1
+            elif record.get("status") != BASELINE:
+                if not self.raced and "repetition_rule" in record:
+                    self.ruled = True
+                    self.raced = columns.member(record["repetition_rule"], "race") is not None
+                yield _row(record, self.reasons)
+
+    def merge(self, others: Growing) -> None:
+        """Add what others hold, whose texts and reasons have other numbers."""
+        self.refused += others.refused
+        self.unusable += others.unusable
+        self.raced |= others.raced
+        self.ruled |= others.ruled
+        numbers = {
+            name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
+        }
+        numbers[REASONS] = self.reasons.numbers_of(others.reasons)
+        for name, arrays in others._parts.items():
+            here = [numbers[name][array] for array in arrays] if name in numbers else arrays
+            self._parts.setdefault(name, []).extend(here)
+        for name, sparse in self.sparse.items():
+            sparse.merge(others.sparse[name])
+
+    def _add(self, chunk: Mapping[str, tuple[object, ...]]) -> None:
+        """Add the rows of a chunk, given by field, that say which case they belong to."""
+        arrays = self._arrays(chunk)
+        known = [
+            ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
+        ]
+        usable = np.logical_and.reduce(known)
+        if not usable.all():
+            self.unusable += int((~usable).sum())
+            arrays = {name: array[usable] for name, array in arrays.items()}
+        for name, array in arrays.items():
+            self._parts.setdefault(name, []).append(array)
+        for name, sparse in self.sparse.items():
+            sparse.add(chunk[name], usable)
+
+    def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
+        arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
+        arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
+        arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
+        arrays |= {name: columns.numbers(chunk[name]) for name in _NUMBERS}
+        # By the clock as it was when the attempt began: one that is set must not misorder runs.
+        set_s = np.nan_to_num(columns.numbers(chunk["clock_set_s"]))
+        arrays["started_s"] = columns.unix_seconds(chunk["started_at"]) - set_s
+        arrays[REASONS] = np.array(chunk["unavailable"], dtype=np.int32)
+        return arrays
+
+    def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return all rows and the kinds of which there are numbers; the parts are used up."""
+        if not self._parts:
+            self._add(dict.fromkeys(_ROW, ()))
+        data: dict[str, Any] = {}
+        for name in (*COLUMNS, *_OF_KINDS, REASONS):
+            array = np.concatenate(self._parts.pop(name))
+            if name in self._texts:
+                data[name] = self._texts[name].column(array)
+            else:
+                data[name] = array.astype(np.int64) if name in _NEEDED_COUNTS else array
+        kinds = []
+        for kind in KIND_ORDER:
+            names = [pattern.format(kind) for pattern in _BY_KIND]
+            if all(np.isnan(data[name]).all() for name in names):
+                for name in names:
+                    del data[name]
+            else:
+                kinds.append(kind)
+        for sparse in self.sparse.values():
+            data |= sparse.columns()
+        # Without a copy, or all numbers would be there twice for a while.
+        return pd.DataFrame(data, copy=False), tuple(kinds)
+
+
+def grow(part: Part) -> Growing:
+    """Return the columns of one part, as a process of its own makes them."""
+    growing = Growing()
+    growing.read(part)
+    return growing
