@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,9 +197,32 @@ class Study:
         return fields | {"energy_pkg_j": energy_j, "edp_js": energy_j * elapsed_s}
 
 
+def spoilt(
+    study: Study | list[Record],
+    mapping: str,
+    repetitions: Container[int] = range(1000),
+    /,
+    **fields: Any,  # noqa: ANN401
+) -> list[Record]:
+    """Return a study's records in which some repetitions of a mapping have other fields."""
+    return [
+        run | fields if run["mapping"] == mapping and run["repetition"] in repetitions else run
+        for run in _records(study)
+    ]
+
+
+def timed(study: Study | list[Record], elapsed_s: Callable[[Record], float]) -> list[Record]:
+    """Return a study's records in which each run took the time that a function of it says."""
+    return [run | {"elapsed_s": elapsed_s(run)} for run in _records(study)]
+
+
+def _records(study: Study | list[Record]) -> list[Record]:
+    return study.records() if isinstance(study, Study) else study
+
+
 def found(folder: Path, study: Study | list[Record], **options: Any) -> Findings:  # noqa: ANN401
     """Return the findings of a study, or of records, which are written to a folder first."""
-    write(folder, study.records() if isinstance(study, Study) else study)
+    write(folder, _records(study))
     return find(open_results(str(folder)), **options)
 
 

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.statistics.decision import decide, holm, more_repetitions, share_of_look
+from analysis.statistics.decision import (
+    decide,
+    holm,
+    more_repetitions,
+    pareto_front,
+    share_of_look,
+)
 from analysis.statistics.difference import Difference
 
 RNG = np.random.default_rng(8)
@@ -195,3 +201,21 @@ def test_all_looks_together_spend_the_level_once() -> None:
     spent = [share_of_look(look) for look in range(1, 1001)]
     assert spent[:4] == pytest.approx([0.8, 0.1, 0.2 / 6, 0.2 / 12])
     assert sum(spent) == pytest.approx(1 - 0.2 / 1000)
+
+
+SMALL = st.integers(0, 6).map(float)
+
+
+@given(st.dictionaries(st.text(max_size=3), st.tuples(SMALL, SMALL), max_size=12))
+def test_the_front_is_every_point_that_no_other_dominates(
+    points: dict[str, tuple[float, float]],
+) -> None:
+    def dominated(point: tuple[float, float]) -> bool:
+        return any(
+            other[0] <= point[0] and other[1] <= point[1] and other != point
+            for other in points.values()
+        )
+
+    front = pareto_front(points)
+    assert set(front) == {name for name, point in points.items() if not dominated(point)}
+    assert front == sorted(front, key=lambda name: points[name])

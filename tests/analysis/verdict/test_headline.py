@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.results import Study, found
+from tests.support.results import Record, Study, found
 
 PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
 SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
@@ -17,22 +17,21 @@ SAME = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.1}
 E_CORES = {"scheduler": 1.0, "ecores-pin": 0.9}
 OPEN = {"scheduler": 1.0, "pcores-pin": 0.9999}
 ALONE = {"pcores-set": 1.0, "pcores-pin": 0.9}
+BOTH = {"scheduler": 1.0, "pcores-pin": 0.897, "pcores-set": 0.9}
+
+ONE = "in the one setting (table and governor) that was compared"
 
 
 def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:  # noqa: ANN401
     """Return the headline's first sentence for tables of apps a, b, c and so on."""
     records = []
-    for number, mappings in enumerate(tables):
-        noise = 0.02 if mappings is OPEN else 0.001
-        app = "abcdef"[number]
+    for number, (app, mappings) in enumerate(zip("abc", tables, strict=False), 1):
+        study = Study(mappings, noise=0.02 if mappings is OPEN else 0.001, seed=number - 1)
         records += [
-            run | {"app": app, "case_id": app + run["case_id"], "table_number": number + 1}
-            for run in Study(mappings, noise=noise, seed=number).records()
+            run | {"app": app, "case_id": app + run["case_id"], "table_number": number}
+            for run in study.records()
         ]
     return found(folder, records, **options).headline[0].removeprefix("For time: ")
-
-
-ONE = "in the one setting (table and governor) that was compared"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,7 @@ ONE = "in the one setting (table and governor) that was compared"
          " of 2 settings (table and governor)."),
         ([PIN, ALONE, ALONE],
          f"to pin threads on the P-cores, {ONE}; 2 more could not be compared."),
-        ([{"scheduler": 1.0, "pcores-pin": 0.897, "pcores-set": 0.9}],
+        ([BOTH],
          f"to pin threads on the P-cores, {ONE}; confining does as well, or cannot be told from "
          "it, in 1 setting."),
     ],
@@ -67,17 +66,15 @@ def test_the_headline_says_what_the_verdicts_come_to(
 def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
     tmp_path: Path,
 ) -> None:
-    records = []
-    for run in Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902}).records():
-        pinned = run["mapping"] != "scheduler"
-        guest = {
-            "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm",
-            "vcpu_mapping": "pcores-pin" if pinned else "scheduler",
-            "vcpu_selection": "pcores" if pinned else "all",
-            "vcpu_binding": "pin" if pinned else "none",
-        }  # fmt: skip
-        records.append(run | guest)
-    assert found(tmp_path, records).headline[0] == (
+    def guest(run: Record) -> Record:
+        left = run["mapping"] == "scheduler"
+        of_vcpus = ("scheduler", "all", "none") if left else ("pcores-pin", "pcores", "pin")
+        names = ("vcpu_mapping", "vcpu_selection", "vcpu_binding")
+        sized = {"engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm"}
+        return sized | dict(zip(names, of_vcpus, strict=True))
+
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
+    assert found(tmp_path, [run | guest(run) for run in study.records()]).headline[0] == (
         f"For time: to pin threads or virtual CPUs on the P-cores, {ONE}."
     )
 
@@ -88,8 +85,7 @@ def test_a_named_baseline_that_is_best_is_the_answer(tmp_path: Path) -> None:
 
 
 def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path) -> None:
-    records = Study(SET, SET, governors=("performance", "powersave")).records()
-    findings = found(tmp_path, records)
+    findings = found(tmp_path, Study(SET, SET, governors=("performance", "powersave")))
     (gain,) = (text for text in findings.headline if text.startswith("The largest gain in time"))
     best = next(
         verdict.best

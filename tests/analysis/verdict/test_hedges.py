@@ -2,98 +2,106 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.answer import find
+from analysis.compare.side_by_side import compare
+from analysis.compare.tables import compare_tables
+from analysis.objectives import Objective
+from analysis.results.sources import open_results
+from analysis.tables.means import render
 from analysis.verdict.tables import comparison_table
 from analysis.verdict.text import as_data, as_text, notes, verdict_lines
-from tests.support.results import Study, found, left_out, only_table, verdict, words
+from tests.support.results import (
+    Record,
+    Study,
+    compared,
+    found,
+    left_out,
+    only_table,
+    said_of,
+    spoilt,
+    timed,
+    verdict,
+    words,
+    write,
+)
 
 FASTER = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
-Records = list[dict[str, Any]]
+ALIKE = {"scheduler": 1.0, "pcores-pin": 1.0}
+# Deviations of ten runs in units of their standard deviation.
+AWAY = [1.2, -0.4, 0.9, -1.5, 0.3, 1.1, -1.3, -0.2, 0.8, -0.9]
 
 
-def in_attempt(records: Records, attempt: int, mapping: str) -> Records:
-    return [run | ({"attempt": attempt} if run["mapping"] == mapping else {}) for run in records]
+def of_unknown_attempts(_: Record) -> Record:
+    return {"attempt": None}
 
 
-def test_runs_of_different_attempts_are_no_pairs(tmp_path: Path) -> None:
-    # The pinned case could only be run later: its blocks' numbers are those of the first attempt.
-    records = in_attempt(Study(FASTER).records(), 2, "pcores-pin")
-    cases = only_table(found(tmp_path, records)).cases
-    pinned = next(case for case in cases if case.mapping == "pcores-pin").comparisons["time"]
-    set_ = next(case for case in cases if case.mapping == "pcores-set").comparisons["time"]
-    assert (set_.difference.paired, set_.apart) == (True, False)
-    assert (pinned.difference.paired, pinned.apart) == (False, True)
+def made_later(run: Record) -> Record:
+    return {"attempt": 2} if run["mapping"] == "pcores-pin" else {}
 
 
-def test_a_comparison_across_attempts_is_hedged(tmp_path: Path) -> None:
-    records = in_attempt(Study(FASTER).records(), 2, "pcores-pin")
-    said = verdict(found(tmp_path, records)).sentences
-    assert said[-1] == (
+def killed_within_block_6(run: Record) -> Record:
+    return {"attempt": 1 if run["order"] <= 16 else 2}
+
+
+def lost_other_blocks(run: Record) -> Record:
+    """Of ten blocks the case lost the first six to failures, its baseline two of the others."""
+    first = run["repetition"] <= 6
+    lost = (run["mapping"] != "scheduler") == first and run["repetition"] <= 8
+    return {"status": "failed"} if lost else {}
+
+
+@pytest.mark.parametrize(
+    ("change", "paired", "n", "said"),
+    [
+        (of_unknown_attempts, True, 10, "10 pairs of runs"),
+        (killed_within_block_6, True, 9, "9 pairs of runs"),
+        (made_later, False, 10, "10 runs of each"),
+        (lost_other_blocks, False, 4, "4 runs against 8"),
+    ],
+)
+def test_runs_of_one_block_and_attempt_are_paired_and_no_others(
+    tmp_path: Path, change: Callable[[Record], Record], paired: bool, n: int, said: str
+) -> None:
+    findings = found(tmp_path, [run | change(run) for run in Study(FASTER).records()])
+    pinned = compared(findings)
+    assert (pinned.difference.paired, pinned.difference.n) == (paired, n)
+    assert said in verdict(findings).sentences[0]
+    assert pinned.apart == (change is made_later)
+    assert not compared(findings, "pcores-set").apart
+    last = (
         "No attempt at the study made runs of #1 scheduler together with #3 pcores-pin: a change "
         "of the node between attempts would look like a difference."
     )
+    assert (verdict(findings).sentences[-1] == last) == pinned.apart
 
 
-def test_a_study_that_was_killed_and_continued_keeps_all_pairs_but_the_cut_one(
-    tmp_path: Path,
+LOST = "Not in these numbers, which may flatter a case: "
+
+
+@pytest.mark.parametrize(
+    ("mapping", "repetitions", "status", "said"),
+    [
+        ("pcores-pin", (3, 7), "timeout", f"{LOST}2 of 10 runs of #3 pcores-pin (2 timeout)."),
+        ("scheduler", (1,), "failed", f"{LOST}1 of 10 runs of #1 scheduler (1 failed)."),
+        ("scheduler", range(1, 11), "failed",
+         "Not compared: no run of #1 scheduler could be used (10 failed)."),
+    ],
+)  # fmt: skip
+def test_lost_runs_of_those_compared_are_counted(
+    tmp_path: Path, mapping: str, repetitions: tuple[int, ...], status: str, said: str
 ) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        # The first attempt ended within block 6, after one of its three cases.
-        run["attempt"] = 1 if run["order"] <= 16 else 2
-    by_mapping = {case.mapping: case for case in only_table(found(tmp_path, records)).cases}
-    difference = by_mapping["pcores-pin"].comparisons["time"].difference
-    assert (difference.paired, difference.n) == (True, 9)
-    assert "9 pairs of runs" in verdict(found(tmp_path, records)).sentences[0]
-
-
-def test_blocks_of_unknown_attempts_are_taken_for_one_attempt(tmp_path: Path) -> None:
-    records = [
-        {name: value for name, value in run.items() if name != "attempt"}
-        for run in Study(FASTER).records()
-    ]
-    (case, _) = (c for c in only_table(found(tmp_path, records)).cases if not c.is_baseline)
-    assert (case.comparisons["time"].difference.n, case.comparisons["time"].apart) == (10, False)
-    assert case.comparisons["time"].difference.paired
-
-
-def test_few_pairs_among_many_runs_are_not_all_that_is_compared(tmp_path: Path) -> None:
-    # Of ten blocks the case lost the first six to failures, its baseline two of the others.
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
-    for run in records:
-        first = run["repetition"] <= 6
-        if (run["mapping"] == "pcores-pin") == first and run["repetition"] <= 8:
-            run["status"] = "failed"
-    (case,) = (c for c in only_table(found(tmp_path, records)).cases if not c.is_baseline)
-    assert not case.comparisons["time"].difference.paired
-    assert "4 runs against 8" in verdict(found(tmp_path, records)).sentences[0]
-
-
-def test_lost_runs_of_those_compared_are_counted(tmp_path: Path) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        if run["mapping"] == "pcores-pin" and run["repetition"] in (3, 7):
-            run.update(status="timeout", reason="too long")
-    assert verdict(found(tmp_path, records)).sentences[-1] == (
-        "Not in these numbers, which may flatter a case: 2 of 10 runs of #3 pcores-pin (2 timeout)."
-    )
-
-
-def test_lost_runs_of_the_baseline_are_counted_too(tmp_path: Path) -> None:
-    records = Study(FASTER).records()
-    records[0].update(status="failed", reason="exit status 1")
-    assert (
-        verdict(found(tmp_path, records))
-        .sentences[-1]
-        .endswith(": 1 of 10 runs of #1 scheduler (1 failed).")
-    )
+    records = spoilt(Study(FASTER), mapping, repetitions, status=status, reason="too long")
+    assert verdict(found(tmp_path, records)).sentences[-1] == said
 
 
 def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
@@ -102,21 +110,10 @@ def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
     assert said[-1] == "Not compared with #1 scheduler in time: #4 ecores-set."
 
 
-def test_a_baseline_that_failed_is_not_called_missing(tmp_path: Path) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        if run["mapping"] == "scheduler":
-            run["status"] = "failed"
-    assert verdict(found(tmp_path, records)).sentences == (
-        "Not compared: no run of #1 scheduler could be used (10 failed).",
-    )
-
-
 def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> None:
     mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.988}
     findings = found(tmp_path, Study(mappings, noise=0.012, seed=4))
-    case = next(case for case in only_table(findings).cases if case.mapping == "m7")
-    comparison = case.comparisons["time"]
+    comparison = compared(findings, "m7")
     assert comparison.word == "undecided"
     assert 1.0 not in comparison.difference.interval()
     said = verdict(findings).sentences[0]
@@ -133,21 +130,13 @@ def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> Non
 def test_one_comparison_is_not_said_to_be_corrected_for_others(tmp_path: Path) -> None:
     # Five log ratios of 2.04 % and -2 to 2 % away from it: t = 2.88, between the quantiles of four
     # degrees of freedom for 5 % (2.78) and for the first look's 4 % (3.00).
-    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=5).records()
-    for run in records:
-        away = 0.02036 + 0.01 * (run["repetition"] - 3) if run["mapping"] == "pcores-pin" else 0.0
-        run["elapsed_s"] = 40.0 * math.exp(away)
-    said = verdict(found(tmp_path, records)).sentences[0]
+    def elapsed_s(run: Record) -> float:
+        away = 0.02036 + 0.01 * (run["repetition"] - 3)
+        return 40.0 * math.exp(away if run["mapping"] == "pcores-pin" else 0.0)
+
+    said = said_of(found(tmp_path, timed(Study(ALIKE, repetitions=5), elapsed_s)))
     assert ", not enough at the 4 % of a first look)" in said
     assert "Holm" not in said
-
-
-def test_the_gain_of_the_best_of_several_has_a_wider_interval(tmp_path: Path) -> None:
-    time = verdict(found(tmp_path, Study(FASTER | {"ecores-pin": 1.4})))
-    assert time.best is not None
-    interval = time.best.comparisons["time"].difference.interval(1 - 0.05 / 3)
-    low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
-    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in time.sentences[0]
 
 
 def test_what_is_told_of_losses_is_of_the_least_of_them(tmp_path: Path) -> None:
@@ -162,23 +151,25 @@ def test_what_is_undecided_itself_is_never_as_good_as_the_best(tmp_path: Path) -
     # The baseline's noise of 2 % hides 2.3 %, but not 3.3 %; both faster ones have next to none.
     # Its middle six runs are 0.17 % above 1, the winsorised standard error is 0.88 %: with four
     # degrees of freedom 3.3 % are needed at the level of 4 % for the first of two, 2.6 % then.
-    away = [1.2, -0.4, 0.9, -1.5, 0.3, 1.1, -1.3, -0.2, 0.8, -0.9]
-    records = Study({"scheduler": 1.0, "pcores-set": 0.9765, "pcores-pin": 0.9675}, noise=0.0002)
-    made = records.records()
-    for run in made:
-        if run["mapping"] == "scheduler":
-            run["elapsed_s"] *= 1 + 0.02 * away[run["repetition"] - 1]
-    findings = found(tmp_path, made)
+    study = Study({"scheduler": 1.0, "pcores-set": 0.9765, "pcores-pin": 0.9675}, noise=0.0002)
+    findings = found(tmp_path, timed(study, spread_baseline))
     assert words(findings) == {"pcores-set": "undecided", "pcores-pin": "better"}
     assert "#2 pcores-set cannot be told from #3 pcores-pin." in verdict(findings).sentences
 
 
+def spread_baseline(run: Record) -> float:
+    """Return a run's time, the baseline's spread by 2 %."""
+    away = AWAY[run["repetition"] - 1] if run["mapping"] == "scheduler" else 0.0
+    return float(run["elapsed_s"] * (1 + 0.02 * away))
+
+
 def test_what_may_beat_the_recommended_is_named(tmp_path: Path) -> None:
     # Three pairs with equal differences decide at once; the faster mapping has noise.
-    records = Study(FASTER, repetitions=3, noise=0.0002).records()
-    for run in records:
-        if run["mapping"] == "pcores-pin":
-            run["elapsed_s"] *= 0.93 + 0.04 * run["repetition"]
+    def elapsed_s(run: Record) -> float:
+        noisy = 0.93 + 0.04 * run["repetition"] if run["mapping"] == "pcores-pin" else 1.0
+        return float(run["elapsed_s"] * noisy)
+
+    records = timed(Study(FASTER, repetitions=3, noise=0.0002), elapsed_s)
     time = verdict(found(tmp_path, records))
     assert time.best is not None
     assert time.best.mapping == "pcores-set"
@@ -186,77 +177,68 @@ def test_what_may_beat_the_recommended_is_named(tmp_path: Path) -> None:
     assert time.sentences[1] == "#3 pcores-pin cannot be told from #2 pcores-set."
 
 
-def test_equal_times_are_no_proof(tmp_path: Path) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        run["elapsed_s"] = 3.3 if run["mapping"] == "scheduler" else 1.1
+@pytest.mark.parametrize(
+    ("objective", "baseline", "others", "said"),
+    [
+        ("time", 3.3, 1.1,
+         "1.1 s in each of 10 runs against 3.3 s in each of 10: equal times have no spread to test "
+         "by, and a coarse clock makes them"),
+        ("time", 2.5, 2.5,
+         "2.5 s in each of 10 and of 10 runs: equal, as far as the clock tells them"),
+        ("time", 2e6, 2e6, "(2000000 s in each of 10 and of 10 runs"),
+        ("time", 2.5e-5, 2.5e-5, "(0.000025 s in each of 10 and of 10 runs"),
+        ("energy", 3.0, 1.0,
+         "1 J in each of 10 runs against 3 J in each of 10: equal values have no spread"),
+    ],
+)  # fmt: skip
+def test_equal_values_are_no_proof(
+    tmp_path: Path, objective: Objective, baseline: float, others: float, said: str
+) -> None:
+    name = "elapsed_s" if objective == "time" else "energy_pkg_j"
+    records = [
+        run | {name: baseline if run["mapping"] == "scheduler" else others}
+        for run in Study(FASTER, FASTER).records()
+    ]
     findings = found(tmp_path, records)
-    assert set(words(findings).values()) == {"undecided"}
-    assert (
-        "1.1 s in each of 10 runs against 3.3 s in each of 10: equal times have no spread to test "
-        "by, and a coarse clock makes them"
-    ) in verdict(findings).sentences[0]
+    assert set(words(findings, objective).values()) == {"undecided"}
+    sentence = verdict(findings, objective).sentences[0]
+    assert said in sentence
     # Nothing differs from run to run, so that nothing tells how many would do.
-    assert "repetition" not in verdict(findings).sentences[0]
+    assert "repetition" not in sentence
+    assert ("clock" in sentence) == (objective == "time")
+    table = comparison_table(only_table(findings))
+    assert table is not None
+    assert ("-", "undecided") in itertools.pairwise(table.cells[1])
 
 
 def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Path) -> None:
     # A coarse clock, and two slow runs of each, which are trimmed.
-    records = Study(FASTER, sequential=True).records()
-    for run in records:
+    def elapsed_s(run: Record) -> float:
         times = (3.3, 4.0) if run["mapping"] == "scheduler" else (1.1, 1.6)
-        run["elapsed_s"] = times[run["repetition"] in (4, 7)]
-    said = verdict(found(tmp_path, records)).sentences[0]
+        return times[run["repetition"] in (4, 7)]
+
+    said = verdict(found(tmp_path, timed(Study(FASTER, sequential=True), elapsed_s))).sentences[0]
     assert "(no interval: most runs of each have the very same value)" in said
     assert "pairs" not in said
 
 
-def test_energy_that_is_equal_in_every_run_is_not_said_to_be_a_time(tmp_path: Path) -> None:
-    records = Study(FASTER, FASTER).records()
-    for run in records:
-        run["energy_pkg_j"] = 3.0 if run["mapping"] == "scheduler" else 1.0
-    said = verdict(found(tmp_path, records), "energy").sentences[0]
-    assert "1 J in each of 10 runs against 3 J in each of 10: equal values have no spread" in said
-    assert "time" not in said
-    assert "clock" not in said
-
-
-@pytest.mark.parametrize(("time_s", "said"), [(2e6, "2000000 s"), (2.5e-5, "0.000025 s")])
-def test_values_that_are_equal_have_no_exponent(tmp_path: Path, time_s: float, said: str) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        run["elapsed_s"] = time_s
-    assert f"({said} in each of 10 and of 10 runs" in verdict(found(tmp_path, records)).sentences[0]
-
-
-def test_the_same_time_in_every_run_of_both_is_said_as_what_it_is(tmp_path: Path) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        run["elapsed_s"] = 2.5
-    said = verdict(found(tmp_path, records)).sentences[0]
-    assert "2.5 s in each of 10 and of 10 runs: equal, as far as the clock tells them" in said
-
-
 @pytest.mark.parametrize("wrong", [0.0, -5.0, 1e200])
 def test_values_that_no_counter_gives_are_not_used(tmp_path: Path, wrong: float) -> None:
-    records = Study(FASTER, FASTER).records()
-    records[4]["energy_pkg_j"] = wrong
-    findings = found(tmp_path, records)
-    assert [case.samples["energy"].n for case in only_table(findings).cases] == [10, 9, 10]
+    records = spoilt(Study(FASTER, FASTER), "pcores-set", {2}, energy_pkg_j=wrong)
+    cases = only_table(found(tmp_path, records)).cases
+    assert [case.samples["energy"].n for case in cases] == [10, 9, 10]
 
 
 def test_two_wild_runs_have_a_verdict_that_json_can_hold(tmp_path: Path) -> None:
-    records = Study(FASTER, repetitions=2).records()
-    records[1]["elapsed_s"] *= 1e4
+    records = spoilt(Study(FASTER, repetitions=2), "pcores-set", {1}, elapsed_s=4e5)
     findings = found(tmp_path, records)
     json.dumps(as_data(findings), allow_nan=False)
-    assert "wider than a factor of 1000" in " ".join(verdict(findings).sentences)
+    assert "wider than a factor of 1000" in said_of(findings)
     assert "e+" not in as_text(findings)
 
 
 def test_an_interval_without_an_upper_end_is_no_number(tmp_path: Path) -> None:
-    same = {"scheduler": 1.0, "pcores-pin": 1.0}
-    records = Study(same, same, repetitions=2).records()
+    records = Study(ALIKE, ALIKE, repetitions=2).records()
     for run, energy_j in zip(records, (1e-29, 1e12, 1e12, 1e-29), strict=True):
         run["energy_pkg_j"] = energy_j
     data = as_data(found(tmp_path, records))
@@ -264,129 +246,81 @@ def test_an_interval_without_an_upper_end_is_no_number(tmp_path: Path) -> None:
     assert data["tables"][0]["comparisons"][1]["energy_ratio_high"] is None
 
 
-def test_no_interval_stands_in_the_table_where_no_spread_was_seen(tmp_path: Path) -> None:
-    records = Study(FASTER).records()
-    for run in records:
-        run["elapsed_s"] = 3.0 if run["mapping"] == "scheduler" else 6.0
-    table = comparison_table(only_table(found(tmp_path, records)))
-    assert table is not None
-    assert table.cells[1][3:6] == ("2.000", "-", "undecided")
-
-
 def test_the_governor_that_was_in_force_is_named(tmp_path: Path) -> None:
-    records = [
-        run | {"governor": "current", "governor_read": "schedutil"}
-        for run in Study(FASTER).records()
-    ]
+    in_force = {"governor": "current", "governor_read": "schedutil"}
+    records = [run | in_force for run in Study(FASTER).records()]
     assert "governor current (schedutil)" in found(tmp_path, records).headline[1]
 
 
-def test_names_of_governors_and_apps_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
-    records = [
-        run | {"governor": run["governor"] + "\x1b[31m", "app": "a\x1b]0;x"}
-        for run in Study(FASTER, FASTER, governors=("a", "b")).records()
-    ]
-    assert "\x1b" not in as_text(found(tmp_path, records))
-
-
-def test_no_line_begins_with_a_percent_sign(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER, FASTER))
-    for width in range(60, 120):
-        assert not [
-            line for line in as_text(findings, width).splitlines() if line.split()[:1] == ["%"]
-        ]
-
-
 def test_a_change_between_attempts_is_no_drift(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
-    for run in records:
-        if run["repetition"] > 5:
-            run.update(attempt=2, elapsed_s=run["elapsed_s"] * 1.1)
-            run["started_at"] = run["started_at"].replace("03-01", "03-09")
+    records = [
+        run | {"attempt": 2, "elapsed_s": run["elapsed_s"] * 1.1,
+               "started_at": run["started_at"].replace("03-01", "03-09")}
+        if run["repetition"] > 5 else run
+        for run in Study(ALIKE).records()
+    ]  # fmt: skip
     text = " ".join(as_text(found(tmp_path, records)).split())
     assert "No drift over time was found" in text
     assert re.search(r"From attempt 1 to attempt 2 runs became slower by (9\.\d|10|11) %", text)
 
 
-def test_what_all_governors_share_is_said_once(tmp_path: Path) -> None:
-    study = Study(FASTER, governors=("performance", "powersave"))
-    lines = verdict_lines(only_table(found(tmp_path, study)))
-    starts = [line.partition(":")[0] for line in lines]
-    assert starts == [
-        "Time, governor performance", "Time, governor powersave", "Package energy",
-        "Energy-delay product",
-    ]  # fmt: skip
+def slowed(study: Study, *mappings: str, repetitions: set[int]) -> list[Record]:
+    """Return the records, some runs of the mappings 10 % longer."""
 
+    def elapsed_s(run: Record) -> float:
+        slow = run["mapping"] in mappings and run["repetition"] in repetitions
+        return float(run["elapsed_s"] * (1.1 if slow else 1.0))
 
-def slowed(records: Records, mapping: str, repetitions: set[int]) -> Records:
-    """Return the records, some runs of a mapping 10 % longer."""
-    return [
-        run
-        | (
-            {"elapsed_s": run["elapsed_s"] * 1.1}
-            if run["mapping"] == mapping and run["repetition"] in repetitions
-            else {}
-        )
-        for run in records
-    ]
+    return timed(study, elapsed_s)
 
 
 def test_where_mean_and_typical_time_disagree_both_are_said(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=20, noise=0.002).records()
-    findings = found(tmp_path, slowed(records, "scheduler", {3, 9, 14}))
-    time = verdict(findings)
+    study = Study(ALIKE, repetitions=20, noise=0.002)
+    findings = found(tmp_path / "a", slowed(study, "scheduler", repetitions={3, 9, 14}))
     # Three of twenty runs take 10 % longer: the baseline's mean 1.5 %, its typical time nothing.
     assert words(findings) == {"pcores-pin": "equivalent"}
     assert re.search(
         r"Mean and typical time disagree.*#2 pcores-pin 1\.[345] % less by the mean, "
         r"(0\.[01] % (less|more)|about the same) typically\.",
-        " ".join(time.sentences),
+        said_of(findings),
     )
     assert findings.headline[0].endswith("; the means say otherwise in 1 setting.")
-
-
-def test_means_that_agree_are_not_mentioned(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER))
-    assert "disagree" not in " ".join(verdict(findings).sentences)
-    assert "means say otherwise" not in findings.headline[0]
+    agreeing = found(tmp_path / "b", Study(FASTER))
+    assert "disagree" not in said_of(agreeing)
+    assert "means say otherwise" not in agreeing.headline[0]
 
 
 def test_slow_runs_are_a_finding_with_an_exact_test(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=20, noise=0.002).records()
-    few = " ".join(verdict(found(tmp_path / "a", slowed(records, "scheduler", {3}))).sentences)
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=20, noise=0.002)
+    few = said_of(found(tmp_path / "a", slowed(study, "scheduler", repetitions={3})))
     assert re.search(
         r"Slow runs: 1 of 20 of #1 scheduler \((9\.\d+|10\.?\d*) % beyond its median\) and none of "
         r"#2 pcores-pin; that their shares differ is not shown \(exact test, p = 0\.",
         few,
     )
-    many = slowed(records, "scheduler", {3, 6, 9, 12, 15, 18})
-    said = " ".join(verdict(found(tmp_path / "b", many)).sentences)
-    assert "6 of 20 of #1 scheduler" in said
-    assert "what is typical is uncertain" in said
+    six = {3, 6, 9, 12, 15, 18}
+    many = said_of(found(tmp_path / "b", slowed(study, "scheduler", repetitions=six)))
+    assert "6 of 20 of #1 scheduler" in many
+    assert "what is typical is uncertain" in many
     assert "what is typical is uncertain" not in few
-    assert "by an exact test the share is another than that of #1 scheduler under #2" in said
+    assert "by an exact test the share is another than that of #1 scheduler under #2" in many
 
 
 def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
     tmp_path: Path,
 ) -> None:
-    mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(9)}
-    records = Study(mappings, repetitions=20, noise=0.002).records()
-    for at in range(8):
-        records = slowed(records, f"m{at}", {2, 4, 6, 8, 12, 14, 16, 18})
-    said = " ".join(verdict(found(tmp_path, records)).sentences)
+    mappings = [f"m{at}" for at in range(9)]
+    study = Study(dict.fromkeys(["scheduler", *mappings], 1.0), repetitions=20, noise=0.002)
+    records = slowed(study, *mappings[:8], repetitions={2, 4, 6, 8, 12, 14, 16, 18})
+    said = said_of(found(tmp_path, records))
     assert "2 others in the table and none of #1 scheduler and #10 m8; by an exact test" in said
     assert "is another than that of #1 scheduler under #2 m0" in said
     assert re.search(r"#7 m5 \(p = [\de.-]+\) and 2 others in the table", said)
 
 
 def test_spreads_that_differ_are_said(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}, noise=0.002).records()
-    away = [2.1, -1.9, 0.3, 1.2, -2.2, 0.9, -0.4, 1.6, -1.1, -0.5]
-    for run in records:
-        if run["mapping"] == "scheduler":
-            run["elapsed_s"] *= 1 + 0.02 * away[run["repetition"] - 1]
-    said = " ".join(verdict(found(tmp_path, records)).sentences)
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, noise=0.002)
+    said = said_of(found(tmp_path, timed(study, spread_baseline)))
     assert re.search(r"Runs spread otherwise than those of #1 scheduler: #2 pcores-pin 1/\d+", said)
 
 
@@ -397,25 +331,115 @@ def test_few_runs_are_said_to_miss_a_mode_of_one_in_ten(tmp_path: Path) -> None:
     assert "hold none" not in thirty
 
 
-def test_the_estimand_is_named_in_sentences_notes_tables_and_data(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER))
-    assert "less typical time than" in verdict(findings).sentences[0]
-    assert "less typical time than" in findings.headline[1]
-    assert notes(findings)[0].startswith("typical: the mean of the middle 60 % of the log ratios")
-    table = comparison_table(only_table(findings))
-    assert table is not None
-    assert table.caption.endswith(": ratios of typical values to the baseline")
-    told = as_data(findings)["tables"][0]["comparisons"][1]
-    assert (told["time_estimand"], told["time_cut_from_each_end"]) == ("typical", 2)
+PIN = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=20)
 
 
-def test_each_question_is_corrected_by_itself(tmp_path: Path) -> None:
-    one = found(tmp_path / "a", Study(FASTER))
-    two = found(tmp_path / "b", Study(FASTER, governors=("performance", "powersave")))
-    assert (one.questions, two.questions) == (1, 2)
-    others = [case.comparisons["time"] for case in only_table(one).cases[1:]]
-    # Two comparisons, at the first look's four fifths of the level: the smaller p-value is doubled.
-    p_values = [comparison.difference.p_different for comparison in others]
-    assert max(of.p_different for of in others) == pytest.approx(
-        max(2 * min(p_values), *p_values) / 0.8
-    )
+def continued(study: Study, **fields: Any) -> list[Record]:  # noqa: ANN401
+    """Return the records, those after the tenth repetition made by a second attempt."""
+    later = {"attempt": 2} | fields
+    return [run | later if run["repetition"] > 10 else run for run in study.records()]
+
+
+@pytest.mark.parametrize(
+    ("fields", "units"),
+    [({}, 1), ({"boot_id": "c"}, 2), ({"started_at": "2025-03-02T12:00:00Z"}, 2)],
+    ids=["continued at once", "another boot", "another day"],
+)
+def test_each_boot_and_each_day_is_a_unit(
+    tmp_path: Path, fields: dict[str, str], units: int
+) -> None:
+    assert compared(found(tmp_path, continued(PIN, **fields))).difference.units == units
+
+
+def test_what_boots_change_is_in_the_interval_and_said(tmp_path: Path) -> None:
+    # From the second boot on pinning gains 1 % instead of 3 %: no run within a boot shows that.
+    def elapsed_s(run: Record) -> float:
+        changed = run["attempt"] == 2 and run["mapping"] == "pcores-pin"
+        return float(run["elapsed_s"] * (0.99 / 0.97 if changed else 1.0))
+
+    records = timed(continued(PIN, boot_id="c"), elapsed_s)
+    findings = found(tmp_path / "b", records)
+    one_boot = compared(
+        found(tmp_path / "a", [run | {"boot_id": "b"} for run in records])
+    ).difference
+    two_boots = compared(findings).difference
+    assert two_boots.log_ratio == one_boot.log_ratio
+    assert two_boots.standard_error > 2 * one_boot.standard_error
+    assert two_boots.df < 2
+    assert "The pairs are of 2 boots or days" in said_of(findings)
+    assert "over its boots or days" in " ".join(notes(findings))
+
+
+def test_it_is_said_of_which_boots_the_intervals_are(tmp_path: Path) -> None:
+    study = Study(PIN.time, repetitions=20, sequential=True)
+    two_boots = found(tmp_path / "two", continued(study, boot_id="c"))
+    assert "on this node, in these 2 boots or days and for" in " ".join(notes(two_boots))
+    assert "in this boot and for" in " ".join(notes(found(tmp_path / "one", study)))
+    said = " ".join(notes(find(open_results("published:galante-2025"))))
+    assert "a ratio's 95 % interval is of that comparison alone, on this node and for these" in said
+
+
+def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
+    tmp_path: Path,
+) -> None:
+    first, second = found(tmp_path / "a", PIN), found(tmp_path / "b", continued(PIN))
+    assert (first.look, second.look) == (1, 2)
+    # The first look is at 0.8 of the level, the second at a tenth of it.
+    assert compared(second).p_different == pytest.approx(8 * compared(first).p_different)
+    assert as_data(second)["look"] == 2
+    assert "this is look 2 at a study that was continued" in " ".join(notes(second))
+    killed = [run | {"attempt": 1 if run["order"] <= 21 else 2} for run in PIN.records()]
+    assert found(tmp_path / "killed within a block", killed).look == 1
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_workers_that_divide_a_study_are_no_looks_at_it(tmp_path: Path, workers: int) -> None:
+    # As `submit` divides it: blocks in turn, and each worker's runs are an attempt of their own.
+    def attempt(repetition: int) -> int:
+        return 1 + repetition % workers + (workers if repetition > 20 else 0)
+
+    records = [
+        run | {"attempt": attempt(run["repetition"]), "pool": "split-there"}
+        for run in Study(PIN.time, repetitions=30).records()
+    ]
+    once = [run for run in records if run["repetition"] <= 20]
+    assert found(tmp_path / "once", once).look == 1
+    assert found(tmp_path / "twice", records).look == 2
+
+
+CLAUSE = "likwid-pin is loaded into it, and what that does at start and for each thread is in the n"
+BETWEEN = "Between #1 scheduler and #3 pcores-pin the start differs as well: likwid-pin"
+
+
+def started(pinned: float, mechanism: str = "likwid-pin") -> Study:
+    times = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": pinned}
+    beside = {"pcores-set": {"mechanism": "taskset"}, "pcores-pin": {"mechanism": mechanism}}
+    return Study(times, beside=beside)
+
+
+@pytest.mark.parametrize("pinned", [0.9, 1.0, 1.1])
+def test_a_start_that_differs_is_said_whatever_the_answer_is(tmp_path: Path, pinned: float) -> None:
+    findings = found(tmp_path, started(pinned))
+    assert BETWEEN in " ".join(verdict_lines(only_table(findings)))
+    if pinned == 0.9:
+        assert f"pairs of runs; {CLAUSE}" in verdict(findings).sentences[0]
+        assert CLAUSE in findings.headline[1]
+
+
+@pytest.mark.parametrize("mechanism", ["omp-places", "taskset", "numactl", "program"])
+def test_what_has_ended_before_the_program_starts_is_no_difference(
+    tmp_path: Path, mechanism: str
+) -> None:
+    findings = found(tmp_path, started(0.9, mechanism))
+    told = " ".join([*verdict_lines(only_table(findings)), *findings.headline])
+    assert "is loaded into" not in told
+
+
+def test_two_results_side_by_side_say_of_which_the_start_differs(tmp_path: Path) -> None:
+    write(tmp_path / "a", started(0.9, "omp-places").records())
+    write(tmp_path / "b", started(0.9).records())
+    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
+    shown = render(compare_tables(both), "text")
+    assert f"B: {BETWEEN}" in shown
+    assert "A: Between" not in shown
+    assert f"#3 pcores-pin, B against A: {CLAUSE}" in shown

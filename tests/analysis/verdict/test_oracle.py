@@ -9,7 +9,6 @@ import itertools
 import json
 import math
 import random
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.support.tools import ROOT
+from tests.support.cli import pinstudy
+from tests.support.results import Record, record, write
 
 MARGIN = 0.02
 FIELDS = {"time": "elapsed_s", "energy": "energy_pkg_j", "edp": "edp_js"}
@@ -38,7 +38,6 @@ APPS = {
     },
 }
 GOVERNORS = ("performance", "powersave")
-Record = dict[str, Any]
 
 
 def made_records() -> list[Record]:
@@ -55,36 +54,36 @@ def made_records() -> list[Record]:
                     records.append(
                         one_run(draw, table, app, number, governor, mapping, block, scale)
                     )
-    for at, record in enumerate(records):
-        place_in_attempts(record, at)
-    return records + [again for record in records for again in spoilt(record)]
+    for at, run in enumerate(records):
+        place_in_attempts(run, at)
+    return records + [again for run in records for again in spoilt(run)]
 
 
-def place_in_attempts(record: Record, at: int) -> None:
+def place_in_attempts(run: Record, at: int) -> None:
     """A second attempt made lulesh's blocks from 6 on, and what could not be run before.
 
     lu was made case by case.
     """
-    in_blocks, last = record["app"] == "lulesh", record["mapping"] == "ecores-pin"
-    late = record["block"] >= 6 or last if in_blocks else record["case_number"] == 8
-    record["attempt"] = 2 if late else 1
-    record["order"] = at if in_blocks else 1000 * record["case_number"] + at
+    in_blocks, last = run["app"] == "lulesh", run["mapping"] == "ecores-pin"
+    late = run["block"] >= 6 or last if in_blocks else run["case_number"] == 8
+    run["attempt"] = 2 if late else 1
+    run["order"] = at if in_blocks else 1000 * run["case_number"] + at
 
 
-def spoilt(record: Record) -> Iterator[Record]:
+def spoilt(run: Record) -> Iterator[Record]:
     """Spoil some runs; yield those that were made again."""
-    place = record["app"], record["case_number"], record["block"]
+    place = run["app"], run["case_number"], run["block"]
     if place == ("lulesh", 1, 3):
-        record.update(status="timeout", reason="took too long", elapsed_s=500.0)
+        run.update(status="timeout", reason="took too long", elapsed_s=500.0)
     if place == ("lulesh", 2, 5):
-        yield record | {"attempt": 2, "run_id": "again"}
-        record.update(status="interrupted", elapsed_s=1.0)
+        yield run | {"attempt": 2, "run_id": "again"}
+        run.update(status="interrupted", elapsed_s=1.0)
     if place == ("lulesh", 5, 7):
-        record["elapsed_s"] *= 1.5
-    if record["block"] % 4 == 1 and place[:2] in (("lulesh", 2), ("lu", 1), ("lu", 6)):
+        run["elapsed_s"] *= 1.5
+    if run["block"] % 4 == 1 and place[:2] in (("lulesh", 2), ("lu", 1), ("lu", 6)):
         for name in ("energy_pkg_j", "edp_js"):
-            del record[name]
-        record["unavailable"] = {"energy_pkg_j": "the counter wrapped"}
+            del run[name]
+        run["unavailable"] = {"energy_pkg_j": "the counter wrapped"}
 
 
 def one_run(
@@ -99,17 +98,25 @@ def one_run(
 ) -> Record:
     time = 20 * table * scale[0] * draw.gauss(1, 0.008)
     energy = 900 * scale[1] * draw.gauss(1, 0.006)
-    return {
-        "schema": 1, "study": "made-up", "study_digest": "d" * 64, "node_id": "node1",
-        "node_digest": "n1", "boot_id": "b", "case_id": f"{app}{number}", "table_number": table,
-        "case_number": number, "repetition": block or 1, "block": block, "warmup": block == 0,
-        "run_id": f"{app}{number}-{block}", "started_at": "2025-03-01T12:00:00Z",
-        "app": app, "variant": "libgomp", "size": "s", "threads": 4, "schedule": "static",
-        "wait_policy": "passive", "mapping": mapping, "binding": BINDING[mapping],
-        "selection": "all" if mapping == "scheduler" else mapping.split("-")[0],
-        "mechanism": None, "cpus": "0-7", "governor": governor, "status": "ok", "reason": "",
-        "elapsed_s": time, "energy_pkg_j": energy, "edp_js": time * energy, "unavailable": {},
-    }  # fmt: skip
+    return record(
+        number,
+        block or 1,
+        case_id=f"{app}{number}",
+        table_number=table,
+        block=block,
+        warmup=block == 0,
+        run_id=f"{app}{number}-{block}",
+        app=app,
+        variant="libgomp",
+        threads=4,
+        mapping=mapping,
+        binding=BINDING[mapping],
+        selection="all" if mapping == "scheduler" else mapping.split("-")[0],
+        governor=governor,
+        elapsed_s=time,
+        energy_pkg_j=energy,
+        edp_js=time * energy,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +127,10 @@ def records() -> list[Record]:
 @pytest.fixture(scope="module")
 def answer(records: list[Record], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("made-up")
-    (folder / "records").mkdir()
     for attempt in (1, 2):
-        lines = [json.dumps(record) for record in records if record["attempt"] == attempt]
-        path = folder / "records" / f"node1-{attempt:04d}.jsonl"
-        path.write_text("\n".join(lines) + "\n")
-    done = subprocess.run(
-        [str(ROOT / "bin" / "pinstudy"), "verdict", str(folder), "--json", "--no-files",
-         "--margin", f"{MARGIN:%}"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        write(folder, [run for run in records if run["attempt"] == attempt], attempt)
+    options = ("--json", "--no-files", "--margin", f"{MARGIN:%}")
+    done = pinstudy(folder, "verdict", str(folder), *options)
     (found,) = json.loads(done.stdout)
     assert isinstance(found, dict)
     return found
@@ -138,9 +139,9 @@ def answer(records: list[Record], tmp_path_factory: pytest.TempPathFactory) -> d
 def good_runs(records: list[Record], case_id: str) -> list[Record]:
     """A case's runs by repetition: good ones, no warm-ups, and of a repeated one the last."""
     by_repetition: dict[int, Record] = {}
-    for record in records:
-        if record["case_id"] == case_id and not record["warmup"] and record["status"] == "ok":
-            by_repetition[record["repetition"]] = record
+    for run in records:
+        if run["case_id"] == case_id and not run["warmup"] and run["status"] == "ok":
+            by_repetition[run["repetition"]] = run
     return [by_repetition[number] for number in sorted(by_repetition)]
 
 

@@ -1,4 +1,4 @@
-"""Numbers in sentences: as many digits as are known, and words that mean something alone."""
+"""Phrases of sentences: as many digits as are known, and nothing of what was not measured."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from hypothesis import strategies as st
 
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
+from analysis.statistics.drift import Drift, Trend
+from analysis.statistics.sample import Interval
+from analysis.verdict.drift_words import drift_sentences
+from analysis.verdict.explanation import explanation
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
 from configs.mapping import SELECTIONS
 from tests.support.results import TABLE, finding, summary
@@ -138,3 +142,114 @@ def test_many_names_are_not_all_listed() -> None:
         "#5 m5, #6 m6 and 34 others in the table"
     )
     assert names([finding(at) for at in range(1, 8)]).endswith("#6 m6 and 1 other in the table")
+
+
+def goes_with(baseline: dict[str, Any], other: dict[str, Any]) -> str:
+    text = explanation(finding(3, **other), finding(1, **baseline))
+    start = "What goes with #3 m3, not proved to be a cause: "
+    assert not text or (text.startswith(start) and text.endswith("."))
+    return text.removeprefix(start).removesuffix(".")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other", "text"),
+    [
+        (2886, 8, "threads were moved 2886 times a run under #1 and 8 times under #3"),
+        (8, 2886, "threads were moved 8 times a run under #1 and 2886 times under #3"),
+        (0, 1, "threads were moved 0 times a run under #1 and 1 time under #3"),
+        (0, 0, ""),
+        (1000, 1040, ""),
+        (None, 8, ""),
+        (8, float("nan"), ""),
+    ],
+)
+def test_migrations(baseline: float | None, other: float | None, text: str) -> None:
+    assert goes_with({"migrations": baseline}, {"migrations": other}) == text
+
+
+def test_virtual_cpus_are_not_threads() -> None:
+    assert goes_with({"vcpu_migrations": 90.0}, {"vcpu_migrations": 2.5}) == (
+        "virtual CPUs were moved 90 times a run under #1 and 2.5 times under #3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other", "text"),
+    [
+        ({"P": 0.969, "E": 0.031}, {"P": 1.0, "E": 0.0},
+         "3.1 % of CPU time was on E-cores under #1 and 0.0 % under #3"),
+        ({"P": 1.0, "E": 0.0}, {"P": 0.5, "E": 0.5},
+         "0.0 % of CPU time was on E-cores under #1 and 50.0 % under #3"),
+        ({"P": 0.9, "E": 0.07, "LP-E": 0.03}, {"P": 0.4, "E": 0.5, "LP-E": 0.1},
+         "3.0 % of CPU time was on LP-E-cores under #1 and 10.0 % under #3; "
+         "7.0 % of CPU time was on E-cores under #1 and 50.0 % under #3"),
+        ({"P": 0.9, "E": 0.1}, {"P": 0.9, "E": 0.1}, ""),
+        # Where a PMU covers two kinds, only the other kind's share is known: not 0 for the rest.
+        ({"P": 0.9}, {"P": 0.5}, "90.0 % of CPU time was on P-cores under #1 and 50.0 % under #3"),
+        ({"P": 0.9, "E": 0.1}, {"P": 0.5},
+         "90.0 % of CPU time was on P-cores under #1 and 50.0 % under #3"),
+        ({"P": 0.9, "E": 0.1}, {}, ""),
+        ({"P": 1.0}, {"E": 1.0}, ""),
+    ],
+)  # fmt: skip
+def test_shares_of_core_kinds(
+    baseline: dict[str, float], other: dict[str, float], text: str
+) -> None:
+    assert goes_with({"residency": baseline}, {"residency": other}) == text
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other", "text"),
+    [
+        (4.9, 5.1, "the mean frequency was 4.90 GHz under #1 and 5.10 GHz under #3"),
+        (5.1, 4.9, "the mean frequency was 5.10 GHz under #1 and 4.90 GHz under #3"),
+        (5.0, 5.01, ""),
+        (0.8, 0.8045, "the mean frequency was 0.800 GHz under #1 and 0.804 GHz under #3"),
+        (None, 5.0, ""),
+    ],
+)
+def test_frequency(baseline: float | None, other: float | None, text: str) -> None:
+    assert goes_with({"freq_mean_ghz": baseline}, {"freq_mean_ghz": other}) == text
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other", "text"),
+    [
+        (1000, 880, "12 % fewer cache misses under #3 than under #1"),
+        (1000, 1120, "12 % more cache misses under #3 than under #1"),
+        (1000, 5000, "5.0 times as many cache misses under #3 as under #1"),
+        (1000, 3, "1/333 as many cache misses under #3 as under #1"),
+        (1000, 0, "no cache misses under #3, some under #1"),
+        (0, 1000, ""),
+        (1000, 1030, ""),
+        (None, 1000, ""),
+    ],
+)
+def test_cache_misses(baseline: float | None, other: float | None, text: str) -> None:
+    assert goes_with({"cache_misses": baseline}, {"cache_misses": other}) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.0, 0.0, "95 % interval 0 % to 0 %"),
+        (-3.8e-16, 3.8e-16, "95 % interval 0 % to 0 %"),
+        (-0.004, 0.0002, "95 % interval -0.4 % to +0.02 %"),
+        (-0.2, 0.3, "95 % interval -18 % to +35 %"),
+    ],
+)
+def test_the_ends_of_an_interval_have_no_exponents_and_nothing_no_sign(
+    low: float, high: float, said: str
+) -> None:
+    flat = Trend((low + high) / 2, Interval(low, high), 1.0, 0.9, 20)
+    first, _ = drift_sentences(Drift(flat, None))
+    assert first == (
+        f"No drift over time was found (from the first to the last run of an attempt, {said}; "
+        "20 runs)."
+    )
+
+
+def test_a_drift_too_small_for_a_number_is_said_to_be_small() -> None:
+    tiny = Trend(1e-8, Interval(0.5e-8, 1.5e-8), 1.0, 0.001, 20)
+    first, *_ = drift_sentences(Drift(tiny, None))
+    assert first.startswith("Runs became slower as the study went on: by less than 0.01 % from ")

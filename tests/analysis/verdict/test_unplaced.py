@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Container
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,61 +13,61 @@ from analysis.compare.tables import compare_tables
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, render
-from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.text import as_data, as_text, verdict_lines
-from tests.support.results import Study, found, left_out, only_table, verdict, words, write
+from tests.support.results import (
+    UNPROVED,
+    VIOLATED,
+    Record,
+    Study,
+    case_of,
+    found,
+    left_out,
+    only_table,
+    said_of,
+    spoilt,
+    timed,
+    verdict,
+    words,
+    write,
+)
 
 FASTER = {"scheduler": 1.0, "pcores-set": 1.05, "pcores-pin": 0.4}
-VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-1"}
-UNPROVED = {"placement": {"verdict": "unproved"}, "unavailable": {"placement": "3 looks"}}
-
-Records = list[dict[str, Any]]
+STUDY = Study(FASTER, repetitions=20)
+EITHER = pytest.mark.parametrize("fields", [VIOLATED, UNPROVED], ids=["violated", "unproved"])
 
 
-def spoiled(
-    mapping: str, which: Callable[[int], bool], fields: dict[str, Any], repetitions: int = 20
-) -> Records:
-    """Return a study's records in which some repetitions of a mapping have other fields."""
-    made = Study(FASTER, repetitions=repetitions).records()
-    return [
-        run | fields if run["mapping"] == mapping and which(run["repetition"]) else run
-        for run in made
-    ]
+def pinned(repetitions: Container[int], fields: Record) -> list[Record]:
+    return spoilt(STUDY, "pcores-pin", repetitions, **fields)
 
 
-def case(findings: Findings, mapping: str) -> CaseFinding:
-    return next(c for c in only_table(findings).cases if c.mapping == mapping)
-
-
-@pytest.mark.parametrize("fields", [VIOLATED, UNPROVED])
-@pytest.mark.parametrize("slow", [True, False])
+@EITHER
+@pytest.mark.parametrize("factor", [2, 0.001], ids=["slow", "fast"])
 def test_a_case_that_lost_more_than_a_tenth_is_not_compared_however_fast_its_runs_were(
-    tmp_path: Path, fields: dict[str, Any], slow: bool
+    tmp_path: Path, fields: Record, factor: float
 ) -> None:
-    records = spoiled("pcores-pin", lambda repetition: repetition <= 3, fields)
-    for run in records:
-        if run["mapping"] == "pcores-pin" and run["repetition"] <= 3:
-            run["elapsed_s"] *= 2 if slow else 0.001
-    findings = found(tmp_path, records)
+    def elapsed_s(run: Record) -> float:
+        lost = run["mapping"] == "pcores-pin" and run["repetition"] <= 3
+        return float(run["elapsed_s"] * (factor if lost else 1))
+
+    findings = found(tmp_path, timed(pinned((1, 2, 3), fields), elapsed_s))
     assert words(findings) == {"pcores-set": "worse"}
     time = verdict(findings)
-    assert (time.answer, time.best) == ("leave", case(findings, "scheduler"))
+    assert (time.answer, time.best) == ("leave", case_of(findings, "scheduler"))
     lost = "violated in 3" if fields is VIOLATED else "3 not provable"
     assert time.sentences[-1].startswith(
         f"Not compared: #3 pcores-pin (placement proved in 17 of 20 runs, {lost})."
     )
     assert "1 of 3 cases is not compared" in findings.headline[-1]
-    assert not case(findings, "pcores-pin").on_front
+    assert not case_of(findings, "pcores-pin").on_front
 
 
-@pytest.mark.parametrize("fields", [VIOLATED, UNPROVED])
+@EITHER
 def test_a_case_that_lost_a_tenth_is_compared_and_the_answer_says_so(
-    tmp_path: Path, fields: dict[str, Any]
+    tmp_path: Path, fields: Record
 ) -> None:
-    findings = found(tmp_path, spoiled("pcores-pin", lambda it: it in (4, 9), fields))
-    time = verdict(findings)
-    assert time.best == case(findings, "pcores-pin")
-    said = " ".join(time.sentences)
+    findings = found(tmp_path, pinned((4, 9), fields))
+    assert verdict(findings).best == case_of(findings, "pcores-pin")
+    said = said_of(findings)
     assert "#3 pcores-pin (placement proved in 18 of 20 runs, " in said
     assert ("2 not provable); runs of which it is not provable are averaged" in said) == (
         fields is UNPROVED
@@ -76,9 +75,7 @@ def test_a_case_that_lost_a_tenth_is_compared_and_the_answer_says_so(
 
 
 def test_the_headline_counts_what_was_lost(tmp_path: Path) -> None:
-    records = [
-        run | (UNPROVED if run["mapping"] != "scheduler" else {}) for run in Study(FASTER).records()
-    ]
+    records = spoilt(spoilt(STUDY, "pcores-pin", **UNPROVED), "pcores-set", **UNPROVED)
     assert found(tmp_path, records).headline[-1] == (
         "2 of 3 cases are not compared: more than a tenth of their runs were lost to placement."
     )
@@ -86,26 +83,22 @@ def test_the_headline_counts_what_was_lost(tmp_path: Path) -> None:
 
 def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) -> None:
     # Of a program that ignores its places only those runs are good that were too short to tell.
-    records = spoiled("pcores-pin", lambda it: it <= 15, VIOLATED)
-    for run in records:
-        if run["mapping"] == "pcores-pin" and run["repetition"] > 15:
-            run.update(UNPROVED)
-    findings = found(tmp_path, records)
-    assert verdict(findings).best == case(findings, "scheduler")
+    violated = pinned(range(1, 16), VIOLATED)
+    findings = found(tmp_path, spoilt(violated, "pcores-pin", range(16, 21), **UNPROVED))
+    assert verdict(findings).best == case_of(findings, "scheduler")
     assert "0 of 20 runs, 5 not provable, violated in 15" in as_text(findings, 10_000)
 
 
 def test_the_pareto_front_says_nothing_of_a_case_that_is_not_compared(tmp_path: Path) -> None:
     # The case whose placement is not proved would beat all others in both.
-    records = Study(FASTER, FASTER).records()
-    spoilt = [run | (UNPROVED if run["mapping"] == "pcores-pin" else {}) for run in records]
-    lines = verdict_lines(only_table(found(tmp_path, spoilt)))
+    records = spoilt(Study(FASTER, FASTER), "pcores-pin", **UNPROVED)
+    lines = verdict_lines(only_table(found(tmp_path, records)))
     assert "of 2 cases with both, none is as good as one of these" in lines[-1]
     assert lines[-1].endswith("(Pareto front): #1 scheduler (performance).")
 
 
 def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> None:
-    findings = found(tmp_path, spoiled("scheduler", lambda it: it > 10, UNPROVED))
+    findings = found(tmp_path, spoilt(STUDY, "scheduler", range(11, 21), **UNPROVED))
     time = verdict(findings)
     assert (time.answer, time.best) == ("not compared", None)
     assert "#1 scheduler (placement proved in 10 of 20 runs, 10 not provable)" in time.sentences[0]
@@ -115,17 +108,15 @@ def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> N
 
 def test_what_was_lost_to_placement_is_no_lack_of_runs(tmp_path: Path) -> None:
     # The one other case that ran is not compared; a third could not be run at all.
-    records = [
-        run for run in spoiled("pcores-pin", lambda it: it > 10, UNPROVED)
-        if run["mapping"] != "pcores-set"
-    ]  # fmt: skip
+    records = pinned(range(11, 21), UNPROVED)
+    ran = [run for run in records if run["mapping"] != "pcores-set"]
     missing = left_out(4, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
-    (said,) = verdict(found(tmp_path, [*records, missing])).sentences
+    (said,) = verdict(found(tmp_path, [*ran, missing])).sentences
     assert said.startswith("Not compared: #3 pcores-pin (placement proved in 10 of 20 runs")
 
 
 def test_no_means_speak_for_a_case_that_is_not_compared(tmp_path: Path) -> None:
-    records = spoiled("pcores-pin", lambda it: it == 1, UNPROVED, repetitions=1)
+    records = spoilt(Study(FASTER, repetitions=1), "pcores-pin", **UNPROVED)
     said = verdict(found(tmp_path, records)).sentences
     assert "pcores-set 5" in said[0]
     of_means = said[0].partition("by the means alone")[2].partition(".")[0]
@@ -133,26 +124,22 @@ def test_no_means_speak_for_a_case_that_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_tables_report_and_two_results_side_by_side_say_it_too(tmp_path: Path) -> None:
-    write(tmp_path / "a", spoiled("pcores-pin", lambda it: it <= 5, VIOLATED))
-    write(tmp_path / "b", Study(FASTER, repetitions=20).records())
+    write(tmp_path / "a", pinned(range(1, 6), VIOLATED))
+    write(tmp_path / "b", STUDY.records())
     shown = render(make_tables(tmp_path / "a"), "text")
     assert "#3: not compared, nor to be recommended: placement proved in 15 of 20 runs" in shown
     results = open_results(str(tmp_path / "a"))
     page = report_html(results, find(results))
-    assert page.count("#3 pcores-pin (placement proved in 15 of 20 runs, violated in 5)") >= 1
-    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
+    assert "#3 pcores-pin (placement proved in 15 of 20 runs, violated in 5)" in page
+    both = compare(results, open_results(str(tmp_path / "b")))
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")
-    pinned = next(row for row in pair.rows if row.case.mapping == "pcores-pin")
-    assert (pinned.agreement, pinned.direct) == ("not compared", None)
-    assert pinned.a is not None
-    assert pinned.a.ratio is None
+    row = next(row for row in pair.rows if row.case.mapping == "pcores-pin")
+    assert (row.agreement, row.direct, row.a and row.a.ratio) == ("not compared", None, None)
     assert "A: Not compared: #3 pcores-pin (" in render(compare_tables(both), "text")
 
 
 def test_of_logs_nobody_looked_which_the_answer_says(tmp_path: Path) -> None:
     imported = {"imported": {"file": "x"}, **UNPROVED}
-    records = [run | imported for run in Study(FASTER).records()]
-    findings = found(tmp_path, records)
+    findings = found(tmp_path, [run | imported for run in Study(FASTER).records()])
     assert words(findings)["pcores-pin"] == "better"
-    said = " ".join(verdict(findings).sentences)
-    assert "#3 pcores-pin (placement not looked at in 10 runs)" in said
+    assert "#3 pcores-pin (placement not looked at in 10 runs)" in said_of(findings)

@@ -3,40 +3,90 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import find
-from analysis.results.sources import open_results
-from analysis.verdict.text import as_data, as_text, headline_text
+from analysis.answer import command_for_more, find
+from analysis.results.sources import Results, open_results
+from analysis.verdict.model import Findings
+from analysis.verdict.text import as_data, as_markdown, as_text, headline_text
 from base.errors import UserError
-from tests.support.results import Study, found, left_out, only_table, record, verdict, words, write
+from tests.support.golden import GoldenFile
+from tests.support.results import (
+    Study,
+    compared,
+    found,
+    left_out,
+    only_table,
+    record,
+    said_of,
+    spoilt,
+    verdict,
+    words,
+    write,
+)
 
 FASTER_ON_P = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
+PINNED = {"scheduler": 1.0, "pcores-pin": 0.9}
+ALIKE = {"scheduler": 1.0, "pcores-pin": 1.0}
 
 
-def test_the_fastest_mapping_is_recommended_with_its_gain(tmp_path: Path) -> None:
+def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    study = Study(
+        FASTER_ON_P,
+        {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.2, "ecores-pin": 0.7},
+        governors=("performance", "powersave"),
+        beside={
+            "scheduler": {"migrations": 2886, "residency": {"P": 0.969, "E": 0.031}},
+            "pcores-pin": {"migrations": 8, "residency": {"P": 1.0, "E": 0.0}},
+        },
+    )
+    findings = found(tmp_path, study)
+    assert as_markdown(findings) == snapshot(extension_class=GoldenFile)
+
+
+@pytest.mark.parametrize(
+    ("times", "answer", "best", "said"),
+    [
+        (FASTER_ON_P, "pin", "pcores-pin",
+         "Pin each thread on the P-cores (#3 pcores-pin): "),
+        ({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}, "confine", "pcores-set",
+         "Confine the threads to the P-cores (#2 pcores-set)"),
+        ({"scheduler": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4}, "leave", "scheduler",
+         "Leave the threads to the OS scheduler (#1 scheduler)"),
+        ({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4},
+         "no difference", None,
+         "#2 pcores-set and #3 pcores-pin take the same typical time as #1 scheduler"),
+        ({"pcores-set": 1.0, "pcores-pin": 0.9}, "not compared", None,
+         "put the mapping scheduler into the study"),
+    ],
+)  # fmt: skip
+def test_the_answer_is_what_the_times_call_for(
+    tmp_path: Path, times: dict[str, float], answer: str, best: str | None, said: str
+) -> None:
+    time = verdict(found(tmp_path, Study(times)))
+    assert (time.answer, time.best and time.best.mapping) == (answer, best)
+    assert said in time.sentences[0]
+
+
+def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
     findings = found(tmp_path, Study(FASTER_ON_P))
     assert words(findings) == {
         "pcores-set": "better",
         "pcores-pin": "better",
         "ecores-pin": "worse",
     }
-    time = verdict(findings)
-    assert (time.answer, time.best and time.best.mapping) == ("pin", "pcores-pin")
-    assert time.sentences[0].startswith("Pin each thread on the P-cores (#3 pcores-pin): ")
-    assert "less typical time than under #1 scheduler (95 % interval" in time.sentences[0]
-    assert "widened for the choice among 3; 10 pairs of runs" in time.sentences[0]
-    comparison = next(c for c in only_table(findings).cases if c.number == 3).comparisons["time"]
-    assert 0.90 in comparison.difference.interval()
-
-
-def test_a_set_of_cpus_is_no_pinning(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0})
-    time = verdict(found(tmp_path, study))
-    assert time.answer == "confine"
-    assert time.sentences[0].startswith("Confine the threads to the P-cores (#2 pcores-set)")
+    difference = compared(findings).difference
+    assert 0.90 in difference.interval()
+    # The best of three has the interval of a level of a third.
+    interval = difference.interval(1 - 0.05 / 3)
+    low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
+    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in said_of(findings)
 
 
 def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
@@ -46,77 +96,31 @@ def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
     assert re.match(r"#. pcores-... would do as well as #. pcores-... \(within 1 %\)\.", said[1])
 
 
-def test_what_it_costs_in_energy_stands_beside_the_gain(tmp_path: Path) -> None:
-    energy = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.2, "ecores-pin": 0.7}
-    findings = found(tmp_path, Study(FASTER_ON_P, energy))
-    # 20 % more of both, within the noise of 0.3 %.
-    assert re.match(
-        r"Beside that, #3 pcores-pin against #1 scheduler: package energy (19|20)\.\d+ % more \(",
-        verdict(findings).sentences[1],
-    )
-    assert verdict(findings, "energy").answer == "pin"
-    assert verdict(findings, "energy").sentences[0].startswith("Pin each thread on the E-cores")
-    front = [case.mapping for case in only_table(findings).cases if case.on_front]
-    assert front == ["pcores-set", "pcores-pin", "ecores-pin"]
-
-
-def test_migrations_and_core_kinds_stand_beside_it(tmp_path: Path) -> None:
-    beside = {
-        "scheduler": {"migrations": 2886, "residency": {"P": 0.969, "E": 0.031}},
-        "pcores-pin": {"migrations": 8, "residency": {"P": 1.0, "E": 0.0}},
-    }
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, beside=beside)
-    said = " ".join(verdict(found(tmp_path, study)).sentences)
-    assert "threads were moved 2886 times a run under #1 and 8 times under #2" in said
-    assert "3.1 % of CPU time was on E-cores under #1 and 0.0 % under #2" in said
-
-
-def test_equal_mappings_make_no_difference(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4})
-    time = verdict(found(tmp_path, study))
-    assert (time.answer, time.best) == ("no difference", None)
-    assert (
-        "#2 pcores-set and #3 pcores-pin take the same typical time as #1 scheduler"
-        in (time.sentences[0])
-    )
-    assert time.sentences[1].startswith("Worse than #1 scheduler, with 95 % intervals: #4 ecores-")
-
-
-def test_threads_are_left_to_the_scheduler_when_all_else_is_worse(tmp_path: Path) -> None:
-    time = verdict(found(tmp_path, Study({"scheduler": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4})))
-    assert (time.answer, time.best and time.best.mapping) == ("leave", "scheduler")
-    assert time.sentences[0].startswith("Leave the threads to the OS scheduler (#1 scheduler)")
-
-
 def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=10, noise=0.04)
-    time = verdict(found(tmp_path, study))
-    assert time.answer == "undecided"
-    assert re.search(r"; \d+ to \d+ more repetitions would decide", time.sentences[0])
-
-
-def test_fewer_than_ten_runs_do_not_say_how_many_are_missing(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=9, noise=0.04)
-    time = verdict(found(tmp_path, study))
-    assert time.answer == "undecided"
-    assert "repetition" not in time.sentences[0]
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
+    ten, nine = (
+        verdict(found(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions)))
+        for repetitions in (10, 9)
+    )
+    assert (ten.answer, nine.answer) == ("undecided", "undecided")
+    assert re.search(r"; \d+ to \d+ more repetitions would decide", ten.sentences[0])
+    assert "repetition" not in nine.sentences[0]
 
 
 @pytest.mark.parametrize(
-    ("ratio", "repetitions", "noise", "before"),
+    ("repetitions", "noise", "before"),
     [
-        (0.98, 5, 0.04, "Undecided: from 10 repetitions on pinstudy says how many more would"),
-        (0.98, 2, 0.00001, "Undecided: from 10 repetitions on pinstudy says how many more would"),
-        (0.98, 10, 0.04, "To decide what is undecided, continue the study:"),
+        (5, 0.04, "Undecided: from 10 repetitions on pinstudy says how many more would"),
+        (2, 0.00001, "Undecided: from 10 repetitions on pinstudy says how many more would"),
+        (10, 0.04, "To decide what is undecided, continue the study:"),
     ],
 )
 def test_what_is_undecided_ends_with_the_command_that_helps(
-    tmp_path: Path, ratio: float, repetitions: int, noise: float, before: str
+    tmp_path: Path, repetitions: int, noise: float, before: str
 ) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": ratio}, repetitions=repetitions, noise=noise)
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=noise)
     records = [run | {"study_file": "quick"} for run in study.records()]
-    folder = tmp_path / "paper-serial" / "node1"
-    findings = found(folder, records)
+    findings = found(tmp_path / "paper-serial" / "node1", records)
     assert verdict(findings).answer == "undecided"
     for text in (headline_text(findings), as_text(findings)):
         why, command = text.splitlines()[-2:]
@@ -133,18 +137,33 @@ def test_what_is_decided_asks_for_no_more(tmp_path: Path) -> None:
     assert not findings.next_command
 
 
+def to_continue(folder: Path) -> Results:
+    write(folder, [record(number, 1, study_file="quick") for number in (1, 3)])
+    return open_results(str(folder))
+
+
+def test_results_are_continued_where_they_are_and_copies_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "paper-serial" / "node1"
+    results = to_continue(folder)
+    monkeypatch.chdir(folder)
+    for place in (str(folder), ".", "../node1"):
+        assert command_for_more(replace(results, folder=Path(place)), 25) == (
+            f"pinstudy run quick --repetitions 26 --results {tmp_path}"
+        )
+    # `pinstudy run` would begin anew, beside a folder of another name.
+    assert command_for_more(to_continue(tmp_path / "copy"), 25) == ""
+    for place in ("/", "/mnt"):
+        assert command_for_more(replace(results, folder=Path(place)), 25) == ""
+
+
 def test_two_runs_decide_nothing_and_carry_no_headline(tmp_path: Path) -> None:
     findings = found(tmp_path, Study(FASTER_ON_P, repetitions=2, noise=0.00001))
     assert set(words(findings).values()) == {"undecided"}
     assert "two runs decide nothing" in verdict(findings).sentences[0]
     assert findings.headline[0].startswith("For time: undecided")
     assert "gain" not in " ".join(findings.headline)
-
-
-def test_the_margin_is_the_users(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.97})
-    assert words(found(tmp_path / "a", study)) == {"pcores-pin": "better"}
-    assert words(found(tmp_path / "b", study, margin=0.05)) == {"pcores-pin": "equivalent"}
 
 
 def test_another_baseline_can_be_named(tmp_path: Path) -> None:
@@ -155,7 +174,7 @@ def test_another_baseline_can_be_named(tmp_path: Path) -> None:
 
 
 def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    records = Study(PINNED).records()
     for run in Study({"scheduler": 1.0, "pcores-set": 0.9}).records():
         records.append(run | {"table_number": 2, "threads": 2, "case_id": f"b{run['case_id']}"})
     lacks, has = found(tmp_path / "a", records, baseline="pcores-set").tables
@@ -164,18 +183,11 @@ def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: P
         "Not compared: no case under these conditions has the mapping pcores-set, which "
         "--baseline names.",
     )
-    failed = [run | ({"status": "failed"} if run["mapping"] == "pcores-set" else {}) for run in
-              records]  # fmt: skip
+    failed = spoilt(records, "pcores-set", status="failed")
     (_, lost) = found(tmp_path / "b", failed, baseline="pcores-set").tables
     assert lost.verdicts[0].sentences == (
         "Not compared: no run of #2 pcores-set could be used (10 failed).",
     )
-
-
-def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
-    time = verdict(found(tmp_path, Study({"pcores-set": 1.0, "pcores-pin": 0.9})))
-    assert time.answer == "not compared"
-    assert "put the mapping scheduler into the study" in time.sentences[0]
 
 
 def test_what_was_not_measured_is_said_with_its_reason(tmp_path: Path) -> None:
@@ -183,101 +195,97 @@ def test_what_was_not_measured_is_said_with_its_reason(tmp_path: Path) -> None:
     assert verdict(findings, "energy").sentences == (
         "Not compared: package energy was not measured, because no RAPL here.",
     )
-    assert "package energy not measured" in " ".join(verdict(findings).sentences)
+    assert "package energy not measured" in said_of(findings)
     assert findings.headline[-1].startswith("No answer for package energy")
-
-
-def test_each_governor_has_its_own_baseline(tmp_path: Path) -> None:
-    study = Study(FASTER_ON_P, governors=("performance", "powersave"))
-    findings = found(tmp_path, study)
-    assert findings.comparisons == 6
-    assert (
-        verdict(findings, governor="powersave")
-        .sentences[0]
-        .startswith("Pin each thread on the P-cores (#7 pcores-pin)")
-    )
-    assert findings.headline[0].startswith("For time: to pin threads on the P-cores, in both set")
 
 
 def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_path: Path) -> None:
     # As a record that was damaged, or written by others, may be: it has neither table nor time.
     stray = record(2, 1, table_number=None, elapsed_s=None)
-    write(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
-
-    found = find(open_results(str(tmp_path)))
-
-    rows = [[case.number for case in table.cases] for table in found.tables]
+    findings = found(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
+    rows = [[case.number for case in table.cases] for table in findings.tables]
     assert sorted(rows) == [[1, 3], [2]]
-    said = " ".join(found.tables[rows.index([1, 3])].verdicts[0].sentences)
+    said = " ".join(findings.tables[rows.index([1, 3])].verdicts[0].sentences)
     assert "Undecided against #1 scheduler" in said
 
 
-def test_runs_of_blocks_are_paired_and_others_are_not(tmp_path: Path) -> None:
-    in_blocks = found(tmp_path / "a", Study(FASTER_ON_P))
-    together = found(tmp_path / "b", Study(FASTER_ON_P, sequential=True))
-    paired = [
-        case.comparisons["time"].difference.paired
-        for findings in (in_blocks, together)
-        for case in only_table(findings).cases
-        if case.comparisons
-    ]
-    assert paired == [True] * 3 + [False] * 3
-    assert "10 runs of each" in verdict(together).sentences[0]
-
-
-def test_a_slow_block_hides_nothing_from_pairs(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.002).records()
-    for run in records:
-        run["elapsed_s"] *= 1 + 0.1 * (run["block"] % 3)
-    assert words(found(tmp_path, records)) == {"pcores-pin": "better"}
-
-
-def test_only_good_runs_that_are_no_warm_ups_are_compared(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
-    bad = [
-        records[1] | {"elapsed_s": 1.0, "repetition": 99, "status": "timeout"},
-        records[1] | {"elapsed_s": 1.0, "warmup": True, "block": 0},
-    ]
-    findings = found(tmp_path, records + bad)
-    assert words(findings) == {"pcores-pin": "equivalent"}
-    assert [case.samples["time"].n for case in only_table(findings).cases] == [10, 10]
-
-
 def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    runs = Study({"scheduler": 1.0}).records()
     missing = left_out(2, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
-    time = verdict(found(tmp_path, [*runs, missing]))
-    assert time.sentences == (
-        "Not compared: #1 scheduler is the only case whose time was measured.",
+    records = [*Study({"scheduler": 1.0}).records(), missing]
+    assert said_of(found(tmp_path, records)) == (
+        "Not compared: #1 scheduler is the only case whose time was measured."
     )
 
 
-def test_a_run_far_away_is_named_and_stays_in_the_mean(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
-    records[6]["elapsed_s"] = 80.0
-    case = only_table(found(tmp_path, records)).cases[0]
-    ((outlier),) = case.outliers
-    assert (outlier.objective, outlier.repetition, outlier.value) == ("time", 4, 80.0)
-    assert case.samples["time"].mean > 43
+def test_programs_that_run_as_long_as_they_are_told_are_not_compared(tmp_path: Path) -> None:
+    fixed = [
+        run | {"fixed_time": True, "app": "threadmap", "case_id": f"map{run['case_id']}"}
+        for run in Study(PINNED, PINNED).records()
+    ]
+    findings = found(tmp_path, [*Study(PINNED).records(), *fixed])
+    others, told = findings.tables
+    assert others.verdicts[0].answer == "pin"
+    assert {verdict.answer for verdict in told.verdicts} == {"not compared"}
+    assert "runs as long as it is told" in told.verdicts[0].sentences[0]
+    assert not any(case.comparisons or case.on_front for case in told.cases)
+    # Two of one comparison each would have been corrected for each other.
+    assert findings.comparisons == 1
+    text = as_text(findings)
+    assert "runs as long as it is told" in text
+    assert "Pareto front" not in text
+
+
+HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
+
+
+def imported(folder: Path, *rows: str, baseline: str | None = None) -> Findings:
+    (folder / "summaries.csv").write_text("\n".join([HEADER, *rows, ""]))
+    return find(open_results(str(folder)), baseline=baseline)
+
+
+def test_a_mapping_of_which_nobody_knows_what_it_does_is_no_confining(tmp_path: Path) -> None:
+    rows = ("lu,8,scheduler,10,45.0,0.1", "lu,8,mine,10,40.0,0.1")
+    findings = imported(tmp_path, *rows)
+    (time, *_) = findings.tables[0].verdicts
+    assert time.answer == "use"
+    assert time.sentences[0].startswith("Use mine (#2 mine): 11.11 % less mean time")
+    said = "For time: to use mine, in the one setting (table and governor) that was compared."
+    assert findings.headline[0] == said
+    # A baseline that is named may be the answer.
+    assert imported(tmp_path, *rows, baseline="mine").headline[0] == said
+
+
+@pytest.mark.parametrize(
+    ("sd", "error"),
+    [
+        ("0.15", 0.15),
+        ("1.5e-01", 0.15),
+        ("15E-2", 0.15),
+        # What was rounded away is as likely as not.
+        ("0.000", 0.0005),
+        ("0.0", 0.05),
+        ("0e-3", 0.0005),
+    ],
+)
+def test_a_deviation_is_what_was_written_and_what_rounding_hides(
+    tmp_path: Path, sd: str, error: float
+) -> None:
+    rows = (f"lu,8,scheduler,10,45.0,{sd}", f"lu,8,pcores-pin,10,40.0,{sd}")
+    difference = compared(imported(tmp_path, *rows)).difference
+    relative = error * (1 / 45**2 + 1 / 40**2) ** 0.5
+    assert difference.standard_error == pytest.approx(relative / 10**0.5)
 
 
 def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
-    records = []
-    for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, sequential=True).records():
-        pinned = run["mapping"] == "pcores-pin"
-        guest = {
-            "engine": "vm",
-            "vm_cpus": 8,
-            "vm_memory_mib": 1024,
-            "vm_accelerator": "kvm",
-            "vcpu_mapping": run["mapping"],
-            "vcpu_selection": "pcores" if pinned else "all",
-            "vcpu_binding": "pin" if pinned else "none",
-            "mapping": "scheduler",
-            "selection": "all",
-            "binding": "none",
+    records = [
+        run | {
+            "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm",
+            "vcpu_mapping": run["mapping"], "mapping": "scheduler",
+            "vcpu_selection": run["selection"], "selection": "all",
+            "vcpu_binding": run["binding"], "binding": "none",
         }
-        records.append(run | guest)
+        for run in Study(PINNED, sequential=True).records()
+    ]  # fmt: skip
     time = verdict(found(tmp_path, records))
     assert time.answer == "pin"
     assert time.sentences[0].startswith(
@@ -287,11 +295,13 @@ def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
 
 
 def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
-    hostile = "p\x1b[31m\nin"
+    hostile = "a\x1b]0;x\x1b[31m\nin"
+    study = Study(PINNED, PINNED, governors=("a", "b"))
     records = [
-        run | ({"mapping": hostile} if run["mapping"] == "pcores-pin" else {})
-        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+        run | {"app": hostile, "governor": f"{run['governor']}{hostile}"}
+        for run in spoilt(study, "pcores-pin", mapping=hostile)
     ]
-    said = "".join(s for v in only_table(found(tmp_path, records)).verdicts for s in v.sentences)
-    assert "\x1b" not in said
-    assert "\n" not in said
+    findings = found(tmp_path, records)
+    assert "\x1b" not in as_text(findings)
+    sentences = [said for of in only_table(findings).verdicts for said in of.sentences]
+    assert not any("\n" in said for said in sentences)
