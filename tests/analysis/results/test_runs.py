@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from analysis.results.growing import COLUMNS
@@ -360,37 +360,53 @@ def test_a_case_that_could_be_run_later_is_not_left_out(tmp_path: Path) -> None:
 
 
 # Of another version, study or node a record is refused, which is told elsewhere.
-FREE = sorted(set(record()) - {"schema", "study", "node_id", "node_digest"})
+REFUSED = {"schema", "study", "node_id", "node_digest"}
+OF_GUESTS = {
+    *("engine", "vm", "vcpu_placement", "vcpu_migrations", "vcpu_mapping", "vcpu_cpus", "vm_cpus"),
+    *("vm_memory_mib", "vm_accelerator", "clock"),
+}
+NAMES_WITHIN = ["P", "E", "driver", "verdict", "core_count", "core_power_limit_count"]
+OF_DISTURBANCES = {
+    *("throttle", "power_limit_note", "gate_reached", "foreign_cpu_s", "steal_s", "daemons"),
+    "quota_throttled_s",
+}
+FREE = sorted({*record(), *OF_GUESTS, *OF_DISTURBANCES} - REFUSED)
 anything = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats()
     | st.text(max_size=5)
-    | st.sampled_from(["\ud800", "\x1b[31m", 10**400, "P", "ok", "skipped", "unproved"]),
+    | st.sampled_from(["\ud800", "\x1b[31m|&\n", 10**400, -(2**60), "P", "ok", "skipped"])
+    | st.sampled_from(["unproved", "tcg", "kvm", "vm", "8"]),
     lambda inner: (
         st.lists(inner, max_size=2)
-        | st.dictionaries(st.text(max_size=4) | st.sampled_from(["P", "E", "driver"]), inner)
+        | st.dictionaries(st.text(max_size=4) | st.sampled_from(NAMES_WITHIN), inner)
     ),
     max_leaves=4,
 )
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
 )
+@example({"vcpu_mapping": "\x1b[31m", "vcpu_cpus": "\x1b", "vm_accelerator": "\x1b"})
 @given(st.dictionaries(st.sampled_from(FREE), anything, max_size=6))
 def test_a_record_with_anything_in_its_fields_still_gives_tables(
     tmp_path: Path, fields: dict[str, Any]
 ) -> None:
-    path = write(tmp_path, [record(2, 1)])
+    path = write(tmp_path, [record(2, 1), left_out(3, "no") | fields])
     with path.open("a") as stream:
         stream.write(json.dumps(record(1, 1) | fields) + "\n")
 
     tables = make_tables(tmp_path)
 
     for style in ("text", "markdown", "csv", "latex"):
-        assert "pcores-set" in render(tables, style)
+        shown = render(tables, style)
+        assert "pcores-set" in shown
+        assert "\x1b" not in shown
+    for table in tables:
+        assert {len(row) for row in table.cells} == {len(table.columns)}
 
 
 BASELINE = {

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from analysis.results.sources import open_results
-from analysis.tables.means import tables_of_cases
-from runners.records.disturbances import DISTURBANCES, disturbances
-from tests.support.results import record, write
+from tests.support.results import Record, notes_of, record, tables_from
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "runs with CPU time stolen by a hypervisor (more than 1 % of theirs)"
+HOT = {"throttle": {"package_count": 1}}
+ABOVE = "burst above PL1: average package power 117.0 W"
 
 
-def notes(folder: Path, *records: dict[str, Any]) -> list[str]:
-    write(folder, records)
-    results = open_results(str(folder))
-    (table,) = tables_of_cases(results.cases, results.remarks)
-    return [text for _, text in table.notes]
+def notes(folder: Path, *records: Record) -> list[str]:
+    (table,) = tables_from(folder, records)
+    return notes_of(table)
 
 
 def test_disturbed_runs_of_many_rows_are_all_counted(tmp_path: Path) -> None:
@@ -41,25 +35,21 @@ def test_disturbed_runs_of_many_rows_are_all_counted(tmp_path: Path) -> None:
         ({"throttle": {"core_count": 1}}, "runs throttled by heat"),
         ({"throttle": {"package_power_limit_count": 3}}, "runs clipped at a power limit"),
         ({"quota_throttled_s": 0.1}, "runs stopped by the CPU quota of a control group"),
-        (
-            {"power_limit_note": "burst above PL1: average package power 117.0 W"},
-            "runs at or above the long-term power limit (PL1)",
-        ),
+        ({"power_limit_note": ABOVE}, "runs at or above the long-term power limit (PL1)"),
         ({"gate_reached": False}, "runs begun warmer than the temperature gate allows"),
         ({"cpus": "0-1", "foreign_cpu_s": 0.46}, SHARED),
         ({"cpus": "0-1", "steal_s": 0.46}, STOLEN),
     ],
 )
 def test_disturbed_runs_are_counted_under_the_table(
-    tmp_path: Path, fields: dict[str, Any], note: str
+    tmp_path: Path, fields: Record, note: str
 ) -> None:
     runs = [record(1, 1), record(1, 2, **fields), record(2, 1), record(2, 2)]
     assert notes(tmp_path, *runs) == [f"{note}: #1: 1 of 2"]
 
 
 def test_what_disturbed_every_run_is_said_once(tmp_path: Path) -> None:
-    hot = {"throttle": {"package_count": 1}}
-    assert notes(tmp_path, *[record(n, r, **hot) for n in (1, 2) for r in (1, 2)]) == [
+    assert notes(tmp_path, *[record(n, r, **HOT) for n in (1, 2) for r in (1, 2)]) == [
         "runs throttled by heat: all runs that are averaged"
     ]
 
@@ -74,18 +64,14 @@ def test_what_disturbed_every_run_is_said_once(tmp_path: Path) -> None:
         # Two ticks on each of 24 CPUs.
         {"cpus": "0-23", "user_s": 1.0, "system_s": 0.0, "foreign_cpu_s": 0.48},
         {"cpus": "0", "vcpu_cpus": "0-23", "user_s": 1.0, "foreign_cpu_s": 0.48},
+        # A warm-up is not averaged.
+        HOT | {"warmup": True},
     ],
 )
 def test_a_quiet_run_and_what_counting_may_err_by_are_no_disturbance(
-    tmp_path: Path, fields: dict[str, Any]
+    tmp_path: Path, fields: Record
 ) -> None:
-    assert notes(tmp_path, record(1, 1), record(1, 2, **fields)) == []
-
-
-def test_runs_that_are_not_averaged_do_not_count(tmp_path: Path) -> None:
-    hot = {"throttle": {"package_count": 1}}
-    runs = [record(1, 1), record(1, 2), record(1, 9, warmup=True, **hot)]
-    assert notes(tmp_path, *runs) == []
+    assert notes(tmp_path, record(1, 1), record(1, 2), record(1, 3, **fields)) == []
 
 
 def test_daemons_that_interfere_are_named_once(tmp_path: Path) -> None:
@@ -94,14 +80,3 @@ def test_daemons_that_interfere_are_named_once(tmp_path: Path) -> None:
         "running meanwhile, and known to change frequencies, masks or interrupts: irqbalance, "
         "thermald"
     ]
-
-
-PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
-COUNTERS = st.sampled_from(["core_count", "package_count", "core_power_limit_count", "x"])
-ANY = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(COUNTERS, PLAIN)
-NAMES = ("throttle", "power_limit_note", "gate_reached", "foreign_cpu_s", "steal_s", "cpus")
-
-
-@given(fields=st.dictionaries(st.sampled_from((*NAMES, "vcpu_cpus", "user_s", "system_s")), ANY))
-def test_whatever_a_record_holds_is_survived(fields: dict[str, Any]) -> None:
-    assert set(disturbances(fields)) <= set(DISTURBANCES)

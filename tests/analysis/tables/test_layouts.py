@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from analysis.format.table import Table
-from analysis.published import FOLDER
+from analysis.published import names, publication
 from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.runs import read_runs
-from analysis.results.sources import open_results
 from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
-from analysis.tables.means import render, tables_of_cases
+from analysis.tables.means import make_tables, render, tables_of_cases
 from tests.analysis.tables.test_means import PUBLISHED, ten_runs
 from tests.analysis.tables.test_vm_tables import guest
-from tests.support.results import cells_by_title, left_out, record, summary, without, write
+from tests.support.results import (
+    MAPPINGS,
+    Record,
+    cells_by_title,
+    left_out,
+    notes_of,
+    record,
+    summary,
+    without,
+    write,
+)
 
 COLUMNS = [
     "test case #", "mapping", "governor", "time mean (s)", "time std (s)", "frequency mean (GHz)",
@@ -26,9 +37,18 @@ COLUMNS = [
 COLUMNS_OF_GUESTS = [
     "app", "guest threads", "vCPUs", "vCPU mapping", "time mean (s)", "time std (s)",
 ]  # fmt: skip
+# Columns of summaries.csv, and what they are called in our own layout.
+NUMBERS = {
+    "elapsed_mean_s": "time mean (s)",
+    "elapsed_sd_s": "sd (s)",
+    "freq_mean_ghz": "frequency (GHz)",
+    "migrations_mean": "migrations",
+    "cache_misses_mean": "cache misses",
+    "energy_pkg_mean_j": "energy package (J)",
+}
 
 
-def published(folder: Path, records: list[dict[str, object]]) -> list[Table]:
+def published(folder: Path, records: Sequence[Record]) -> list[Table]:
     write(folder, records)
     return tables_of_cases(summarise(read_runs(folder)), layout="published")
 
@@ -50,58 +70,83 @@ def test_ten_runs_of_each_case_give_the_published_rows(tmp_path: Path) -> None:
     assert table.notes == ()
 
 
-def test_the_publication_comes_out_digit_for_digit() -> None:
-    results = open_results("published:galante-2025")
-    tables = tables_of_cases(results.cases, results.remarks, "published")
-    with (FOLDER / "galante-2025" / "summaries.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    of_programs = [
-        (
-            *(row["case_number"], row["mapping"], row["governor"]),
-            *(row["elapsed_mean_s"], row["elapsed_sd_s"], row["freq_mean_ghz"]),
-            *(row["migrations_mean"], row["cache_misses_mean"], row["energy_pkg_mean_j"]),
-        )
-        for row in rows
-        if row["table_number"] != "10"
-    ]
-    of_guests = {
-        (
-            *(row["app"], row["threads"], row["vm_cpus"], row["vcpu_mapping"]),
-            *(row["elapsed_mean_s"], row["elapsed_sd_s"]),
-        )
-        for row in rows
-        if row["table_number"] == "10"
-    }
-
-    assert [titles(table) for table in tables] == [COLUMNS] * 7 + [COLUMNS_OF_GUESTS]
-    assert [row for table in tables[:7] for row in table.cells] == of_programs
-    assert len(of_programs) == 70
-    assert set(tables[7].cells) == of_guests
-    assert len(tables[7].cells) == len(of_guests) == 5
+def rows(number: str) -> list[dict[str, str]]:
+    """Return the published rows of a table in the order of their numbers."""
+    with (publication("galante-2025").folder / "summaries.csv").open(newline="") as stream:
+        found = [row for row in csv.DictReader(stream) if row["table_number"] == number]
+    return sorted(found, key=lambda row: int(row["case_number"]))
 
 
-def test_times_keep_the_published_decimals_however_short_they_are(tmp_path: Path) -> None:
-    (table,) = published(tmp_path, [record(1, 1, elapsed_s=0.0464), record(1, 2, elapsed_s=0.0468)])
-
-    cells = cells_by_title(table)
-    # The mean is 0.0466, the deviation 0.0004 / sqrt(2) = 0.00028.
-    assert (cells["time mean (s)"], cells["time std (s)"]) == ("0.047", "0.000")
-
-
-def test_counts_are_whole(tmp_path: Path) -> None:
-    (table,) = published(
-        tmp_path, [record(1, r, migrations=m) for r, m in ((1, 2), (2, 2), (3, 3))]
+@pytest.mark.parametrize("number", range(3, 11))
+def test_the_publication_comes_out_digit_for_digit(number: int) -> None:
+    theirs, ours = (
+        make_tables("published:galante-2025", layout)[number - 3]
+        for layout in ("published", "full")
     )
 
-    assert cells_by_title(table)["CPU migrations"] == "2"
+    assert theirs.caption.startswith(f"Table {number}:")
+    if number == 10:
+        names_of = ("app", "threads", "vm_cpus", "vcpu_mapping", "elapsed_mean_s", "elapsed_sd_s")
+        assert titles(theirs) == COLUMNS_OF_GUESTS
+        assert theirs.cells == tuple(tuple(row[name] for name in names_of) for row in rows("10"))
+        # The publication does not say how often it was run.
+        assert {cells_by_title(ours, at)["n"] for at in range(5)} == {"n/a"}
+        return
+    numbers = [tuple(row[name] for name in NUMBERS) for row in rows(str(number))]
+    cases = [case[::-1] for case in product(("performance", "powersave"), MAPPINGS)]
+    assert titles(theirs) == COLUMNS
+    assert [row[0] for row in theirs.cells] == [str(at) for at in range(1, 11)]
+    assert [row[1:3] for row in theirs.cells] == cases
+    assert [row[3:] for row in theirs.cells] == numbers
+    in_full = [cells_by_title(ours, at) for at in range(10)]
+    assert [tuple(row[name] for name in NUMBERS.values()) for row in in_full] == numbers
+    assert {row["n"] for row in in_full} == {"10"}
+
+
+# Numbers that anyone can look up in the publication, so that the file itself cannot drift.
+@pytest.mark.parametrize(
+    ("number", "case", "expected"),
+    [
+        ("3", 3, ("56.165", "0.015", "4.690", "1", "1356548507", "2021.04")),
+        ("5", 9, ("124.454", "0.196", "3.962", "0", "5379033992", "1657.64")),
+        ("7", 8, ("45.130", "2.360", "3.413", "8", "2892967800", "1870.97")),
+        ("9", 10, ("11.0666", "0.001", "3.991", "8", "298500", "523.84")),
+    ],
+)
+def test_the_file_holds_what_was_published(
+    number: str, case: int, expected: tuple[str, ...]
+) -> None:
+    row = rows(number)[case - 1]
+    assert tuple(row[column] for column in NUMBERS) == expected
+
+
+def test_what_the_publication_does_not_state_is_said() -> None:
+    assert names() == ("galante-2025",)
+    text = render(make_tables("published:galante-2025")[:1], "text")
+
+    assert "the publication does not give it" in text
+    assert "schedule unknown, wait policy unknown" in text
+    assert "standard error" in text
+
+
+def test_times_keep_the_published_decimals_and_counts_are_whole(tmp_path: Path) -> None:
+    times = [(0.0464, 2), (0.0468, 2), (0.0466, 3)]
+    (table,) = published(
+        tmp_path,
+        [record(1, r, elapsed_s=s, migrations=m) for r, (s, m) in enumerate(times, 1)],
+    )
+
+    cells = cells_by_title(table)
+    # The mean is 0.0466, the deviation 0.0002.
+    assert (cells["time mean (s)"], cells["time std (s)"]) == ("0.047", "0.000")
+    assert cells["CPU migrations"] == "2"
 
 
 def test_what_was_not_measured_is_na_there_too(tmp_path: Path) -> None:
     (table,) = published(
         tmp_path,
         [
-            without(["energy_pkg_j"], "no permission", number=1, repetition=1),
-            without(["energy_pkg_j"], "no permission", number=1, repetition=2),
+            *(without(["energy_pkg_j"], "no permission", number=1, repetition=r) for r in (1, 2)),
             left_out(4, "no E-cores"),
             record(5, 1, status="failed", reason="exit status 1"),
         ],
@@ -137,7 +182,7 @@ def test_rows_of_guests_that_look_alike_are_told_apart_below(tmp_path: Path) -> 
 
     (table,) = published(tmp_path, runs)
 
-    assert [text for _, text in table.notes] == [
+    assert notes_of(table) == [
         "row 1 is #1: scheduler in the guest, governor performance",
         "row 2 is #2: ecores-pin in the guest, governor performance",
     ]
@@ -145,11 +190,10 @@ def test_rows_of_guests_that_look_alike_are_told_apart_below(tmp_path: Path) -> 
 
 def test_machine_readable_rows_are_the_same_in_both_layouts(tmp_path: Path) -> None:
     write(tmp_path, [record(1, 1), record(1, 2), left_out(4, "no E-cores")])
-    cases = summarise(read_runs(tmp_path))
 
-    csvs = [render(tables_of_cases(cases, layout=name), "csv") for name in ("full", "published")]
+    full, theirs = (render(make_tables(tmp_path, name), "csv") for name in ("full", "published"))
 
-    assert csvs[0] == csvs[1]
+    assert full == theirs
 
 
 def means(time: Moments, n: int | None = 10) -> CaseSummary:
@@ -157,32 +201,37 @@ def means(time: Moments, n: int | None = 10) -> CaseSummary:
     return summary(n=n, mapping="scheduler", elapsed_s=time)
 
 
-@pytest.mark.parametrize("layout", ["full", "published"])
-def test_means_without_runs_make_tables(layout: LayoutName) -> None:
-    (table,) = tables_of_cases([means(Moments(10, 65.957, 0.109))], layout=layout)
+@pytest.mark.parametrize(("layout", "sd"), [("full", "sd (s)"), ("published", "time std (s)")])
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        (Moments(10, 65.957, 0.109), ("65.957", "0.109")),
+        # Digits that were given are kept, and those of a computer are not.
+        (Moments(10, 65.957, 0.109, "65.95700", "0.10899999999999999"), ("65.95700", "0.109")),
+        (Moments(10, 65.957), ("65.957", "n/a (a)")),
+    ],
+    ids=["numbers", "digits", "no deviation"],
+)
+def test_means_without_runs_make_tables(
+    layout: LayoutName, sd: str, time: Moments, shown: tuple[str, str]
+) -> None:
+    (table,) = tables_of_cases([means(time)], layout=layout)
 
     cells = cells_by_title(table)
-    assert cells["time mean (s)"] == "65.957"
-    assert cells["sd (s)" if layout == "full" else "time std (s)"] == "0.109"
-    assert cells["cache misses"] == "n/a (a)"
+    assert (cells["time mean (s)"], cells[sd]) == shown
+    assert cells["cache misses"].startswith("n/a (")
     (row,) = table.exact
     assert (row["n"], row["elapsed_mean_s"], row["elapsed_median_s"]) == (10, 65.957, None)
-    assert row["elapsed_cv"] == pytest.approx(0.109 / 65.957)
-
-
-def test_digits_that_were_given_are_kept_and_those_of_a_computer_are_not() -> None:
-    given = Moments(10, 65.957, 0.109, "65.95700", "0.10899999999999999")
-    (table,) = tables_of_cases([means(given)], layout="published")
-
-    cells = cells_by_title(table)
-    assert (cells["time mean (s)"], cells["time std (s)"]) == ("65.95700", "0.109")
+    if shown[1] == "0.109":
+        assert row["elapsed_cv"] == pytest.approx(0.109 / 65.957)
+    else:
+        assert "the standard deviation is not given" in notes_of(table)
 
 
 def test_the_digits_of_a_column_are_of_one_kind() -> None:
     given = ["65.9", "66.12345678"]
-    cases = [means(Moments(10, float(text), 0.109, text)) for text in given]
 
-    (table,) = tables_of_cases(cases)
+    (table,) = tables_of_cases([means(Moments(10, float(text), 0.109, text)) for text in given])
 
     times = [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)]
     assert times == ["65.900", "66.123"]
@@ -194,10 +243,3 @@ def test_a_number_of_runs_that_nobody_told_is_not_made_up() -> None:
     cells = cells_by_title(table)
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")
     assert table.exact[0]["n"] is None
-
-
-def test_a_deviation_that_was_not_given_is_na() -> None:
-    (table,) = tables_of_cases([means(Moments(10, 65.957))])
-
-    assert cells_by_title(table)["sd (s)"].startswith("n/a")
-    assert "the standard deviation is not given" in dict(table.notes).values()
