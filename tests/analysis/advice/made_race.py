@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from analysis.advice.make import advice_of
+from analysis.advice.model import Advice
+from analysis.results.sources import open_results
 from configs.repetitions import Race as Rule
 from runners.race.race import Race
 from runners.race.state import RaceRun, race_fields, race_run
@@ -187,6 +190,13 @@ def made_results(folder: Path, made: Made) -> Path:
     write(node, made.records())
     (node.parent / "advise-app-0123abcd.yaml").write_text("title: made up\n")
     return node
+
+
+def advice(folder: Path, made: Made) -> Advice:
+    """Return the advice of a race."""
+    found = advice_of(open_results(str(made_results(folder, made))))
+    assert found is not None
+    return found
 
 
 # P-cores pinned with four threads take 12 % less time than the scheduler; all else is slower.

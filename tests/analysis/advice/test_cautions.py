@@ -10,24 +10,16 @@ from typing import Any
 import pytest
 
 from analysis.advice.make import advice_of
-from analysis.advice.model import Advice
 from analysis.advice.tell import headline, outs_in_short
 from analysis.advice.text import as_data
 from analysis.answer import find
 from analysis.results.sources import open_results
-from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results
-from tests.support.results import write
+from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, advice, made_results
+from tests.support.results import UNPROVED, VIOLATED, write
 
 BUSY = {"foreign_cpu_s": 9.0}
 HOT = {"throttle": {"package_count": 1}}
-VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-15"}
-UNPROVED = {"placement": {"verdict": "unproved"}, "unavailable": {"placement": "3 looks"}}
-
-
-def advice(folder: Path, made: Made) -> Advice:
-    found = advice_of(open_results(str(made_results(folder, made))))
-    assert found is not None
-    return found
+EITHER = pytest.mark.parametrize("lost", [VIOLATED, UNPROVED], ids=["violated", "unproved"])
 
 
 def best_of(made: Made, folder: Path) -> int:
@@ -61,7 +53,7 @@ def test_half_of_the_runs_are_not_most_of_them(tmp_path: Path) -> None:
     assert any("with other tasks on their CPUs" in warning for warning in found.warnings)
 
 
-@pytest.mark.parametrize("lost", [VIOLATED, UNPROVED])
+@EITHER
 @pytest.mark.parametrize("known", [True, False])
 def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
     tmp_path: Path, lost: dict[str, Any], known: bool
@@ -83,7 +75,7 @@ def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
     assert ("lost to placement" in told) or ("Lost more than a tenth of their runs to" in told)
 
 
-@pytest.mark.parametrize("lost", [VIOLATED, UNPROVED])
+@EITHER
 def test_a_tenth_may_be_lost_and_is_told(tmp_path: Path, lost: dict[str, Any]) -> None:
     best = best_of(GAIN, tmp_path / "quiet")
     made = replace(GAIN, spoil=lambda at, it: lost if (at, it) == (best, 2) else {})

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from analysis.advice.lines import Line, Start, ready_lines
+from tests.support.golden import GoldenFile
 from tests.support.tools import ROOT, need_tool
 
 APP = ("/home/user/app", "-n", "100")
@@ -29,67 +31,18 @@ def of(start: Start) -> Mapping[str, Line]:
     return {line.tool: line for line in ready_lines(start)}
 
 
-def test_pinned_threads_get_a_place_each_in_their_order() -> None:
-    assert of(PINNED)["environment"].text == (
-        "env OMP_NUM_THREADS=4 OMP_PLACES='{6},{0},{2},{4}' OMP_PROC_BIND=close "
-        "/home/user/app -n 100"
-    )
-    assert "taskset -c 0,2,4,6 /home/user/app" in of(PINNED)["taskset"].text
-    assert "likwid-pin -q -s 0x0 -c 6,0,2,4 taskset" in of(PINNED)["likwid-pin"].text
-    assert "OMP_PLACES" not in of(PINNED)["likwid-pin"].text
-
-
-def test_a_set_of_cpus_is_told_by_one_place_or_one_mask() -> None:
-    lines = of(CONFINED)
-    assert "OMP_PLACES='{0,2,4,6}'" in lines["environment"].text
-    assert lines["taskset"].text == (
-        "env OMP_NUM_THREADS=4 taskset -c 0,2,4,6 /home/user/app -n 100"
-    )
-    assert not lines["likwid-pin"].text
-    assert "share a set" in lines["likwid-pin"].note
-
-
-def test_what_is_left_to_the_scheduler_gets_a_number_of_threads_only() -> None:
-    lines = of(replace(LEFT, schedule="dynamic,4", wait_policy="active"))
-    assert lines["environment"].text == (
-        "env OMP_NUM_THREADS=4 OMP_SCHEDULE=dynamic,4 OMP_WAIT_POLICY=active /home/user/app -n 100"
-    )
-    assert "taskset" not in lines
-    assert not lines["likwid-pin"].text
-    assert "--cpu-bind=none" in lines["srun"].text
-    for line in lines.values():
-        assert not {"CPUAffinity", "OMP_PLACES", "mask_cpu"} & set(
-            line.text.replace("=", " ").split()
-        )
-
-
-def test_srun_asks_for_the_whole_node_and_binds_by_a_mask() -> None:
-    # CPUs 0, 2, 4 and 6 are the bits 1 + 4 + 16 + 64.
-    text = of(replace(CONFINED, node_cpus=16))["srun"].text
-    assert text.startswith(
-        "srun --nodes=1 --ntasks=1 --exclusive --cpus-per-task=16 --cpu-bind=mask_cpu:0x55 env "
-    )
-    # Where the number of CPUs is not known there are as many as have a smaller number.
-    assert "--cpus-per-task=7 " in of(CONFINED)["srun"].text
-
-
-def test_mpi_starts_one_rank_that_it_does_not_bind_itself() -> None:
-    lines = of(CONFINED)
-    assert lines["mpirun (Open MPI)"].text == (
-        "mpirun -np 1 --bind-to none -x OMP_NUM_THREADS=4 taskset -c 0,2,4,6 /home/user/app -n 100"
-    )
-    assert lines["mpiexec (MPICH, Hydra)"].text == (
-        "mpiexec -n 1 -bind-to none -genv OMP_NUM_THREADS 4 taskset -c 0,2,4,6 "
-        "/home/user/app -n 100"
-    )
-
-
-def test_a_unit_of_systemd_has_its_affinity_and_variables() -> None:
-    assert of(PINNED)["systemd unit"].text.splitlines() == [
-        "[Service]",
-        "CPUAffinity=0,2,4,6",
-        "Environment=OMP_NUM_THREADS=4 OMP_PLACES={6},{0},{2},{4} OMP_PROC_BIND=close",
-    ]
+@pytest.mark.parametrize(
+    "start",
+    [
+        replace(PINNED, governor="performance", before="powersave"),
+        replace(CONFINED, node_cpus=16),
+        replace(LEFT, schedule="dynamic,4", wait_policy="active"),
+    ],
+    ids=["pinned", "confined", "left"],
+)
+def test_lines_of_every_tool(start: Start, snapshot: SnapshotAssertion) -> None:
+    told = [f"{tool}: {line.text}  # {line.note}\n" for tool, line in of(start).items()]
+    assert "".join(told) == snapshot(extension_class=GoldenFile)
 
 
 def test_systemd_run_is_given_dollars_twice() -> None:
@@ -97,18 +50,9 @@ def test_systemd_run_is_given_dollars_twice() -> None:
     assert shlex.split(line)[-3:] == ["/opt/a$b", "$$HOME", "5%"]
 
 
-def test_a_governor_comes_with_how_it_is_put_back() -> None:
-    lines = of(replace(PINNED, governor="performance", before="powersave"))
-    assert lines["governor"].text == "pinstudy tune --governor performance"
-    assert "pinstudy restore" in lines["governor"].note
-    assert lines["governor by cpupower"].text == "cpupower frequency-set -g performance"
-    assert "cpupower frequency-set -g powersave" in lines["governor by cpupower"].note
-    assert "--cpu-freq=Performance" in lines["srun"].text
-    assert not {"governor", "governor by cpupower"} & set(of(PINNED))
-
-
 def test_a_governors_name_that_is_none_is_not_put_into_a_command() -> None:
     assert "governor" not in of(replace(PINNED, governor="x; reboot"))
+    assert not {"governor", "governor by cpupower"} & set(of(PINNED))
 
 
 def test_variables_that_the_runs_had_not_are_taken_out() -> None:
