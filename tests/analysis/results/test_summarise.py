@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import pytest
-
 from analysis.results.case_summary import CaseSummary
 from analysis.results.runs import read_runs
 from analysis.results.summarise import summarise
@@ -18,56 +16,27 @@ def summary_of(tmp_path: Path, *records: dict[str, object]) -> list[CaseSummary]
     return summarise(read_runs(tmp_path))
 
 
-def test_the_deviation_is_that_of_a_sample(tmp_path: Path) -> None:
-    # 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squared deviations 32, so sd = sqrt(32 / 7).
-    times = [2, 4, 4, 4, 5, 5, 7, 9]
-    case = summary_of(
-        tmp_path, *(record(1, r, elapsed_s=float(t)) for r, t in enumerate(times, 1))
-    )[0]
-
-    assert case.n == 8
-    assert case.time.mean == pytest.approx(5.0)
-    assert case.time.sd == pytest.approx(math.sqrt(32 / 7))
-
-
-def test_one_run_has_no_deviation(tmp_path: Path) -> None:
-    case = summary_of(tmp_path, record(1, 1))[0]
-
-    assert math.isnan(case.time.sd)
-
-
-def test_warm_ups_and_runs_that_went_wrong_are_not_averaged(tmp_path: Path) -> None:
-    case = summary_of(
+def test_what_went_wrong_is_counted_with_its_reasons_and_warm_ups_are_not(tmp_path: Path) -> None:
+    first, second = summary_of(
         tmp_path,
         record(1, 1, warmup=True, elapsed_s=1000.0),
         record(1, 1, elapsed_s=10.0),
         record(1, 2, elapsed_s=12.0),
         record(1, 3, status="placement-violated", reason="CPU 5 seen", elapsed_s=99.0),
-        record(1, 4, status="timeout", reason="limit", elapsed_s=600.0),
-        record(1, 5, status="timeout", reason="limit", elapsed_s=600.0),
-    )[0]
-
-    assert (case.n, case.time.mean) == (2, 11.0)
-    assert case.excluded == {"placement-violated": 1, "timeout": 2}
-    assert case.reasons["timeout"] == ["limit"]
-
-
-def test_a_measure_is_averaged_over_the_runs_that_have_it(tmp_path: Path) -> None:
-    case = summary_of(
-        tmp_path,
-        record(1, 1, energy_pkg_j=10.0),
-        without(["energy_pkg_j"], "counter wrapped", number=1, repetition=2),
-    )[0]
-
-    assert (case.n, case.measures["energy_pkg_j"].n, case.measures["energy_pkg_j"].mean) == (
-        2,
-        1,
-        10.0,
+        *(record(1, r, status="timeout", reason="limit", elapsed_s=600.0) for r in (4, 5)),
+        record(2, 1, warmup=True),
     )
-    assert case.reasons["energy_pkg_j"] == ["counter wrapped"]
+
+    assert (first.n, first.time.mean) == (2, 11.0)
+    assert first.excluded == {"placement-violated": 1, "timeout": 2}
+    assert first.reasons["timeout"] == ["limit"]
+    assert (second.n, second.time.n, second.excluded) == (0, 0, {})
+    assert math.isnan(second.time.mean)
 
 
-def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_path: Path) -> None:
+def test_tables_are_in_the_order_of_the_study_and_rows_in_that_of_their_numbers(
+    tmp_path: Path,
+) -> None:
     table = summary_of(
         tmp_path,
         record(10, 1),
@@ -75,27 +44,23 @@ def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_p
         record(1, 1, threads=8, case_id="eight"),
         record(1, 1, threads=2, case_id="two"),
         left_out(9, "no E-cores"),
+        record(1, 1, app="a", table_number=2, case_id="second table"),
     )
 
-    assert [(case.table.threads, case.number) for case in table] == [
-        (1, 2), (1, 9), (1, 10), (2, 1), (8, 1),
-    ]  # fmt: skip
-
-
-def test_tables_are_in_the_order_of_the_study(tmp_path: Path) -> None:
-    table = summary_of(
-        tmp_path,
-        record(1, 1, app="a", table_number=2, case_id="second"),
-        record(1, 1, app="z", table_number=1, case_id="first"),
-    )
-
-    assert [case.table.app for case in table] == ["z", "a"]
+    assert [(case.table.app, case.table.threads, case.number) for case in table] == [
+        ("lulesh", 1, 2),
+        ("lulesh", 1, 9),
+        ("lulesh", 1, 10),
+        ("lulesh", 2, 1),
+        ("lulesh", 8, 1),
+        ("a", 1, 1),
+    ]
 
 
 def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_them(
     tmp_path: Path,
 ) -> None:
-    case = summary_of(
+    case, without_kinds = summary_of(
         tmp_path,
         record(1, 1, residency={"P": 0.5, "E": 0.5}, freq_ghz={"P": 5.0}),
         record(1, 2, residency={"P": 1.0}, freq_ghz={"P": 5.5, "E": 4.0}),
@@ -103,21 +68,12 @@ def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_th
         record(1, 4, residency={}, freq_ghz=[5.0]),
         record(1, 5, residency={"P": 9.0}, freq_ghz={"P": 9.0}, warmup=True),
         record(1, 6, residency={"P": 9.0}, freq_ghz={"P": 9.0}, status="failed"),
-    )[0]
-
-    assert case.residency == {"P": 0.75, "E": 0.5}
-    assert case.freq_ghz == {"P": 5.25, "E": 4.0}
-
-
-def test_a_case_without_measured_kinds_has_none(tmp_path: Path) -> None:
-    table = summary_of(
-        tmp_path,
-        record(1, 1, residency={"P": 1.0}),
         without(["residency", "freq_ghz"], "no hardware counters", number=2),
     )
 
-    assert [case.residency for case in table] == [{"P": 1.0}, {}]
-    assert [case.freq_ghz for case in table] == [{"P": 5.976}, {}]
+    assert case.residency == {"P": 0.75, "E": 0.5}
+    assert case.freq_ghz == {"P": 5.25, "E": 4.0}
+    assert (without_kinds.residency, without_kinds.freq_ghz) == ({}, {})
 
 
 def test_times_have_median_and_range(tmp_path: Path) -> None:
@@ -192,16 +148,3 @@ def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: 
     assert [(case.vm_cpus, type(case.vm_cpus)) for case in table] == [(None, type(None)), (8, int)]
     assert [case.mechanism for case in table] == [None, None]
     assert [case.engine for case in table] == [None, "vm"]
-
-
-def test_only_warm_ups_leave_a_case_without_runs(tmp_path: Path) -> None:
-    case = summary_of(tmp_path, record(1, 1, warmup=True))[0]
-
-    assert (case.n, case.time.n, case.excluded) == (0, 0, {})
-    assert math.isnan(case.time.mean)
-
-
-def test_no_records_at_all_are_no_cases(tmp_path: Path) -> None:
-    table = summary_of(tmp_path, {"schema": 1, "status": "baseline"})
-
-    assert table == []
