@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analysis.answer import find
@@ -20,14 +20,10 @@ from analysis.format.render import render
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER
-from tests.support.results import record, write
+from tests.support.results import MAPPINGS, notes_of, record, write
 
 # Ten repetitions whose spread is 0.1 % of their mean.
 NOISE = (-1.2, 0.8, -0.5, 1.4, 0.1, -0.9, 1.1, -1.3, 0.6, -0.1)
-# Of the rows #1 to #5, and of #6 to #10 again.
-MEANINGS = (
-    ("all", "none"), ("pcores", "set"), ("pcores", "pin"), ("ecores", "set"), ("ecores", "pin"),
-)  # fmt: skip
 
 
 def runs(number: int, mean: float, **fields: Any) -> list[dict[str, Any]]:  # noqa: ANN401
@@ -35,7 +31,7 @@ def runs(number: int, mean: float, **fields: Any) -> list[dict[str, Any]]:  # no
     # Each case has another order of the same noise, as nothing links their runs.
     turned = NOISE[number:] + NOISE[:number]
     spread = fields.pop("spread", 0.001)
-    selection, binding = MEANINGS[(number - 1) % 5]
+    selection, binding = list(MAPPINGS.values())[(number - 1) % 5]
     return [
         record(
             number,
@@ -63,64 +59,39 @@ def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
     return pair.rows
 
 
-def test_the_same_conclusions_on_a_slower_node_agree(tmp_path: Path) -> None:
-    a = results(tmp_path / "a", {1: 10.0, 2: 10.01, 3: 12.0, 4: 8.0})
-    b = results(tmp_path / "b", {1: 30.0, 2: 30.03, 3: 33.0, 4: 24.0})
+@pytest.mark.parametrize(
+    ("a", "b", "spread", "agreements", "said"),
+    [
+        ({1: 10.0, 2: 10.01, 3: 12.0, 4: 8.0}, {1: 30.0, 2: 30.03, 3: 33.0, 4: 24.0}, 0.001,
+         ["baseline", "agree", "agree", "agree"],
+         "time: conclusions agree in 3 of 3 rows that both decide"),
+        ({1: 10.0, 3: 12.0, 4: 8.0}, {1: 30.0, 3: 27.0, 4: 24.0}, 0.001,
+         ["baseline", "disagree", "agree"],
+         "time: conclusions agree in 1 of 2 rows that both decide; they differ in lulesh x1 #3 "
+         "pcores-pin (performance) (A worse, B better)"),
+        ({1: 10.0, 3: 12.0}, {1: 30.0, 3: 30.9}, 0.05,
+         ["baseline", "open"],
+         "time: there is no row that both decide (1 more: at least one is undecided)"),
+    ],
+    ids=["the same on a slower node", "different", "undecided"],
+)  # fmt: skip
+def test_conclusions_are_compared_row_by_row(
+    tmp_path: Path,
+    a: dict[int, float],
+    b: dict[int, float],
+    spread: float,
+    agreements: list[str],
+    said: str,
+) -> None:
+    both = side_by_side(results(tmp_path / "a", a), results(tmp_path / "b", b, spread=spread))
 
-    both = side_by_side(a, b)
-
-    assert [row.agreement for row in rows(both)] == ["baseline", "agree", "agree", "agree"]
-    words = [(row.a.word, row.b.word) for row in rows(both) if row.a and row.b]
-    assert words == [
-        (None, None), ("equivalent", "equivalent"), ("worse", "worse"), ("better", "better"),
-    ]  # fmt: skip
-    assert conclusions(both) == [
-        "time: conclusions agree in 3 of 3 rows that both decide",
-        "package energy: conclusions agree in 3 of 3 rows that both decide",
-    ]
-
-
-def test_ratios_are_to_each_one_s_own_baseline_and_b_to_a(tmp_path: Path) -> None:
-    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
-    b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
-
-    first, third = rows(side_by_side(a, b))
-
-    assert first.a and first.b and third.a and third.b and third.direct
-    assert first.a.mean == pytest.approx(10, rel=1e-3)
-    assert first.b.mean == pytest.approx(30, rel=1e-3)
-    assert first.a.ratio and first.a.ratio.value == 1
-    for side, ratio in ((third.a, 1.2), (third.b, 1.1)):
-        assert side.ratio and side.ratio.interval
-        assert side.ratio.value == pytest.approx(ratio, rel=1e-3)
-        assert side.ratio.interval.low < side.ratio.value < side.ratio.interval.high
-    assert third.direct.value == pytest.approx(33 / 12, rel=1e-3)
-    assert third.direct.interval and 2.75 in third.direct.interval
-
-
-def test_different_conclusions_are_named_row_by_row(tmp_path: Path) -> None:
-    a = results(tmp_path / "a", {1: 10.0, 3: 12.0, 4: 8.0})
-    b = results(tmp_path / "b", {1: 30.0, 3: 27.0, 4: 24.0})
-
-    both = side_by_side(a, b)
-
-    assert [row.agreement for row in rows(both)] == ["baseline", "disagree", "agree"]
-    assert conclusions(both)[0] == (
-        "time: conclusions agree in 1 of 2 rows that both decide; they differ in "
-        "lulesh x1 #3 pcores-pin (performance) (A worse, B better)"
-    )
-
-
-def test_a_row_that_one_of_them_cannot_decide_is_open(tmp_path: Path) -> None:
-    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
-    b = results(tmp_path / "b", {1: 30.0, 3: 30.9}, spread=0.05)
-
-    both = side_by_side(a, b)
-
-    assert [row.agreement for row in rows(both)] == ["baseline", "open"]
-    assert conclusions(both)[0] == (
-        "time: there is no row that both decide (1 more: at least one is undecided)"
-    )
+    assert [row.agreement for row in rows(both)] == agreements
+    assert conclusions(both)[0] == said
+    if len(agreements) == 4:
+        words = [(row.a.word, row.b.word) for row in rows(both)[1:] if row.a and row.b]
+        assert words == [(word, word) for word in ("equivalent", "worse", "better")]
+        energy = "package energy: conclusions agree in 3 of 3 rows that both decide"
+        assert conclusions(both)[1:] == [energy]
 
 
 def test_what_only_one_of_them_has_is_listed(tmp_path: Path) -> None:
@@ -153,16 +124,12 @@ def test_the_publication_agrees_with_itself() -> None:
     assert third.a.ratio.value == pytest.approx(1.246090, abs=1e-6)
     # Errors of 0.015 / 56.165 / sqrt(10) and 0.026 / 45.073 / sqrt(10) are 0.00020 together.
     assert third.a.ratio.interval.half_width == pytest.approx(0.0002014 * 1.246 * 2.15, rel=0.03)
-
-
-def test_energy_without_deviations_has_ratios_and_no_words() -> None:
-    both = side_by_side("published:galante-2025", "published:galante-2025")
-
-    third = next(pair for pair in both.pairs if pair.objective == "energy").rows[2]
-    assert third.a and third.a.ratio
-    # 2021.04 / 2215.08
-    assert third.a.ratio.value == pytest.approx(0.912400, abs=1e-6)
-    assert (third.a.ratio.interval, third.a.word, third.agreement) == (None, None, "not compared")
+    # Energies have no deviations: a ratio, 2021.04 / 2215.08, and no word.
+    energy = next(pair for pair in both.pairs if pair.objective == "energy").rows[2]
+    assert energy.a and energy.a.ratio
+    assert energy.a.ratio.value == pytest.approx(0.912400, abs=1e-6)
+    assert (energy.a.ratio.interval, energy.a.word) == (None, None)
+    assert energy.agreement == "not compared"
 
 
 def test_our_runs_stand_beside_the_publication_s_without_a_direct_ratio(tmp_path: Path) -> None:
@@ -204,47 +171,36 @@ def test_another_size_is_compared_and_said_but_not_directly(tmp_path: Path) -> N
     assert [row.direct for row in pair.rows] == [None, None]
 
 
-def test_of_two_sizes_the_same_one_is_taken(tmp_path: Path) -> None:
-    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
-    small = [run | {"size": "quick", "case_id": f"q{run['case_id']}"} for run in runs(1, 1.0)]
-    b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
-    write(tmp_path / "b", small, attempt=2)
-
-    both = side_by_side(a, b)
-
-    assert both.pairs[0].b.key.size == "paper"
-    assert [title.split(", ")[1] for title in both.only_b] == ["size quick"]
-
-
-def of_both_policies(folder: Path, mean: float) -> str:
-    """Write the same cases under two wait policies, the second with twice the time."""
+def of_both(folder: Path, mean: float, field: str, values: Sequence[str]) -> str:
+    """Write the same cases under two conditions, the second with twice the time."""
     write(folder, [
-        run | {"wait_policy": policy, "table_number": table, "case_id": run["case_id"] + policy}
-        for table, policy in ((1, "active"), (2, "passive"))
+        run | {field: value, "table_number": table, "case_id": run["case_id"] + value}
+        for table, value in enumerate(values, 1)
         for number in (1, 3)
         for run in runs(number, mean * table * number)
     ])  # fmt: skip
     return str(folder)
 
 
-def test_of_two_wait_policies_the_same_one_is_taken(tmp_path: Path) -> None:
-    a, b = (of_both_policies(tmp_path / name, mean) for name, mean in (("a", 1.0), ("b", 3.0)))
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [("wait_policy", ["active", "passive"]), ("size", ["paper", "quick"])],
+    ids=["wait policy", "size"],
+)
+def test_of_two_conditions_the_same_one_is_taken(
+    tmp_path: Path, field: str, values: list[str]
+) -> None:
+    a, b = (of_both(tmp_path / name, mean, field, values) for name, mean in (("a", 1), ("b", 3)))
 
     both = side_by_side(a, b)
 
-    policies = [(pair.a.key.wait_policy, pair.b.key.wait_policy) for pair in both.pairs]
-    assert policies == [("active", "active")] * 2 + [("passive", "passive")] * 2
+    taken = [(getattr(pair.a.key, field), getattr(pair.b.key, field)) for pair in both.pairs]
+    assert taken == [(value, value) for value in values for _ in ("time", "energy")]
     assert (both.only_a, both.only_b) == ((), ())
     assert {pair.remarks for pair in both.pairs} == {()}
-
-
-def test_rows_of_csv_say_which_schedule_and_wait_policy_they_are_of(tmp_path: Path) -> None:
-    a, b = (of_both_policies(tmp_path / name, mean) for name, mean in (("a", 1.0), ("b", 3.0)))
-
-    rows_of = [row for table in compare_tables(side_by_side(a, b)) for row in table.exact]
-
-    named = {(row["a_wait_policy"], row["b_wait_policy"], row["a_schedule"]) for row in rows_of}
-    assert named == {("active", "active", "static"), ("passive", "passive", "static")}
+    exact = [row for table in compare_tables(both) for row in table.exact]
+    named = {(row[f"a_{field}"], row[f"b_{field}"], row["a_schedule"]) for row in exact}
+    assert named == {(value, value, "static") for value in values}
 
 
 def test_a_row_whose_governor_is_told_goes_before_one_whose_is_not(tmp_path: Path) -> None:
@@ -261,17 +217,17 @@ def test_a_row_whose_governor_is_told_goes_before_one_whose_is_not(tmp_path: Pat
         ] == [("performance", "performance")]
 
 
-def test_the_governor_in_force_is_what_current_means(tmp_path: Path) -> None:
-    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, governor="current", governor_read="performance")
-    b = results(tmp_path / "b", {1: 30.0, 3: 33.0, 6: 50.0})
-
-    assert [row.agreement for row in rows(side_by_side(a, b))] == ["baseline", "agree", "only in B"]
-
-
-def test_rows_that_do_not_tell_their_governor_are_no_other_s_rows(tmp_path: Path) -> None:
+def test_rows_of_current_governors_are_matched_where_it_is_known_which_was_in_force(
+    tmp_path: Path,
+) -> None:
+    known = {"governor": "current", "governor_read": "performance"}
+    in_force = results(tmp_path / "known", {1: 10.0, 3: 12.0}, **known)
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, governor="current", governor_read=None)
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0, 6: 50.0, 8: 52.0})
 
+    assert [row.agreement for row in rows(side_by_side(in_force, b))] == [
+        "baseline", "agree", "only in B", "only in B",
+    ]  # fmt: skip
     both = side_by_side(a, b)
     assert {row.agreement for row in rows(both)} == {"only in A", "only in B"}
     assert any("--as-governor" in remark for remark in both.pairs[0].remarks)
@@ -325,39 +281,29 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
 
-    text = render(compare_tables(side_by_side(a, b)), "csv")
+    tables = compare_tables(side_by_side(a, b))
+    text = render(tables, "csv")
 
+    said = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
+    assert said in notes_of(tables[1])
     table = list(csv.DictReader(io.StringIO(text)))
     assert [(row["objective"], row["a_case_number"]) for row in table] == [
         ("time", "1"), ("time", "3"), ("energy", "1"), ("energy", "3"),
     ]  # fmt: skip
     assert float(table[1]["a_ratio"]) == pytest.approx(1.2, rel=1e-3)
     assert float(table[1]["a_ratio_low"]) < 1.2 < float(table[1]["a_ratio_high"])
+    assert float(table[1]["b_ratio"]) == pytest.approx(1.1, rel=1e-3)
+    assert float(table[0]["a_mean"]) == pytest.approx(10, rel=1e-3)
     assert float(table[1]["b_to_a"]) == pytest.approx(2.75, rel=1e-3)
     assert (table[1]["a_word"], table[1]["conclusions"]) == ("worse", "agree")
     assert table[0]["a_word"] == ""
+    assert [row["a_ratio_estimand"] for row in table[:2]] == ["", "typical"]
 
 
-@pytest.mark.parametrize("style", ["text", "markdown", "latex", "csv"])
-def test_names_from_records_cannot_spoil_a_terminal_or_a_document(
-    tmp_path: Path, style: str
-) -> None:
-    evil = "\x1b[2J|<b>\\x"
-    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, app=evil, governor=evil, variant=evil)
-    b = results(tmp_path / "b", {1: 30.0, 3: 33.0}, app=evil, governor=evil)
-
-    text = render(compare_tables(side_by_side(a, b)), style)
-
-    assert "\x1b" not in text
-    if style == "markdown":
-        assert "|<b>" not in text
-    if style == "latex":
-        assert "|<b>" not in text
-
-
+EVIL = "\x1b[2J|<b>\\x"
 HOSTILE = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
-    st.sampled_from(["unknown", "current", "powersave", "vm", "all", -1.0, 0, 1e308, 1e-308]),
+    st.sampled_from(["unknown", "current", "powersave", "vm", "all", -1.0, 0, 1e308, 1e-308, EVIL]),
 )  # fmt: skip
 SPOILT = ["app", "size", "threads", "mapping", "governor", "governor_read", "selection",
           "binding", "elapsed_s", "energy_pkg_j", "vcpu_mapping", "case_number", "block",
@@ -365,16 +311,20 @@ SPOILT = ["app", "size", "threads", "mapping", "governor", "governor_read", "sel
 
 
 @settings(max_examples=25)
+@example([dict.fromkeys(["app", "size", "mapping", "governor"], EVIL)])
 @given(st.lists(st.dictionaries(st.sampled_from(SPOILT), HOSTILE, max_size=4), max_size=3))
 def test_whatever_records_say_there_is_a_comparison(spoilt: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as name:
         good = [record(number, at) for number in (1, 3) for at in (1, 2)]
         bad = [record(2, at) | fields for at, fields in enumerate(spoilt, 1)]
         write(Path(name), [*good, *bad])
-        for a, b in ((name, "published:galante-2025"), ("published:galante-2025", name)):
+        publication = "published:galante-2025"
+        for a, b in ((name, publication), (publication, name), (name, name)):
             tables = compare_tables(side_by_side(a, b))
             for style in ("text", "markdown", "csv", "latex"):
-                assert render(tables, style)
+                shown = render(tables, style)
+                assert shown and "\x1b" not in shown
+                assert style in ("text", "csv") or "|<b>" not in shown
 
 
 ORIGINAL = {"app": "lulesh-llnl", "algorithm": "lulesh", "implementation": "LULESH 2.0.3 (LLNL)"}
@@ -451,12 +401,3 @@ def test_a_caption_names_every_build_of_which_there_are_runs(tmp_path: Path) -> 
 
     assert table.caption.startswith("one; other: lulesh (serial), size paper")
     assert [row["implementation"] for row in table.exact] == ["one", "other"]
-
-
-def test_it_is_said_of_what_ratios_are(tmp_path: Path) -> None:
-    measured = results(tmp_path / "a", {1: 10.0, 3: 12.0})
-    both = side_by_side(measured, measured)
-    (_, time, *_) = compare_tables(both)
-    said = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
-    assert said in [note for _, note in time.notes]
-    assert {row["a_ratio_estimand"] for row in time.exact} == {"typical", None}

@@ -13,11 +13,8 @@ from typing import Any
 import pytest
 
 from analysis.answer import find
-from analysis.compare.side_by_side import compare
-from analysis.compare.tables import compare_tables
 from analysis.objectives import Objective
 from analysis.results.sources import open_results
-from analysis.tables.means import render
 from analysis.verdict.tables import comparison_table
 from analysis.verdict.text import as_data, as_text, notes, verdict_lines
 from tests.support.results import (
@@ -32,7 +29,6 @@ from tests.support.results import (
     timed,
     verdict,
     words,
-    write,
 )
 
 FASTER = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
@@ -433,13 +429,3 @@ def test_what_has_ended_before_the_program_starts_is_no_difference(
     findings = found(tmp_path, started(0.9, mechanism))
     told = " ".join([*verdict_lines(only_table(findings)), *findings.headline])
     assert "is loaded into" not in told
-
-
-def test_two_results_side_by_side_say_of_which_the_start_differs(tmp_path: Path) -> None:
-    write(tmp_path / "a", started(0.9, "omp-places").records())
-    write(tmp_path / "b", started(0.9).records())
-    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
-    shown = render(compare_tables(both), "text")
-    assert f"B: {BETWEEN}" in shown
-    assert "A: Between" not in shown
-    assert f"#3 pcores-pin, B against A: {CLAUSE}" in shown
