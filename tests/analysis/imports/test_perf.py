@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,8 @@ from runners.records.shard import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
 from tests.support.results import cells_by_title
 
-SAID: dict[str, str | int | None] = {"app": "lulesh", "threads": 1, "mapping": "pcores-pin"}
+Said = dict[str, str | int | None]
+SAID: Said = {"app": "lulesh", "threads": 1, "mapping": "pcores-pin"}
 
 
 def bring(folder: Path, *names: str, **options: str | int) -> Path:
@@ -100,14 +102,20 @@ def test_a_full_share_in_csv_stands_for_the_clock(tmp_path: Path) -> None:
 
 
 def test_csv_without_duration_time_has_no_time_and_says_what_to_ask_for(tmp_path: Path) -> None:
-    log = tmp_path / "mine.csv"
-    log.write_text("5;;page-faults;100;100.00\n")
+    (tmp_path / "counts-1.csv").write_text("5;;page-faults;100;100.00\n")
+    shutil.copy(LOGS / "energy.txt", tmp_path / "joules-1.csv")
+    logs = [tmp_path / "joules-1.csv", tmp_path / "counts-1.csv"]
 
-    import_logs([log], tmp_path, SAID)
+    import_logs(logs[1:], tmp_path / "alone", SAID)
+    import_logs(logs, tmp_path / "both", SAID | {"pattern": "{any}-{repetition}.csv"})
 
-    (record,) = records(tmp_path)
-    assert "elapsed_s" not in record
-    assert "duration_time" in record["unavailable"]["elapsed_s"]
+    (alone,), (both,) = records(tmp_path / "alone"), records(tmp_path / "both")
+    assert "elapsed_s" not in alone
+    assert "duration_time" in alone["unavailable"]["elapsed_s"]
+    # Energy beside it has its own time, and no delay to be multiplied with.
+    assert both["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
+    assert not {"elapsed_s", "edp_js", "ed2p_js2"} & set(both)
+    assert both["unavailable"]["edp_js"] == "no elapsed time in the imported perf log"
 
 
 def test_energy_of_all_cpus_is_read_and_their_counts_are_not_the_program_s(tmp_path: Path) -> None:
@@ -120,12 +128,17 @@ def test_energy_of_all_cpus_is_read_and_their_counts_are_not_the_program_s(tmp_p
     assert "cycles" not in record
     assert "on all CPUs" in record["unavailable"]["cycles"]
     assert "energy_net_j" in record["unavailable"]
+    (of_two,) = records(bring(tmp_path / "packages", "energy-by-package.csv"))
+    assert of_two["energy_pkg_j"] == 300.75
+    (told,) = records(bring(tmp_path / "told", "hybrid-pinned.csv", all_cpus=True))
+    assert told["elapsed_s"] == 1.005
+    assert "on all CPUs" in told["unavailable"]["cycles"]
 
 
-def test_packages_are_summed(tmp_path: Path) -> None:
-    (record,) = records(bring(tmp_path, "energy-by-package.csv"))
-
-    assert record["energy_pkg_j"] == 300.75
+def test_averages_are_imported_with_the_number_of_runs_that_one_tells(tmp_path: Path) -> None:
+    for name in ("repeated.csv", "repeated.json"):
+        (case,) = open_results(str(bring(tmp_path / name, name, repeats=4))).cases
+        assert case.n == 4
 
 
 def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
@@ -165,19 +178,6 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
         import_logs([log, LOGS / "old.txt"], tmp_path / "more", SAID)
 
 
-def test_energy_beside_a_log_without_time_makes_no_energy_delay_product(tmp_path: Path) -> None:
-    (tmp_path / "counts-1.csv").write_text("5;;page-faults;100;100.00\n")
-    shutil.copy(LOGS / "energy.txt", tmp_path / "joules-1.csv")
-    logs = [tmp_path / "joules-1.csv", tmp_path / "counts-1.csv"]
-
-    import_logs(logs, tmp_path, SAID | {"pattern": "{any}-{repetition}.csv"})
-
-    (record,) = records(tmp_path)
-    assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
-    assert not {"elapsed_s", "edp_js", "ed2p_js2"} & set(record)
-    assert record["unavailable"]["edp_js"] == "no elapsed time in the imported perf log"
-
-
 def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
     log = tmp_path / "mine.csv"
     log.write_text(
@@ -189,12 +189,6 @@ def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
     (case,) = open_results(str(tmp_path)).cases
     assert "ask for the event duration_time" in case.reasons["elapsed_s"][0]
     assert "energy counter did not move" in case.reasons["energy_pkg_j"][0]
-
-
-def test_logs_of_all_cpus_can_be_said_to_be_such(tmp_path: Path) -> None:
-    (record,) = records(bring(tmp_path, "hybrid-pinned.csv", all_cpus=True))
-    assert record["elapsed_s"] == 1.005
-    assert "on all CPUs" in record["unavailable"]["cycles"]
 
 
 def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> None:
@@ -258,53 +252,6 @@ def test_counts_of_averages_have_deviations_where_they_are_known_finely(tmp_path
     assert math.isnan(few.measures["context_switches"].sd)
 
 
-@pytest.mark.parametrize("name", ["repeated.csv", "repeated.json"])
-def test_averages_that_do_not_tell_of_how_many_runs_need_to_be_told(
-    tmp_path: Path, name: str
-) -> None:
-    with pytest.raises(UserError, match=rf"{name}:3: averages .* give --repeats N"):
-        bring(tmp_path, name)
-
-    case = open_results(str(bring(tmp_path, name, repeats=4))).cases[0]
-    assert case.n == 4
-
-
-def test_a_number_of_runs_that_the_log_denies_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"averages of 5 runs, and --repeats says 4"):
-        bring(tmp_path, "repeated.txt", repeats=4)
-
-
-def test_runs_and_averages_are_not_mixed(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"repeated\.txt:4: averages .*german\.txt:1 is a single"):
-        bring(tmp_path, "repeated.txt", "german.txt")
-    bring(tmp_path, "repeated.txt")
-    with pytest.raises(UserError, match=r"holds means"):
-        bring(tmp_path, "german.txt")
-    bring(tmp_path / "runs", "german.txt")
-    with pytest.raises(UserError, match=r"holds runs"):
-        bring(tmp_path / "runs", "repeated.txt")
-
-
-def test_nothing_is_written_when_one_of_the_logs_is_none(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_text("no log\n")
-    with pytest.raises(UserError, match=r"bad\.txt:1:1"):
-        import_logs([LOGS / "german.txt", bad], tmp_path / "results", SAID)
-    assert not (tmp_path / "results").exists()
-
-
-def test_a_log_counts_once(tmp_path: Path) -> None:
-    bring(tmp_path, "german.txt")
-    with pytest.raises(UserError, match=r"the same log as german\.txt, which is imported"):
-        bring(tmp_path, "german.txt")
-
-
-def test_a_second_average_of_a_case_is_refused(tmp_path: Path) -> None:
-    bring(tmp_path, "repeated.txt")
-    with pytest.raises(UserError, match=r"old\.txt:2: a second average of the same case"):
-        bring(tmp_path, "old.txt")
-
-
 def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
     tmp_path: Path,
 ) -> None:
@@ -319,6 +266,44 @@ def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
     assert [row[:2] for row in table.cells] == [("1", "scheduler"), ("2", "pcores-pin")]
     with pytest.raises(UserError, match=r"a second average of the same case"):
         bring(tmp_path, "old.txt", mapping="scheduler")
+
+
+@pytest.mark.parametrize(
+    ("there", "names", "options", "expected"),
+    [
+        ("", ["repeated.csv"], {}, r"repeated.csv:3: averages .* give --repeats N"),
+        ("", ["repeated.json"], {}, r"repeated.json:3: averages .* give --repeats N"),
+        ("", ["repeated.txt"], {"repeats": 4}, r"averages of 5 runs, and --repeats says 4"),
+        ("", ["repeated.txt", "german.txt"], {}, r"txt:4: averages .*german\.txt:1 is a single"),
+        ("", ["german.txt", "/none.txt"], {}, r"none\.txt:1:1"),
+        ("repeated.txt", ["german.txt"], {}, r"holds means"),
+        ("german.txt", ["repeated.txt"], {}, r"holds runs"),
+        ("german.txt", ["german.txt"], {}, r"the same log as german\.txt, which is imported"),
+        ("repeated.txt", ["old.txt"], {}, r"old\.txt:2: a second average of the same case"),
+        ("german.txt", ["hybrid.txt"], {"node": "n2"}, r"holds runs of node 'imported'; import"),
+        ("", ["german.txt"], {"node": "../up"}, "is no name of a node"),
+        ("", ["german.txt"], {"node": "a b"}, "is no name of a node"),
+        ("", ["german.txt"], {"node": "x" * 65}, "is no name of a node"),
+        ("", ["german.txt"], {"app": None}, "give --app, or {app} in --pattern"),
+        ("", ["german.txt"], {"threads": None}, "give --threads, or {threads} in --pattern"),
+        ("", ["german.txt"], {"mapping": None}, "give --mapping, or {mapping} in --pattern"),
+        ("", ["german.txt"], {"threads": 10**20 - 1}, "--threads '9+' is not from 1 to 1000000"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused_and_nothing_is_written(
+    tmp_path: Path, there: str, names: list[str], options: Said, expected: str
+) -> None:
+    (tmp_path / "none.txt").write_text("no log\n")
+    into = tmp_path / "results"
+    if there:
+        bring(tmp_path, there)
+    before = sorted(into.rglob("*"))
+    logs = [tmp_path / name[1:] if name.startswith("/") else LOGS / name for name in names]
+
+    with pytest.raises(UserError, match=expected):
+        import_logs(logs, into, SAID | options)
+
+    assert sorted(into.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
@@ -372,27 +357,31 @@ def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
+    ("pattern", "name", "expected"),
     [
-        ("lulesh.txt", "has no placeholders"),
-        ("{app", "has no placeholders"),
-        ("{app}}.txt", "braces without one"),
-        ("{ap}.txt", "placeholder 'ap' is not known; did you mean 'app'?"),
-        ("{app}_{app}.txt", "{app} is there twice"),
-        ("{app}{size}.txt", "nothing stands before {size}"),
+        ("lulesh.txt", "", "has no placeholders"),
+        ("{app", "", "has no placeholders"),
+        ("{app}}.txt", "", "braces without one"),
+        ("{ap}.txt", "", "placeholder 'ap' is not known; did you mean 'app'?"),
+        ("{app}_{app}.txt", "", "{app} is there twice"),
+        ("{app}{size}.txt", "", "nothing stands before {size}"),
+        ("{wait_policy}.t", "", "--wait-policy and {wait_policy} in --pattern both"),
+        ("{app}_{threads}.txt", "lulesh.txt", "lulesh.txt"),
+        ("{app}_{threads}.txt", "lulesh_x.txt", "lulesh_x.txt"),
+        ("{app}_{threads}.txt", "lu_lesh_2.txt", "lu_lesh_2.txt"),
+        ("{app}_{threads}.txt", "_2.txt", "_2.txt"),
+        ("{app}_{threads}.txt", "lulesh_0.txt", "lulesh_0.txt"),
+        ("{app}_{threads}.txt", " _2.txt", "_2.txt: app ' ' is no name"),
     ],
 )
-def test_a_pattern_that_is_none_is_explained(pattern: str, expected: str) -> None:
-    with pytest.raises(UserError) as caught:
-        Identifier({"threads": 1, "mapping": "x", "pattern": pattern})
-    assert expected in str(caught.value)
-
-
-def test_a_file_that_does_not_match_is_named_with_the_pattern() -> None:
-    identifier = Identifier({"mapping": "x", "pattern": "{app}_{threads}.txt"})
-    for name in ("lulesh.txt", "lulesh_x.txt", "lu_lesh_2.txt", "_2.txt", "lulesh_0.txt"):
-        with pytest.raises(UserError, match=name):
-            identifier.identify(Path("logs") / name)
+def test_a_pattern_or_a_name_that_is_none_is_explained(
+    pattern: str, name: str, expected: str
+) -> None:
+    said: Said = {"mapping": "m", "pattern": pattern}
+    if "threads" not in pattern:
+        said |= {"threads": 1, "wait_policy": "x"}
+    with pytest.raises(UserError, match=re.escape(expected)):
+        Identifier(said).identify(Path("logs") / name)
 
 
 def test_folders_may_be_part_of_a_pattern() -> None:
@@ -401,48 +390,11 @@ def test_folders_may_be_part_of_a_pattern() -> None:
     assert (found["mapping"], found["app"]) == ("pcores-pin", "lulesh")
 
 
-@pytest.mark.parametrize("missing", ["app", "threads", "mapping"])
-def test_what_the_logs_do_not_tell_has_to_be_said(tmp_path: Path, missing: str) -> None:
-    said = {name: value for name, value in SAID.items() if name != missing}
-    with pytest.raises(UserError, match=rf"give --{missing}, or {{{missing}}} in --pattern"):
-        import_logs([LOGS / "german.txt"], tmp_path, said)
-
-
-def test_more_threads_than_any_node_has_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"--threads '9+' is not from 1 to 1000000"):
-        bring(tmp_path, "german.txt", threads=10**20 - 1)
-
-
 def test_blanks_around_a_name_make_no_other_table(tmp_path: Path) -> None:
     bring(tmp_path, "repeated.txt", app=" lulesh ")
     into = bring(tmp_path, "old.txt", app="lulesh ", mapping="scheduler")
     (table,) = make_tables(into)
     assert len(table.cells) == 2
-
-
-def test_a_blank_name_in_a_file_s_name_is_refused() -> None:
-    with pytest.raises(UserError, match=r"_2\.txt: app ' ' is no name"):
-        Identifier({"mapping": "x", "pattern": "{app}_{threads}.txt"}).identify(Path(" _2.txt"))
-
-
-def test_what_is_said_twice_is_refused() -> None:
-    with pytest.raises(UserError, match=r"--wait-policy and {wait_policy} in --pattern both"):
-        Identifier(
-            {
-                "app": "a",
-                "threads": 1,
-                "mapping": "m",
-                "wait_policy": "x",
-                "pattern": "{wait_policy}.t",
-            }
-        )
-
-
-@pytest.mark.parametrize("node", ["../up", "", "a b", "x" * 65, "a/b"])
-def test_a_node_s_name_is_part_of_a_file_s(tmp_path: Path, node: str) -> None:
-    if node:
-        with pytest.raises(UserError, match="is no name of a node"):
-            bring(tmp_path, "german.txt", node=node)
 
 
 @given(st.text(max_size=12), st.text(max_size=12).map(lambda text: f"{{app}}{text}"))
@@ -462,7 +414,7 @@ WORDS = st.one_of(st.sampled_from(["pcores-pin", "4", "x y", ""]), st.text(max_s
 
 @given(st.dictionaries(st.sampled_from(["app", "mapping", "governor", "size", "node"]), WORDS))
 def test_whatever_is_said_of_logs_there_are_tables_or_one_line(said: dict[str, str]) -> None:
-    options: dict[str, str | int | None] = {**SAID, **said}
+    options: Said = {**SAID, **said}
     with TemporaryDirectory() as name:
         try:
             import_logs([LOGS / "hybrid.txt", LOGS / "german.txt"], Path(name), options)
@@ -470,10 +422,3 @@ def test_whatever_is_said_of_logs_there_are_tables_or_one_line(said: dict[str, s
             assert len(str(error).splitlines()) == 1
         else:
             assert make_tables(name)
-
-
-def test_runs_of_another_node_go_into_another_folder(tmp_path: Path) -> None:
-    into = bring(tmp_path, "hybrid.txt", node="n1")
-    with pytest.raises(UserError, match=r"holds runs of node 'n1'; import those of 'n2' into"):
-        bring(tmp_path, "hybrid-pinned.csv", node="n2")
-    assert [record["node_id"] for record in records(into)] == ["n1"]
