@@ -22,24 +22,6 @@ def names_of(frame: pd.DataFrame, part: str = "metric_") -> list[str]:
     return [str(name) for name in frame if part in str(name)]
 
 
-def test_metrics_are_columns_and_runs_without_them_have_none(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        [
-            record(1, 1, metrics={"round_ms": 3.5, "rounds": 100}),
-            record(1, 2),
-            record(1, 3, metrics={"round_ms": 3.25}),
-            record(2, 1, metrics={"latency_ns": 61.5}),
-        ],
-    )
-
-    frame = read_runs(tmp_path).frame
-
-    assert frame["metric_round_ms"].fillna(-1).tolist() == [3.5, -1, 3.25, -1]
-    assert frame["metric_rounds"].fillna(-1).tolist() == [100, -1, -1, -1]
-    assert frame["metric_latency_ns"].fillna(-1).tolist() == [-1, -1, -1, 61.5]
-
-
 def test_rates_of_l1_misses_are_columns_of_the_kinds_that_have_any(tmp_path: Path) -> None:
     rates = {"P": 0.0784, "X": 0.5, "LP-E": "none"}
     write(tmp_path, [record(1, 1, l1d_miss_rate=rates), record(1, 2, l1d_miss_rate=0.1)])
@@ -48,15 +30,6 @@ def test_rates_of_l1_misses_are_columns_of_the_kinds_that_have_any(tmp_path: Pat
 
     assert names_of(frame, "l1d") == ["l1d_miss_rate_P"]
     assert frame["l1d_miss_rate_P"].fillna(-1).tolist() == [0.0784, -1]
-
-
-def test_what_is_no_number_is_no_metric(tmp_path: Path) -> None:
-    metrics = {"text": "3.5", "truth": True, "list": [1], "endless": math.inf, "huge": 10**400}
-    write(tmp_path, [record(1, 1, metrics=metrics), record(1, 2, metrics=[3.5])])
-
-    frame = read_runs(tmp_path).frame
-
-    assert names_of(frame) == []
 
 
 def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
@@ -76,23 +49,19 @@ def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
     assert said[1] == []
 
 
-def test_a_name_that_cannot_be_printed_is_no_column_and_it_is_said(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1, metrics={"a\x1b[31m": 1.0, "b": 2.0})])
-
-    runs = read_runs(tmp_path)
-
-    assert names_of(runs.frame) == ["metric_b"]
-    assert runs.more_metrics
-
-
-def test_rows_that_name_no_case_leave_the_others_metrics_where_they_belong(tmp_path: Path) -> None:
-    nameless = record(1, 1, metrics={"round_ms": 9.0}) | {"app": None}
-    write(tmp_path, [nameless, record(1, 2, metrics={"round_ms": 2.0}), nameless])
+def test_only_numbers_with_names_of_runs_that_name_a_case_are_metrics(tmp_path: Path) -> None:
+    odd = {"text": "3.5", "truth": True, "list": [1], "endless": math.inf, "huge": 10**400}
+    nameless = record(1, 1, app=None, metrics={"round_ms": 9.0})
+    named = record(1, 2, metrics={"round_ms": 2.0, "a\x1b[31m": 1.0} | odd)
+    write(tmp_path, [nameless, named, nameless, record(1, 3, metrics=[3.5])])
 
     runs = read_runs(tmp_path)
 
     assert runs.unusable == 2
-    assert runs.frame["metric_round_ms"].tolist() == [2.0]
+    assert names_of(runs.frame) == ["metric_round_ms"]
+    assert runs.frame["metric_round_ms"].fillna(-1).tolist() == [2.0, -1]
+    # Of the name that cannot be printed.
+    assert runs.more_metrics
 
 
 metrics_of_runs = st.lists(

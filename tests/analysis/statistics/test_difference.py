@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +25,22 @@ A = RNG.normal(0.02, 0.01, 10)
 B = RNG.normal(0.0, 0.02, 10)
 
 
-def test_few_pairs_are_tested_as_scipy_tests_means() -> None:
-    expected = stats.ttest_rel(A[:6], B[:6])
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (Difference.of_pairs(A[:6], B[:6]), stats.ttest_rel(A[:6], B[:6])),
+        (Difference.of_runs(A, B[:6]), stats.ttest_ind(A, B[:6], equal_var=False)),
+        (Difference.welch(A, B[:7]), stats.ttest_ind(A, B[:7], equal_var=False)),
+    ],
+    ids=["few pairs", "few runs of one case", "means"],
+)
+def test_what_is_not_trimmed_is_tested_as_scipy_tests_means(
+    found: Difference,
+    expected: Any,  # noqa: ANN401
+) -> None:
     interval = expected.confidence_interval(0.95)
-    found = Difference.of_pairs(A[:6], B[:6])
-    assert (found.estimand, found.cut) == ("typical", 0)
+    assert found.cut == 0
+    assert found.df == pytest.approx(expected.df)
     assert found.p_different == pytest.approx(expected.pvalue)
     assert math.log(found.interval().low) == pytest.approx(interval.low)
     assert math.log(found.interval().high) == pytest.approx(interval.high)
@@ -68,18 +80,6 @@ def test_the_trimmed_mean_keeps_its_level_in_the_tails_that_holm_tests_in() -> N
     assert 0.042 <= np.mean(np.array(p_values) <= 0.05) <= 0.055
 
 
-def test_runs_of_which_one_case_has_few_are_not_trimmed() -> None:
-    expected = stats.ttest_ind(A, B[:6], equal_var=False)
-    assert Difference.of_runs(A, B[:6]).p_different == pytest.approx(expected.pvalue)
-
-
-def test_means_of_runs_without_pairs_are_tested_as_scipy_tests_them() -> None:
-    expected = stats.ttest_ind(A, B[:7], equal_var=False)
-    found = Difference.welch(A, B[:7])
-    assert found.p_different == pytest.approx(expected.pvalue)
-    assert found.df == pytest.approx(expected.df)
-
-
 def test_published_means_are_tested_as_scipy_tests_them() -> None:
     # Table 7 of Galante and Oyamada (2025), rows 1 and 2. The logarithm changes p in the third
     # digit only, because the deviations are below 1 % of the means.
@@ -104,18 +104,14 @@ def test_equivalence_is_two_one_sided_tests() -> None:
 
 
 def test_values_without_spread_prove_nothing() -> None:
-    found = Difference.of_pairs(np.log([2.0, 2.0, 2.0]), np.log([1.0, 1.0, 1.0]))
-    assert found.ratio == pytest.approx(2)
-    assert found.p_different == found.p_outside(0.01) == 1
-    assert more_repetitions(found, 0.01, 1) is None
-
-
-def test_what_rounding_leaves_of_equal_times_is_no_spread() -> None:
+    exact = Difference.of_pairs(np.log([2.0, 2.0, 2.0]), np.log([1.0, 1.0, 1.0]))
+    assert exact.ratio == pytest.approx(2)
+    assert more_repetitions(exact, 0.01, 1) is None
     # Pairs of 3.3 s and 1.1 s, and of 2.2 s and 1.1 s twice as long: logarithms differ by an ulp.
     equal = Difference.of_pairs(np.log([3.3] * 3), np.log([1.1] * 3))
     doubled = Difference.of_pairs(np.log([2.2, 4.6, 9.4]), np.log([1.1, 2.3, 4.7]))
     unpaired = Difference.welch(np.log([0.1] * 10), np.log([0.3] * 7))
-    for found in (equal, doubled, unpaired):
+    for found in (exact, equal, doubled, unpaired):
         assert found.standard_error == 0
         assert found.p_different == found.p_outside(0.01) == 1
 
@@ -158,42 +154,33 @@ def test_words(log_ratio: float, p_different: float, p_outside: float, word: str
     assert decide(log_ratio, p_different, p_outside) == word
 
 
-def test_fewer_than_ten_repetitions_have_no_forecast() -> None:
-    assert more_repetitions(Difference(-0.01, 0.005, 8, 9, paired=True), 0.001, 1) is None
-    assert more_repetitions(Difference(-0.01, 0.005, 9, 10, paired=True), 0.001, 1) is not None
+@pytest.mark.parametrize(
+    "found",
+    [
+        Difference(-0.01, 0.005, 8, 9, paired=True),
+        Difference(-0.01, 0.005, 9, 10, paired=True, units=2),
+        Difference(0.005, 0.01, 999, 1000, paired=True),
+        Difference(0.005, 0.01, 4999, 5000, paired=True),
+        # A millionth of a difference at the margin's edge is neither shown nor excluded.
+        Difference(math.log1p(0.001), 10.0, 9, 10, paired=True),
+    ],
+    ids=["fewer than ten", "several boots", "a thousand", "more", "no number would do"],
+)
+def test_where_nobody_can_know_there_is_no_forecast(found: Difference) -> None:
+    assert more_repetitions(found, 0.001, 1) is None
 
 
-def test_of_several_boots_more_repetitions_have_no_forecast() -> None:
-    assert more_repetitions(Difference(-0.01, 0.005, 9, 10, True, units=2), 0.001, 1) is None
-
-
-@pytest.mark.parametrize("n", [1000, 1001, 5000])
-def test_who_has_made_a_thousand_repetitions_is_told_no_number(n: int) -> None:
-    assert more_repetitions(Difference(0.005, 0.01, n - 1, n, paired=True), 0.01, 1) is None
-
-
-def test_what_no_number_of_repetitions_decides_is_said() -> None:
-    # A millionth of a difference at the margin's edge is neither shown nor excluded.
-    at_the_edge = Difference(math.log1p(1e-5), 0.1, 9, 10, paired=True)
-    assert more_repetitions(at_the_edge, 1e-5, 1) is None
-
-
-def test_more_comparisons_need_more_repetitions() -> None:
+def test_more_comparisons_and_later_looks_need_more_repetitions() -> None:
     found = Difference(-0.01, 0.005, 9, 10, paired=True)
-    one, many = (more_repetitions(found, 0.001, count) for count in (1, 100))
-    assert one is not None
-    assert many is not None
-    assert one.half < many.half
-    assert one.most < many.most
-    assert one.half < one.most
-
-
-def test_a_later_look_needs_more_repetitions() -> None:
-    found = Difference(-0.01, 0.005, 9, 10, paired=True)
-    second, third = (more_repetitions(found, 0.001, 1, look) for look in (1, 2))
-    assert second is not None
-    assert third is not None
-    assert second.most < third.most
+    first, many, second = (
+        more_repetitions(found, 0.001, comparisons, look)
+        for comparisons, look in ((1, 1), (100, 1), (1, 2))
+    )
+    assert first and many and second
+    assert first.half < first.most
+    assert first.half < many.half
+    assert first.most < many.most
+    assert first.most < second.most
 
 
 def test_all_looks_together_spend_the_level_once() -> None:

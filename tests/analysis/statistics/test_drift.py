@@ -9,6 +9,7 @@ from analysis.statistics.drift import drift_of, trend
 
 HOURS = np.arange(60) / 10
 CASES = np.arange(60) % 3
+UNKNOWN = np.full(60, np.nan)
 LEVELS = np.array([1.0, 2.0, 5.0])
 
 
@@ -50,7 +51,7 @@ def test_a_change_between_attempts_is_a_step_and_no_trend() -> None:
     attempts, hours = np.where(late, 2.0, 1.0), HOURS + 240 * late
     noise = np.random.default_rng(5).normal(0, 0.002, 60)
     times = LEVELS[CASES] * np.exp(noise + np.log(1.05) * late)
-    found = drift_of(CASES, attempts, times, hours, np.full(60, np.nan))
+    found = drift_of(CASES, attempts, times, hours, UNKNOWN)
     assert found.over_time is not None
     assert not found.over_time.found
     assert found.over_time.span == pytest.approx(2.9)
@@ -64,7 +65,7 @@ def test_a_trend_within_both_attempts_is_found_whatever_lies_between() -> None:
     noise = np.random.default_rng(6).normal(0, 0.001, 60)
     hours = HOURS + 240 * late
     times = np.exp(0.01 * (HOURS - 3 * late) + noise)
-    found = drift_of(CASES, np.where(late, 2.0, 1.0), times, hours, np.full(60, np.nan))
+    found = drift_of(CASES, np.where(late, 2.0, 1.0), times, hours, UNKNOWN)
     assert found.over_time is not None
     assert found.over_time.found
     assert found.over_time.slope == pytest.approx(0.01, rel=0.1)
@@ -76,33 +77,27 @@ def test_a_trend_within_both_attempts_is_found_whatever_lies_between() -> None:
 def test_attempts_that_do_not_differ_make_a_step_in_at_most_5_of_100_studies() -> None:
     rng = np.random.default_rng(7)
     attempts = np.repeat([1.0, 2.0, 3.0, 4.0], 15)
-    nothing = np.full(60, np.nan)
     found = [
-        drift_of(CASES, attempts, np.exp(rng.normal(0, 0.01, 60)), HOURS, nothing).steps
+        drift_of(CASES, attempts, np.exp(rng.normal(0, 0.01, 60)), HOURS, UNKNOWN).steps
         for _ in range(500)
     ]
     assert np.mean([bool(steps) for steps in found]) <= 0.06
 
 
-def test_runs_of_unknown_attempts_are_of_one() -> None:
-    unknown = np.full(60, np.nan)
-    times = np.exp(0.01 * HOURS + np.random.default_rng(8).normal(0, 0.001, 60))
-    found = drift_of(CASES, unknown, times, HOURS, unknown)
+def test_runs_of_unknown_attempts_are_of_one_and_not_before_the_first_one() -> None:
+    noise = np.random.default_rng(8).normal(0, 0.001, 60)
+    found = drift_of(CASES, UNKNOWN, np.exp(0.01 * HOURS + noise), HOURS, UNKNOWN)
     assert found.over_time is not None
     assert found.over_time.found
     assert (found.over_temperature, found.steps) == (None, ())
-
-
-def test_runs_of_unknown_attempts_are_not_before_the_first_one() -> None:
     late = np.arange(60) >= 30
-    noise = np.random.default_rng(9).normal(0, 0.002, 60)
-    times = np.exp(noise + np.log(1.05) * late)
     attempts = np.where(late, 1.0, np.nan)
-    assert drift_of(CASES, attempts, times, HOURS, np.full(60, np.nan)).steps == ()
+    times = np.exp(noise + np.log(1.05) * late)
+    assert drift_of(CASES, attempts, times, HOURS, UNKNOWN).steps == ()
 
 
 def test_too_few_runs_or_no_temperatures_say_nothing() -> None:
     assert trend(CASES[:9], np.ones(9), HOURS[:9]) is None
-    assert trend(CASES, np.ones(60), np.full(60, np.nan)) is None
+    assert trend(CASES, np.ones(60), UNKNOWN) is None
     assert trend(CASES, LEVELS[CASES], np.full(60, 45.0)) is None
     assert trend(np.array([], dtype=np.intp), np.array([]), np.array([])) is None
