@@ -62,11 +62,9 @@ class Cluster:
         return _checked(self._run(node, command, {}))
 
     def ask(self, *command: str) -> str:
-        """Run a command on the login node; return what it prints, without the last newline."""
         return _checked(self.run(*command)).rstrip("\n")
 
     def pinstudy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy on the login node as a user does."""
         return self.run(str(ROOT / "bin" / "pinstudy"), *arguments, **variables)
 
     def seen(self, path: Path) -> Path:
@@ -83,11 +81,9 @@ class Cluster:
         return dict(line.split("|") for line in lines.splitlines())
 
     def live_jobs(self) -> list[str]:
-        """Return the ids of jobs that have not ended."""
         return self.ask("squeue", "--noheader", "--array", "--format=%i").split()
 
     def wait_for_jobs(self) -> None:
-        """Wait until no job is queued or running."""
         until(lambda: not self.live_jobs(), what="all jobs have ended")
 
     @contextlib.contextmanager
@@ -118,7 +114,6 @@ class Cluster:
             self.on(node, "slurmd", "-N", node)
 
     def wait_for_nodes(self) -> None:
-        """Wait until all nodes are idle."""
         until(self._all_idle, what="all nodes are idle")
 
     def _all_idle(self) -> bool:

@@ -31,13 +31,11 @@ with cluster(Path(sys.argv[1])) as made:
 def test_each_job_of_an_array_has_a_machine_of_its_own(slurm: Cluster, tmp_path: Path) -> None:
     for node in NODES:
         slurm.on(node, "touch", f"{slurm.local}/only-on-{node}")
-
     slurm.ask(
         *("sbatch", "--exclusive", "--nodes=1", "--array=0-2", f"--output={tmp_path}/%a"),
         *("--wrap", _TELL.replace("LOCAL", f"{slurm.local}/only-*")),
     )
     slurm.wait_for_jobs()
-
     told = sorted((tmp_path / str(task)).read_text().split() for task in range(3))
     assert [line[0] for line in told] == list(NODES)
     assert [line[1] for line in told] == list(NODES)

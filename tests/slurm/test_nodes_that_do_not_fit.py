@@ -111,7 +111,6 @@ def test_a_worker_that_lacks_the_shared_folder_makes_nothing_and_others_go_on(
         trial.submit("--nodes", "n1,n3")
         slurm.wait_for_jobs()
         assert slurm.on("n3", "ls", str(tmp_path)) == ""
-
     assert {record["node_id"] for record in trial.made()} == {"n1"}
     assert [worker["left"] for worker in trial.workers()] == [0, None]
     assert "no worker ever started" in trial.command("status", str(trial.study))

@@ -17,10 +17,8 @@ def test_two_workers_in_one_folder_lose_no_run_and_make_none_twice(
     slurm: Cluster, tmp_path: Path
 ) -> None:
     trial = Trial(slurm, tmp_path, Plan(repetitions=20, warmup=1))
-
     trial.submit(*SPLIT)
     slurm.wait_for_jobs()
-
     trial.assert_complete()
     assert len({record["node_id"] for record in trial.made()}) == 2
     assert trial.torn() == 0
@@ -36,10 +34,8 @@ def test_a_single_worker_is_a_job_without_an_array_also_in_a_folder_with_blanks(
     folder = tmp_path / "a folder"
     folder.mkdir()
     trial = Trial(slurm, folder, Plan(repetitions=2))
-
     script = trial.submit("--spread", "split", "--workers", "1")
     slurm.wait_for_jobs()
-
     assert "#SBATCH" in script
     assert "--array" not in script
     trial.assert_complete()

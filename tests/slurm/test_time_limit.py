@@ -44,7 +44,6 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Trial
 
 
 def _wait_for_limit(trial: Trial) -> None:
-    """Wait until the trial's first job has been stopped."""
     until(lambda: trial.attempts()[0]["ended"] is not None, what="the time limit", limit_s=LIMIT_S)
 
 
@@ -52,9 +51,7 @@ def test_a_worker_is_warned_ends_its_run_and_the_next_job_continues(
     trials: dict[str, Trial],
 ) -> None:
     trial = trials["n1"]
-
     first, second = trial.attempts()
-
     assert first["ended"] == 75
     assert "SIGUSR1" in first["reason"]
     assert 0 < first["left"] < trial.plan.units
@@ -67,9 +64,7 @@ def test_a_run_in_flight_at_the_limit_is_recorded_as_interrupted_and_made_again(
     trials: dict[str, Trial],
 ) -> None:
     trial = trials["n2"]
-
     first, second = trial.attempts()
-
     assert first["ended"] == 75
     assert second["ended"] == 0
     assert [record["status"] for record in trial.records()].count(INTERRUPTED) == 1

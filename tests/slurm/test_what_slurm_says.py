@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, cluster
+from tests.slurm.cluster import cluster
 from tests.slurm.cluster_files import LOGIN, Shape
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
@@ -43,35 +43,8 @@ def test_jobs_that_slurm_has_forgotten_have_ended_and_records_say_the_rest(tmp_p
         trial.submit(*SPLIT)
         slurm.wait_for_jobs()
         until(lambda: slurm.jobs() == {}, what="the jobs are forgotten")
-
         workers = trial.workers()
         assert [job["state"] for worker in workers for job in worker["jobs"]] == ["ended"] * 2
         assert [worker["left"] for worker in workers] == [0, 0]
         assert "complete: " in trial.command("status", str(trial.study))
         assert "nothing is missing" in trial.submit(*SPLIT)
-
-
-def test_reasons_of_several_words_and_jobs_of_others_do_not_disturb_the_status(
-    slurm: Cluster, tmp_path: Path
-) -> None:
-    held = slurm.ask("sbatch", "--parsable", "--nodelist=n2", "--wrap", "sleep 100")
-    until(lambda: slurm.jobs().get(held) == "RUNNING", what="the other job runs")
-    slurm.ask("scontrol", "requeuehold", held)
-    slurm.ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=out for repair")
-    try:
-        trial = Trial(slurm, tmp_path, Plan(repetitions=4))
-        trial.submit("--nodes", "n1,n3")
-        until(lambda: trial.workers()[0]["left"] == 0, what="n1 is done")
-        [[first], [second]] = [worker["jobs"] for worker in trial.workers()]
-
-        assert first["state"] in {"running", "ended"}
-        assert second["state"] == "queued"
-        assert "n3" in second["reason"]
-        assert " " in second["reason"]
-        shown = trial.command("status", str(trial.study))
-        assert second["reason"].partition(" ")[0] in shown
-    finally:
-        slurm.ask("scontrol", "update", "NodeName=n3", "State=RESUME")
-    slurm.ask("scancel", held)
-    slurm.wait_for_jobs()
-    trial.assert_complete(nodes=2)

@@ -65,7 +65,6 @@ class Trial:
         return _said(self.cluster.pinstudy(*command, **(variables or {})), status)
 
     def cancel(self) -> str:
-        """Cancel as a user does; return what was said."""
         return self.command("cancel", str(self.study))
 
     def command(self, name: str, *arguments: str, status: int = 0) -> str:
@@ -116,7 +115,6 @@ class Trial:
         until(lambda: len(list(self.made(node))) >= runs, what=f"{runs} runs on {node}")
 
     def nodes(self) -> set[str]:
-        """Return the nodes on which the program has been started."""
         return {path.suffix[1:] for path in self.folder.glob("environment.*")}
 
     def wait_for_nodes(self, many: int) -> set[str]:
