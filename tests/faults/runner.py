@@ -26,8 +26,8 @@ from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
-from tests.runners.study.made_node import MadeNode, origin_of
-from tests.runners.study.test_energy import Quiet, launch_of, study_of
+from tests.runners.study.made_node import MadeNode, Quiet, origin_of
+from tests.runners.study.test_energy import launch_of, study_of
 
 
 def main(folder: Path, root: Path, repetitions: int) -> None:

@@ -15,7 +15,7 @@ from configs.library import load_study
 from runners.study.machine import open_machine
 from runners.study.session import Session
 from tests.faults.trial import Trial
-from tests.runners.study.test_energy import Quiet
+from tests.runners.study.made_node import Quiet
 from tests.support.cli import argv
 from tests.support.isolation import OWN_LOCKS
 from tests.support.tools import missing, need_tool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import no_energy
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
+from runners.plan.runs import PlannedRun
+from runners.race.state import Eliminated
 from runners.records.shard import SCHEMA
 from runners.study.runner import NodeControl
 
@@ -79,3 +81,32 @@ def origin_of(study: str, digest: str, attempt: int) -> dict[str, Any]:
         "attempt": attempt,
         "kinds_declared": False,
     }
+
+
+class Quiet:
+    """Progress that only remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.waits: list[str] = []
+        self.saved: dict[str, int] = {}
+        self.left_s: list[float | None] = []
+        self.warnings: list[str] = []
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
+        del case, planned
+        self.left_s.append(left_s)
+
+    def finished(self, record: Mapping[str, Any]) -> None: ...
+
+    def skipped(self, case: Case, reason: str) -> None: ...
+
+    def eliminated(self, case: Case, out: Eliminated) -> None: ...
+
+    def ended(self, case: Case, saved: int) -> None:
+        self.saved[case.mapping.name] = saved
+
+    def waiting(self, reason: str) -> None:
+        self.waits.append(reason)
+
+    def warned(self, warning: str) -> None:
+        self.warnings.append(warning)

@@ -11,7 +11,8 @@ import pytest
 from configs.study import Study, TemperatureGate
 from runners.node.node import Node, open_node
 from tests.runners.sensor_trees import hwmon
-from tests.runners.study.test_energy import Quiet, records, run, study_of
+from tests.runners.study.made_node import Quiet
+from tests.runners.study.test_energy import records, run, study_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -19,14 +19,12 @@ from configs.app import App, Variant
 from configs.repetitions import Precision
 from configs.study import AppChoice, Baseline, Study
 from runners.execution.collectors import Collectors, LocalEngine
-from runners.host.software import WITNESS, find_program
 from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
 from runners.plan.case import Case
 from runners.plan.command_line import build_launch
 from runners.plan.plan import Plan, make_plan
-from runners.plan.runs import OVERHEAD_S, PlannedRun
-from runners.race.state import Eliminated
+from runners.plan.runs import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import Shard
 from runners.study.history import read_history
@@ -35,7 +33,8 @@ from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.runners.study.made_node import MadeNode, origin_of
+from tests.runners.study.made_node import MadeNode, Quiet, origin_of
+from tests.support.programs import witness
 from tests.support.wait import HANG_S, until
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
@@ -44,35 +43,6 @@ DRAW = "read b <COUNTER; a=$b; while [ $a = $b ]; do read a <COUNTER; done"
 PLAIN = Variant("plain", "", "none")
 # A program that only sleeps uses no CPU time, and where it slept decides nothing.
 WORK = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'"
-
-
-class Quiet:
-    """Progress that only remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.waits: list[str] = []
-        self.saved: dict[str, int] = {}
-        self.left_s: list[float | None] = []
-        self.warnings: list[str] = []
-
-    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        del case, planned
-        self.left_s.append(left_s)
-
-    def finished(self, record: Mapping[str, Any]) -> None: ...
-
-    def skipped(self, case: Case, reason: str) -> None: ...
-
-    def eliminated(self, case: Case, out: Eliminated) -> None: ...
-
-    def ended(self, case: Case, saved: int) -> None:
-        self.saved[case.mapping.name] = saved
-
-    def waiting(self, reason: str) -> None:
-        self.waits.append(reason)
-
-    def warned(self, warning: str) -> None:
-        self.warnings.append(warning)
 
 
 @pytest.fixture
@@ -132,9 +102,7 @@ def run(
 ) -> None:
     """Make what is left of the study, as an attempt of its own."""
     plan = make_plan(study, node.topology, Path, (), lambda *_: None)
-    witness = find_program(WITNESS)
-    assert witness, "run `make setup`"
-    collectors = Collectors(study, node, witness, plan.programs, {})
+    collectors = Collectors(study, node, witness(), plan.programs, {})
     history = read_history(folder, study, "n1")
     shard = Shard(folder / "records", "node1")
     origin = origin_of(study.name, study.digest, shard.attempt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,17 @@ import pytest
 
 from configs.app import App, Check, Size, Variant
 from configs.study import Vm
-from runners.host.software import WITNESS, find_program
 from runners.node.node import open_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan
-from runners.plan.runs import PlannedRun
-from runners.race.state import Eliminated
 from runners.study.extras import IN_GUESTS, SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
 from tests.runners.measure.perf.test_c2c import L1, LOCAL, REFUSED, REMOTE, STORE
-from tests.runners.study.made_node import MadeNode
+from tests.runners.study.made_node import MadeNode, Quiet
+from tests.support.programs import witness
 from tests.support.tools import ROOT
 
 NODE = open_node(Path("/"))
@@ -35,30 +33,6 @@ PLAIN = Variant("plain", "", "none")
 # Python's start has far more page faults than accesses that are put in their place.
 PROGRAM = (sys.executable, "-S", "-c", "print('done')")
 LINE = 0x55D0C0DE4000
-
-
-class Told:
-    """Progress that only remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.waits: list[str] = []
-        self.warnings: list[str] = []
-
-    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None: ...
-
-    def finished(self, record: Mapping[str, Any]) -> None: ...
-
-    def skipped(self, case: Case, reason: str) -> None: ...
-
-    def eliminated(self, case: Case, out: Eliminated) -> None: ...
-
-    def ended(self, case: Case, saved: int) -> None: ...
-
-    def waiting(self, reason: str) -> None:
-        self.waits.append(reason)
-
-    def warned(self, warning: str) -> None:
-        self.warnings.append(warning)
 
 
 def install_sampling_perf(folder: Path, perf: str) -> None:
@@ -99,21 +73,17 @@ def make(
     lines: ContendedLines,
     program: tuple[str, ...] = PROGRAM,
     settle: Callable[[Case], str | None] = lambda _: None,
-) -> Told:
-    witness = find_program(WITNESS)
-    assert witness, f"{WITNESS} is not built; run `make setup`"
-
+) -> Quiet:
     def launch(case: Case) -> Launch:
         first = build_launch(case, Path(program[0]), os.environ, {})
         return replace(first, program=program)
 
-    told = Told()
-    lines.make(witness, MadeNode(launch, settle), lambda _: None, told)
+    told = Quiet()
+    lines.make(witness(), MadeNode(launch, settle), lambda _: None, told)
     return told
 
 
 def kept(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return every file of the folder, by name."""
     return {path.name: json.loads(path.read_text()) for path in sorted(folder.iterdir())}
 
 
@@ -230,26 +200,25 @@ def test_a_program_that_fails_has_no_lines_but_a_reason(
     assert not lines.left
 
 
-def test_a_perf_that_cannot_attach_is_a_reason(tmp_path: Path, commands: Path) -> None:
-    install(commands, "perf", 'case "$*" in *" -p "*) echo "no such luck" >&2; exit 255;; esac')
-    lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
-    (case,) = lines.left
-    make(lines)
-    found = kept(lines.folder)[f"{case.case_id}.json"]
-    assert found["unavailable"] == {"lines": "perf could not attach: no such luck"}
-
-
-def test_what_a_perf_says_that_cannot_attach_is_cut_and_printable(
-    tmp_path: Path, commands: Path
+@pytest.mark.parametrize(
+    ("complaint", "reason"),
+    [
+        ('echo "no such luck" >&2', "perf could not attach: no such luck"),
+        ("printf '\\033[31m%01000d\\n%01000d' 7 8 >&2", "perf could not attach: \ufffd[31m0000"),
+    ],
+    ids=["a word", "a page that commands a terminal"],
+)
+def test_a_perf_that_cannot_attach_is_a_printable_reason(
+    tmp_path: Path, commands: Path, complaint: str, reason: str
 ) -> None:
-    complaint = "printf '\\033[31m%01000d\\n%01000d' 7 8 >&2; exit 255"
-    install(commands, "perf", f'case "$*" in *" -p "*) {complaint};; esac')
+    install(commands, "perf", f'case "$*" in *" -p "*) {complaint}; exit 255;; esac')
     lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
     (case,) = lines.left
     make(lines)
-    reason = kept(lines.folder)[f"{case.case_id}.json"]["unavailable"]["lines"]
-    assert reason.isprintable()
-    assert len(reason) < 300
+    found = kept(lines.folder)[f"{case.case_id}.json"]["unavailable"]["lines"]
+    assert found.startswith(reason)
+    assert found.isprintable()
+    assert len(found) < 300
 
 
 @pytest.mark.usefixtures("sampling")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +18,8 @@ from configs.study import AppChoice, Study
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.node.topology import flat_topology
-from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan, make_plan
-from runners.plan.runs import PlannedRun
-from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.study.history import History
 from runners.study.machine import WHOLE_STUDY
@@ -31,17 +27,18 @@ from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
 from runners.study.summary import PlanSummary
 from tests.runners import cases
-from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, origin_of
+from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, Quiet, origin_of
 
 LAUNCH = Launch((), ("program",), {}, {}, ())
 SEEN = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
 ORIGIN = origin_of("demo", "d", 1)
 
 
-class Calls:
+class Calls(Quiet):
     """A study's progress that counts the functions which are called for each run."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.of_runs: list[int] = []
         self._calls = 0
 
@@ -55,21 +52,10 @@ class Calls:
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
 
-    def finished(self, _record: Mapping[str, Any]) -> None:
+    def finished(self, record: Mapping[str, Any]) -> None:
+        del record
         self.of_runs.append(self._calls)
         self._calls = 0
-
-    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None: ...
-
-    def skipped(self, case: Case, reason: str) -> None: ...
-
-    def eliminated(self, case: Case, out: Eliminated) -> None: ...
-
-    def ended(self, case: Case, saved: int) -> None: ...
-
-    def waiting(self, reason: str) -> None: ...
-
-    def warned(self, warning: str) -> None: ...
 
 
 def study_of(sizes: int, repetitions: int, precision: Precision | None = None) -> Study:
@@ -116,41 +102,6 @@ def test_the_last_runs_call_no_more_functions_than_the_first(
     assert len(made) == len(plan.cases) * 100 - 1
     tenth = len(made) // 10
     assert statistics.median(made[-tenth:]) <= 1.1 * statistics.median(made[tenth : 2 * tenth])
-
-
-class Memory(Calls):
-    """A study's progress that tells how much memory runners have in use after the first runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.at_first = 0
-
-    def finished(self, record: Mapping[str, Any]) -> None:
-        if record["order"] == 9:
-            self.at_first = self.in_use()
-
-    def in_use(self) -> int:
-        """Return the bytes of what was made by functions of runners, the library's left aside."""
-        mine = tracemalloc.Filter(True, "*/runners/*.py")
-        traces = tracemalloc.take_snapshot().filter_traces([mine])
-        return sum(trace.size for trace in traces.traces)
-
-
-def test_a_run_leaves_little_in_memory(tmp_path: Path) -> None:
-    plan = plan_of(study_of(1, 300))
-    assert len(plan.runs) == 600
-    shard = Shard(tmp_path / "records", "node1")
-    history, progress = History(), Memory()
-    tracemalloc.start()
-    try:
-        runner(plan, history, shard, progress).run()
-        grown = progress.in_use() - progress.at_first
-    finally:
-        tracemalloc.stop()
-    shard.close()
-    assert len(history.done) == 600
-    # A key in a set, which grows by leaps.
-    assert grown < 150 * len(plan.runs)
 
 
 def outline_of(study: Study) -> PlanSummary:

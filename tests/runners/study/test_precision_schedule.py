@@ -189,24 +189,6 @@ def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: World) 
         assert made[one.case_id] == expected
 
 
-@given(WORLDS)
-def test_a_comparison_has_its_baseline_in_every_block(world: World) -> None:
-    assume(world.plan.study.order == "randomised-blocks")
-    made = world.repetitions()
-    for one in world.plan.cases:
-        if is_baseline(one):
-            for other in world.plan.cases:
-                if group(other) == group(one):
-                    assert made[one.case_id] >= made[other.case_id]
-
-
-@given(WORLDS)
-def test_cases_that_end_leave_the_order_of_the_others_as_it_was(world: World) -> None:
-    order = [planned.key for planned in world.plan.runs]
-    made = keys(world.uncut)
-    assert made == [key for key in order if key in set(made)]
-
-
 @given(WORLDS, st.integers(0, 200))
 def test_what_is_left_is_between_what_was_said(world: World, cut: int) -> None:
     before = world.made(at_most=cut)

@@ -17,7 +17,6 @@ from configs.repetitions import Race
 from runners.plan.case import SkippedCase
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
-from runners.race.race import most_runs
 from runners.study.history import History
 from runners.study.schedule import RaceSchedule, entrants_of, shuffled
 from tests.runners.cases import PUBLISHED, case, study
@@ -72,11 +71,9 @@ class World:
         return attempt(self.plan, history, self.record, before, at_most, impossible)
 
     def schedule(self, records: Sequence[dict[str, Any]]) -> RaceSchedule:
-        """Return what the race still needs after these records."""
         return schedule_of(self.plan, self.history(records))
 
     def history(self, records: Sequence[dict[str, Any]]) -> History:
-        """Return what is known by these records."""
         history = History(race=self.plan.study.race)
         for record in records:
             history.add(record)
@@ -166,18 +163,6 @@ def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
     longer = World(plan_of(Race(runs=60)), 3)
     assert longer.made(records)[: len(records)] == records
     assert len(longer.made(records)) > len(records)
-
-
-def test_what_is_expected_at_most_and_at_least_is_so() -> None:
-    world = World(plan_of(), 8)
-    history = world.history([])
-    most, fewest = (
-        list(schedule_of(world.plan, history).pending()),
-        minimum(schedule_of(world.plan, history)),
-    )
-    made = len(world.made())
-    assert len(fewest) == 1 + len(CASES)
-    assert len(fewest) <= made <= len(most) == most_runs(Race(), len(CASES)) + 1
 
 
 @given(st.integers(0, 1000), st.integers(0, 60))

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from analysis.results.runs import read_runs
 from runners.measure.conditions.suspend import ClockWatch, Moment
 from runners.node.node import open_node
-from tests.runners.study.test_energy import Quiet, records, run, study_of
+from tests.runners.study.made_node import Quiet
+from tests.runners.study.test_energy import records, run, study_of
 from tests.support.cli import argv
 from tests.support.tools import need_tool
 
