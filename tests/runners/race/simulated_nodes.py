@@ -36,11 +36,9 @@ class Node:
 
     @property
     def case_ids(self) -> list[str]:
-        """The cases, numbered."""
         return [f"case{number}" for number in range(len(self.means))]
 
     def true_mean(self, case_id: str) -> float:
-        """Return a case's true mean."""
         return self.means[int(case_id.removeprefix("case"))]
 
     def within(self, case_id: str, share: float) -> bool:

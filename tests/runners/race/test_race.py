@@ -30,6 +30,15 @@ def steady(**seconds: float) -> Answer:
     return answer
 
 
+def but(usual: Answer, **others: Callable[[int], RaceRun | None]) -> Answer:
+    """Return what answers as usual, but for these cases by their repetition."""
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        return others[case_id](repetition) if case_id in others else usual(case_id, repetition)
+
+    return answer
+
+
 def run_race(
     cases: list[str], answer: Answer, rule: Rule | None = None
 ) -> tuple[RaceState, list[list[Key]]]:
@@ -46,7 +55,6 @@ def run_race(
 
 
 def out_of(standing: RaceState) -> dict[str, Eliminated]:
-    """Return who was ruled out, by case."""
     return {one.case_id: one for one in standing.eliminated}
 
 
@@ -111,26 +119,16 @@ def test_more_is_better_mirrors_less_is_better(seed: int) -> None:
 
 
 def test_a_case_that_fails_is_out_with_its_reason() -> None:
-    usual = steady(ref=1.0, bad=0.5, good=0.8)
-
-    def answer(case_id: str, repetition: int) -> RaceRun | None:
-        if case_id == "bad":
-            return RaceRun(None, 0.1, "exit status 3")
-        return usual(case_id, repetition)
-
+    failed = RaceRun(None, 0.1, "exit status 3")
+    answer = but(steady(ref=1.0, good=0.8), bad=lambda _: failed)
     standing, _ = run_race([REFERENCE, "bad", "good"], answer)
     assert out_of(standing)["bad"] == Eliminated("bad", 1, "failed", reason="exit status 3")
     assert standing.best == "good"
 
 
 def test_a_best_that_fails_in_its_trial_is_not_recommended() -> None:
-    usual = steady(ref=1.0, good=0.8)
-
-    def answer(case_id: str, repetition: int) -> RaceRun | None:
-        if case_id == "good" and repetition == 3:
-            return RaceRun(None, 0.1, "ended by signal 11")
-        return usual(case_id, repetition)
-
+    usual, failed = steady(ref=1.0, good=0.8), RaceRun(None, 0.1, "ended by signal 11")
+    answer = but(usual, good=lambda number: failed if number == 3 else usual("good", number))
     standing, _ = run_race([REFERENCE, "good"], answer)
     assert standing.decision == "no gain"
     assert standing.best is None
@@ -148,11 +146,7 @@ def test_a_disturbed_run_is_nobodys_fault() -> None:
 
 
 def test_what_cannot_be_run_now_is_out_and_the_others_go_on() -> None:
-    usual = steady(ref=1.0, gone=0.5, good=0.8)
-
-    def answer(case_id: str, repetition: int) -> RaceRun | None:
-        return None if case_id == "gone" else usual(case_id, repetition)
-
+    answer = but(steady(ref=1.0, good=0.8), gone=lambda _: None)
     standing, _ = run_race([REFERENCE, "gone", "good"], answer)
     assert out_of(standing)["gone"].why == "cannot run"
     assert (standing.decision, standing.best) == ("gain", "good")
@@ -160,10 +154,7 @@ def test_what_cannot_be_run_now_is_out_and_the_others_go_on() -> None:
 
 @pytest.mark.parametrize("run", [None, RaceRun(None, 1.0, "exit status 1")])
 def test_without_a_good_reference_there_is_no_race(run: RaceRun | None) -> None:
-    def answer(case_id: str, _: int) -> RaceRun | None:
-        return run if case_id == REFERENCE else RaceRun(1.0, 1.0)
-
-    standing, blocks = run_race([REFERENCE, "good"], answer)
+    standing, blocks = run_race([REFERENCE, "good"], but(steady(good=1.0), ref=lambda _: run))
     assert standing.decision == "no reference"
     assert len(blocks) == 1
 
@@ -175,13 +166,8 @@ def test_a_warm_up_run_that_fails_ends_all_before_anything_is_compared() -> None
 
 
 def test_a_run_that_was_cut_tells_how_far_behind_it_is_at_least() -> None:
-    usual = steady(ref=1.0, long=9.0, good=0.8)
-
-    def answer(case_id: str, repetition: int) -> RaceRun | None:
-        if case_id == "long":
-            return RaceRun(None, 2.4, "ended after its limit of 2.4 s", cut=True)
-        return usual(case_id, repetition)
-
+    limited = RaceRun(None, 2.4, "ended after its limit of 2.4 s", cut=True)
+    answer = but(steady(ref=1.0, good=0.8), long=lambda _: limited)
     out = out_of(run_race([REFERENCE, "long", "good"], answer)[0])["long"]
     assert out.why == "far worse"
     assert out.worse_by == pytest.approx(2.0, rel=0.01)

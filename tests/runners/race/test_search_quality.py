@@ -57,7 +57,6 @@ def outcome_of(family: Family, searches: int) -> Outcome:
 
 
 def only(node: Node) -> Family:
-    """Return the family of one node."""
     return Family(node.name, lambda _: node)
 
 
@@ -91,7 +90,6 @@ def published_nodes() -> Iterator[Node]:
 def family(
     name: str, cases: int, noise: float, draw: Callable[[random.Random], float], gain: float
 ) -> Family:
-    """Return nodes whose cases have means that are drawn; `gain` is to be had of the reference."""
 
     def node(seed: int) -> Node:
         dice = random.Random(f"{name}/{seed}")
@@ -148,7 +146,6 @@ SOME = (
 
 
 def names(family: Family) -> str:
-    """Return how a test of a node is called."""
     return family.name.replace(", ", "-").replace(" ", "-")
 
 
