@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runners.doctor.capability import Capability, worst_first
-from runners.doctor.report import EVERY_NAME, OPTIONAL, probe
+from runners.doctor.report import EVERY_NAME, probe
 from runners.node.node import open_node
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
@@ -26,7 +24,7 @@ from tests.runners.power_pmu_trees import (
 )
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.support.ordinary_user import open_folder
-from tests.support.tools import ROOT, need_tool
+from tests.support.studies import two_cpus
 from tests.support.trees import CPU, build_tree, spoilt, write
 
 NOBODY = 65534
@@ -64,28 +62,17 @@ def test_offline_cpus_are_named(tmp_path: Path) -> None:
 
 
 def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
-    cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        pytest.skip("needs two CPUs")
-    taskset = need_tool("taskset")
-    script = (
-        "from pathlib import Path\nfrom runners.doctor.report import probe\n"
-        "from runners.node.node import open_node\n"
-        "(found,) = probe(open_node(Path('/')), True, ['cpus'])\n"
-        "print(found.state, found.why, sep='\\n')\n"
-    )
-    done = subprocess.run(
-        [taskset, "-c", str(cpus[0]), sys.executable, "-c", script],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    state, why = done.stdout.splitlines()
-    assert state == "limited"
-    assert why.startswith(f"this process may use {cpus[0]}, and not ")
-    assert str(cpus[1]) in why.partition("not ")[2]
-    assert "taskset -pc " in why
+    first, second = two_cpus()
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {first})
+    try:
+        (found,) = probe(open_node(Path("/")), True, ["cpus"])
+    finally:
+        os.sched_setaffinity(0, before)
+    assert found.state == "limited"
+    assert found.why.startswith(f"this process may use {first}, and not ")
+    assert str(second) in found.why.partition("not ")[2]
+    assert "taskset -pc " in found.why
 
 
 def test_energy_without_permission_has_a_command_for_now_and_a_rule_for_good(
@@ -212,13 +199,6 @@ def test_the_worst_come_first_and_else_the_order_stays() -> None:
         Capability("e", "missing", ""),
     )
     assert [capability.name for capability in worst_first(found)] == ["c", "e", "b", "a", "d"]
-
-
-def test_optional_capabilities_are_names_that_there_are(tmp_path: Path) -> None:
-    assert set(EVERY_NAME) > OPTIONAL
-    for capability in probe(open_node(build_tree(tmp_path, "kvm-guest")), False, EVERY_NAME):
-        optional = capability.name.partition(":")[0] in OPTIONAL
-        assert capability.optional == optional, capability.name
 
 
 GARBAGE = st.one_of(

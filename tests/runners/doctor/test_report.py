@@ -11,7 +11,8 @@ from runners.doctor.report import EVERY_NAME, NAMES, probe
 from runners.node.node import open_node
 from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.support.tools import DATA, need_tool
+from tests.support.studies import write_program
+from tests.support.tools import DATA
 from tests.support.trees import CPU
 
 RECORDED = DATA / "perf"
@@ -141,44 +142,43 @@ def test_an_ordinary_user_is_told_that_migrations_are_hidden(node: Path, command
     assert migrations.grant == "sudo sysctl kernel.perf_event_paranoid=1"
 
 
+@pytest.mark.parametrize(
+    ("version", "script", "said"),
+    [
+        ("6.8.12", "exit 255", "no performance events"),
+        ("4.18.0-553.el8", "echo 'unknown option' >&2; exit 129", "version 5.10 can"),
+        ("6.8.12", "printf 'Not\\npermitted' >&2; exit 1", "perf stat failed: Not permitted"),
+    ],
+)
+def test_why_perf_cannot_count_is_told(
+    node: Path, commands: Path, version: str, script: str, said: str
+) -> None:
+    if said == "no performance events":
+        (node / "proc/sys/kernel/perf_event_paranoid").unlink()
+    install_perf(commands, f"perf version {version}", script)
+    perf = one(node, "perf")
+    assert said in perf.why
+    assert "permitted" not in said or "CAP_PERFMON" in perf.grant
+
+
+@pytest.mark.parametrize(
+    ("perf", "said"),
+    [
+        ("#!/bin/sh\necho 'perf not found for kernel 6.8' >&2; exit 2", "does not work: perf not"),
+        ("#!/nowhere/interpreter\n", "does not run"),
+    ],
+)
+def test_a_perf_that_is_none_is_told(node: Path, commands: Path, perf: str, said: str) -> None:
+    write_program(commands / "perf", perf)
+    assert said in one(node, "perf").why
+
+
 def test_a_kernel_that_forbids_counting_is_named_with_its_level(node: Path, commands: Path) -> None:
     set_permission(node, paranoid="4", capabilities="0000000000000000")
     install_perf(commands, "perf version 6.8.12", "echo 'Access is limited.' >&2; exit 255")
     for name in ("perf", "migrations"):
         assert one(node, name).state == "missing"
         assert "perf_event_paranoid is 4" in one(node, name).why
-
-
-def test_a_kernel_without_perf_events_is_named(node: Path, commands: Path) -> None:
-    (node / "proc/sys/kernel/perf_event_paranoid").unlink()
-    install_perf(commands, "perf version 6.8.12", "exit 255")
-    assert "no performance events" in one(node, "perf").why
-
-
-def test_a_wrapper_without_the_kernels_perf_says_so(node: Path, commands: Path) -> None:
-    message = "WARNING: perf not found for kernel 6.8.0-31"
-    install(commands, "perf", f"echo '{message}' >&2; exit 2")
-    assert f"does not work: {message}" in one(node, "perf").why
-
-
-def test_a_perf_without_control_is_too_old(node: Path, commands: Path) -> None:
-    install_perf(commands, "perf version 4.18.0-553.el8", "echo 'unknown option' >&2; exit 129")
-    assert "version 5.10 can" in one(node, "perf").why
-
-
-def test_what_perf_says_when_it_fails_is_handed_on(node: Path, commands: Path) -> None:
-    install_perf(
-        commands, "perf version 6.8.12", "echo 'Operation not' >&2; echo permitted >&2; exit 1"
-    )
-    perf = one(node, "perf")
-    assert "perf stat failed: Operation not permitted" in perf.why
-    assert "CAP_PERFMON" in perf.grant
-
-
-def test_a_perf_that_is_no_program_is_a_reason(node: Path, commands: Path) -> None:
-    (commands / "perf").write_text("#!/nowhere/interpreter\n")
-    (commands / "perf").chmod(0o755)
-    assert "does not run" in one(node, "perf").why
 
 
 def test_energy_is_tried_domain_by_domain(tmp_path: Path) -> None:
@@ -190,19 +190,6 @@ def test_energy_is_tried_domain_by_domain(tmp_path: Path) -> None:
     limited = one(root, "energy")
     assert limited.state == "limited"
     assert "core, uncore, psys only; " in limited.why
-
-
-def test_governors_are_named_with_their_driver(node: Path) -> None:
-    assert one(node, "governor").state == "missing"
-    for number, governor in enumerate(["powersave", "powersave", ""]):
-        policy = node / f"sys/devices/system/cpu/cpufreq/policy{number}"
-        policy.mkdir(parents=True)
-        (policy / "affected_cpus").write_text(f"{number}\n")
-        (policy / "scaling_driver").write_text("intel_pstate\n")
-        (policy / "scaling_governor").write_text(f"{governor}\n")
-    found = one(node, "governor")
-    assert found.state == "limited"
-    assert found.why.startswith("powersave (intel_pstate); ")
 
 
 def test_tools_are_found_on_the_path_and_likwid_tells_its_version(
@@ -242,15 +229,6 @@ def test_only_what_is_asked_for_is_tried(node: Path, commands: Path) -> None:
     assert not (commands / "ran").exists()
     with pytest.raises(KeyError):
         probe(open_node(node), True, ["telepathy"])
-
-
-def test_this_machine_can_be_asked() -> None:
-    need_tool("taskset")
-    found = {
-        capability.name: capability for capability in probe(open_node(Path("/")), True, EVERY_NAME)
-    }
-    assert found["taskset"].state == "ok"
-    assert all(capability.why.isprintable() for capability in found.values())
 
 
 def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, commands: Path) -> None:
