@@ -132,7 +132,6 @@ def test_numbers_that_no_submission_has_are_refused(
 ) -> None:
     path = submission_of(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2)).folder / FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
-
     with pytest.raises(UserError, match="is no submission"):
         read_submission(path.parent)
 
@@ -203,7 +202,6 @@ def test_an_attempt_with_numbers_that_none_has_is_passed_over(
     AttemptFile(tmp_path, ATTEMPT).write()
     (path,) = tmp_path.iterdir()
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
-
     assert read_attempts(tmp_path) == []
 
 
@@ -212,3 +210,16 @@ def test_odd_job_ids_are_words_for_people_and_bounded() -> None:
     assert job_of({"FLUX_JOB_ID": "ƒ" + "x" * 500}) == "ƒ" + "x" * 79 + "…"
     assert job_of({"SLURM_JOB_ID": "14", "SLURM_ARRAY_JOB_ID": "12"}) == "12"
     assert job_of({}) == ""
+
+
+def test_a_worker_tells_short_runs_together(tmp_path: Path) -> None:
+    file = AttemptFile(tmp_path, replace(ATTEMPT, runs=100, left=100))
+    file.write_if_due(left=100)
+    (path,) = tmp_path.iterdir()
+    first = path.read_bytes()
+    for left in range(100):
+        file.write_if_due(left=left)
+    assert file.attempt.left == 99
+    assert path.read_bytes() == first
+    file.write(ended=0)
+    assert b'"left": 99' in path.read_bytes()

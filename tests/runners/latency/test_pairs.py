@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.cpulist import parse_cpulist
 from base.errors import UserError
 from base.units import duration
 from runners.latency.pairs import (
@@ -181,13 +179,6 @@ def test_the_shorter_plan_that_is_suggested_is_of_the_chosen_cpus(tmp_path: Path
     ]
 
 
-def test_another_seed_draws_other_pairs(tmp_path: Path) -> None:
-    of = node(tmp_path, BIG)
-    assert set(plan_pairs(of, "representative", seed=1).pairs) != set(
-        plan_pairs(of, "representative", seed=2).pairs
-    )
-
-
 def test_named_pairs_are_put_in_order() -> None:
     four = topology([(str(cpu), "P", 0) for cpu in range(4)])
     plan = plan_pairs(four, "3:0,1:2")
@@ -237,9 +228,3 @@ def test_any_text_is_pairs_or_refused(text: str) -> None:
     except UserError:
         return
     assert pairs
-
-
-def test_every_pair_is_of_exactly_one_class(tmp_path: Path) -> None:
-    of = node(tmp_path, "rpl0")
-    listed = [pair for pairs in classes(of).values() for pair in pairs]
-    assert sorted(listed) == list(combinations(parse_cpulist("0-15"), 2))

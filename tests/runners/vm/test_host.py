@@ -109,15 +109,6 @@ def test_what_is_missing_is_named_with_what_helps(
         find_guest_host("", node)
 
 
-def test_a_kernel_without_its_modules_is_none(node: Path) -> None:
-    install(node, QEMU)
-    install(node, "busybox")
-    kernel = fetch_kernel(node)
-    kernel.modules.rename(node / "elsewhere")
-    with pytest.raises(UserError, match="a kernel that guests can boot is missing"):
-        find_guest_host("", node)
-
-
 def test_a_kernel_that_only_root_may_read_is_named_with_what_opens_it(
     node: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

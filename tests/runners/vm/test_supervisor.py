@@ -123,11 +123,6 @@ def test_a_qemu_that_answers_nothing_is_ended_too(how: str) -> None:
         assert not alive(qemu)
 
 
-def test_the_supervisor_ends_with_its_qemu() -> None:
-    with kept("/bin/sleep", "0.1") as (process, _):
-        assert process.wait(HANG_S) == 0
-
-
 def test_the_qemu_that_somebody_kills_is_not_waited_for() -> None:
     with kept(*LONG) as (process, qemu):
         os.kill(qemu, signal.SIGKILL)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -158,20 +159,18 @@ def test_modules_are_loaded_and_the_view_comes_first_on_the_path(tmp_path: Path)
     ]
 
 
-def test_a_module_that_cannot_be_loaded_ends_the_job(tmp_path: Path) -> None:
-    script = open_system("slurm").render(
-        queue_of("slurm", modules=("gcc/99", "likwid")), job_of(tmp_path)
-    )
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"modules": ("gcc/99", "likwid")}, "cannot load the module gcc/99"),
+        ({"spack_view": "/no/view"}, "no Spack view /no/view/bin"),
+    ],
+)
+def test_what_the_node_lacks_ends_the_job(tmp_path: Path, keys: dict[str, Any], said: str) -> None:
+    script = open_system("slurm").render(queue_of("slurm", **keys), job_of(tmp_path))
     done = run('module() { [ "$2" != gcc/99 ]; }\n' + script)
     assert (done.returncode, done.stdout) == (72, "")
-    assert "cannot load the module gcc/99" in done.stderr
-
-
-def test_a_view_that_the_node_lacks_ends_the_job(tmp_path: Path) -> None:
-    queue = queue_of("slurm", spack_view=f"{tmp_path}/view")
-    done = run(open_system("slurm").render(queue, job_of(tmp_path)))
-    assert (done.returncode, done.stdout) == (72, "")
-    assert f"no Spack view {tmp_path}/view/bin" in done.stderr
+    assert said in done.stderr
 
 
 def test_under_pbs_programs_are_found_as_where_the_study_was_submitted(tmp_path: Path) -> None:
