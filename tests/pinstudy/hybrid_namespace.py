@@ -69,12 +69,10 @@ class Namespace:
         return process
 
     def end(self) -> None:
-        """End whatever was started and still runs."""
         for process in self._started:
             end(process)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a pinstudy command to its end."""
         process = self.start(*arguments)
         out, err = process.communicate(timeout=HANG_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)

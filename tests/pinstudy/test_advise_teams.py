@@ -49,7 +49,6 @@ int main(void) { return omp_get_max_threads() < 1; }
 
 
 def build(folder: Path, source: str) -> None:
-    """Compile a program into ./program."""
     (folder / "program.c").write_text(source)
     command = [need_tool("gcc"), "-O1", "-fopenmp", "-o", "program", "program.c"]
     subprocess.run(command, cwd=folder, check=True)

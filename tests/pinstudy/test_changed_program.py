@@ -60,9 +60,7 @@ def results(folder: Path) -> Path:
 def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> None:
     build(folder / "program", swaps_at=3)
     build(folder / "next", waits_us=2000)
-
     done = pinstudy(folder, "run", "waits.yaml")
-
     assert done.returncode == 1
     assert f"{folder}/program has changed while the study ran: 'program' was " in done.stderr
     assert "put it back and start the same command again to continue" in done.stderr
@@ -76,9 +74,7 @@ def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> Non
 def test_a_run_after_which_its_program_cannot_be_read_is_recorded(folder: Path) -> None:
     build(folder / "program", swaps_at=3)
     (folder / "next").symlink_to("nowhere")
-
     done = pinstudy(folder, "run", "waits.yaml")
-
     assert done.returncode == 1
     assert "whether it has changed cannot be told: " in done.stderr
     assert [r["status"] for r in records(folder)] == ["ok", "ok", "interrupted"]
@@ -129,9 +125,7 @@ def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Pat
 
 def test_what_cannot_be_looked_at_is_not_said_to_have_changed(folder: Path) -> None:
     assert pinstudy(folder, "run", "waits.yaml").returncode == 0
-
     again = pinstudy(folder, "run", "waits.yaml", PATH="/nonexistent")
-
     assert again.returncode == 1
     assert "whether it has changed cannot be told: ldd could not be asked" in again.stderr
 
@@ -139,14 +133,12 @@ def test_what_cannot_be_looked_at_is_not_said_to_have_changed(folder: Path) -> N
 def test_a_program_with_the_same_bytes_is_the_same(folder: Path) -> None:
     assert pinstudy(folder, "run", "waits.yaml").returncode == 0
     build(folder / "program")
-
     assert pinstudy(folder, "run", "waits.yaml").returncode == 0
     assert len(records(folder)) == 6
 
 
 def test_which_files_a_program_is_lies_beside_the_records(folder: Path) -> None:
     pinstudy(folder, "run", "waits.yaml")
-
     (digest,) = {r["program_digest"] for r in records(folder)}
     files = json.loads((results(folder) / "programs" / f"{digest}.json").read_text())["files"]
     assert files["program"]["path"] == str(folder / "program")

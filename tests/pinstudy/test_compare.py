@@ -11,9 +11,7 @@ from tests.support.cli import pinstudy
 
 def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:
     results(tmp_path / "mine", {1: 10.0, 2: 10.0, 3: 12.0, 4: 18.0, 5: 18.0})
-
     done = pinstudy(tmp_path, "compare", "mine", "published:galante-2025")
-
     assert (done.returncode, done.stderr) == (0, "")
     assert "A: mine" in done.stdout
     assert "B: published:galante-2025" in done.stdout
@@ -24,9 +22,7 @@ def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:
 def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
     results(tmp_path / "a", {1: 10.0, 3: 12.0})
     results(tmp_path / "b", {1: 30.0, 3: 27.0})
-
     done = pinstudy(tmp_path, "compare", "a", "b", "--json")
-
     found = json.loads(done.stdout)
     assert found["conclusions"][0].startswith("time: conclusions agree in 0 of 1 rows")
     assert [row["conclusions"] for row in found["rows"][:2]] == ["baseline", "disagree"]
@@ -35,18 +31,14 @@ def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
 def test_a_folder_of_several_nodes_must_name_one(tmp_path: Path) -> None:
     for node in ("n1", "n2"):
         results(tmp_path / "study" / node, {1: 10.0})
-
     done = pinstudy(tmp_path, "compare", "study", "published:galante-2025")
-
     assert done.returncode == 2
     assert "several nodes or studies; name one of them: study/n1, study/n2" in done.stderr
 
 
 def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) -> None:
     both_programs(tmp_path / "fidelity", {1: 10.0, 3: 12.0}, {1: 11.0, 3: 13.2})
-
     done = pinstudy(tmp_path, "compare", "fidelity")
-
     assert (done.returncode, done.stderr) == (0, "")
     assert "A: lulesh-llnl" in done.stdout
     assert "B: lulesh" in done.stdout
@@ -55,9 +47,7 @@ def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) 
 
 def test_one_folder_without_such_programs_is_a_mistake(tmp_path: Path) -> None:
     results(tmp_path / "a", {1: 10.0})
-
     done = pinstudy(tmp_path, "compare", "a")
-
     assert done.returncode == 2
     assert done.stderr == (
         "pinstudy: a has no two programs of one algorithm; name a second folder\n"

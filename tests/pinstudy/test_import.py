@@ -23,7 +23,6 @@ def test_logs_become_tables(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
     assert "3 runs of 1 case;" in done.stderr
-
     tables = pinstudy(tmp_path, "tables", "out")
     assert tables.returncode == 0, tables.stderr
     assert "sleep (unknown), size unknown, 1 thread" in tables.stdout
@@ -48,9 +47,7 @@ def test_the_published_numbers_imported_by_a_user_give_the_published_tables(tmp_
     done = pinstudy(tmp_path, "import", "summaries", str(means), "--into", "out")
     assert done.returncode == 0, done.stderr
     assert "75 cases" in done.stderr
-
     imported = make_tables(tmp_path / "out", "published")
-
     published = make_tables("published:galante-2025", "published")
     assert [table.cells for table in imported] == [table.cells for table in published]
     assert len(imported) == 8

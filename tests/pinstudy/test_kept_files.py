@@ -38,7 +38,6 @@ def ask_for(folder: Path, other: str) -> None:
 
 
 def run(folder: Path) -> Path:
-    """Run the study; return its results."""
     done = pinstudy(folder, "run", "study.yaml")
     assert done.returncode == 0, done.stderr
     (results,) = folder.glob("results/study/*")
@@ -47,9 +46,7 @@ def run(folder: Path) -> Path:
 
 def test_the_files_that_were_run_by_are_kept_as_they_were_read(folder: Path) -> None:
     given = {name: (folder / name).read_bytes() for name in ("study.yaml", "apps/own.yaml")}
-
     results = run(folder)
-
     assert (folder / "apps/own.yaml").read_bytes() != given["apps/own.yaml"]
     assert {name: (results / name).read_bytes() for name in given} == given
     kept = (results / "apps/other.yaml").read_bytes()
@@ -63,8 +60,6 @@ def test_the_kept_files_are_a_study_that_asks_for_the_same(folder: Path, tmp_pat
     (tmp_path / "again").mkdir()
     shutil.copy(results / "study.yaml", tmp_path / "again")
     shutil.copytree(results / "apps", tmp_path / "again/apps")
-
     again = load_study(tmp_path / "again/study.yaml")
-
     (record, *_) = read_records(results / "records")
     assert again.digest == record["study_digest"]

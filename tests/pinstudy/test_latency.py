@@ -57,7 +57,6 @@ def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
     cpus = f"{two[0]},{two[1]}"
     asked = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
     done = pinstudy_without("scipy", tmp_path, "latency", *asked)
-
     assert done.returncode == status, done.stderr
     (file,) = tmp_path.glob("my results/latency/*/latency.json")
     said = done.stderr.splitlines()[-1]
@@ -87,9 +86,7 @@ def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None
 
 def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k")
-
     done = pinstudy(tmp_path, "latency", "--sysroot", str(root))
-
     assert done.returncode == 0, done.stderr
     assert "496 pairs of 496, about " in done.stdout
     assert "nothing is measured" in done.stdout
@@ -98,11 +95,9 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
 
 def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k")
-
     done = pinstudy(
         tmp_path, "latency", "--sysroot", str(root), "--json", "--cpus", "0-3", "--pairs", "0:1,2:3"
     )
-
     told = json.loads(done.stdout)
     assert told["pairs"] == [[0, 1], [2, 3]]
     assert told["pairs_of_node"] == 496
@@ -126,9 +121,7 @@ def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
 )
 def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
     root = build_tree(tmp_path, "kvm-guest")
-
     done = pinstudy(tmp_path, "latency", "--sysroot", str(root), *arguments)
-
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -153,7 +146,6 @@ def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
         timeout=HANG_S,
         check=False,
     )
-
     assert done.returncode == 2
     assert "needs two" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

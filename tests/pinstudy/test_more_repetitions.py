@@ -47,18 +47,14 @@ def test_more_repetitions_in_the_file_continue_the_study(
     ask(folder, first)
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
     ask(folder, then)
-
     done = pinstudy(folder, "run", "nothings.yaml")
-
     assert done.returncode == 0, done.stderr
     assert made(folder) == {"scheduler": 5, "other": 5}
 
 
 def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -> None:
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "5")
-
     assert done.returncode == 0, done.stderr
     assert "12 runs, 8 of them done already" in done.stdout
     assert made(folder) == {"scheduler": 5, "other": 5}
@@ -73,9 +69,7 @@ def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -
 
 def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "2")
-
     assert done.returncode == 0, done.stderr
     assert made(folder) == {"scheduler": 3, "other": 3}
 
@@ -98,9 +92,7 @@ def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
     folder: Path, repetitions: object, option: str, said: str
 ) -> None:
     ask(folder, repetitions)
-
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", option)
-
     assert done.returncode == 2
     assert said in done.stderr
     assert not (folder / "results").exists()
@@ -109,7 +101,6 @@ def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
 def test_what_else_a_study_asks_for_is_what_it_is(folder: Path) -> None:
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
     ask(folder, 3, seed=9)
-
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 2
 
 

@@ -22,7 +22,6 @@ def test_characters_that_command_a_terminal_or_turn_a_line_are_replaced(
     capsys: pytest.CaptureFixture[str], err: bool
 ) -> None:
     say(f"a\tline\n{EVIL} müller → 2 µs", err=err)
-
     said = capsys.readouterr()
     shown = "a\tline\n\ufffd[31mred\ufffd\ufffd0m\ufffdturned\ufffd\ufffd\ufffd müller → 2 µs\n"
     assert (said.err if err else said.out) == shown
@@ -30,7 +29,6 @@ def test_characters_that_command_a_terminal_or_turn_a_line_are_replaced(
 
 def test_columns_are_printed_as_safely(capsys: pytest.CaptureFixture[str]) -> None:
     print_columns([("name", EVIL), (EVIL, "text")])
-
     assert capsys.readouterr().out.replace("\n", "").isprintable()
 
 
@@ -38,9 +36,7 @@ def test_json_says_the_same_to_a_program_and_nothing_to_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     told = {"evil": EVIL, "astral": "\U000e0041", "plain": "müller → 2 µs"}
-
     print_json(told)
-
     out = capsys.readouterr().out
     assert json.loads(out) == told
     assert out.replace("\n", "").isprintable()
@@ -49,7 +45,6 @@ def test_json_says_the_same_to_a_program_and_nothing_to_a_terminal(
 
 def test_a_number_that_json_does_not_have_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"rows": [{"high": math.inf}, (-math.inf, math.nan, 1.5)]})
-
     out = capsys.readouterr().out
     assert json.loads(out, parse_constant=pytest.fail) == {
         "rows": [{"high": None}, [None, None, 1.5]]
@@ -69,25 +64,20 @@ def test_what_a_node_s_files_say_is_printed_as_safely(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k-noht")
     governor = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
     write(root, governor, "\x1b]0;owned\x07\u202e")
-
     done = pinstudy("tune", "--sysroot", str(root), "--dry-run")
-
     assert done.returncode == 0, done.stderr
     assert "was \ufffd]0;owned\ufffd\ufffd, would be" in done.stdout.decode()
 
 
 def test_a_terminal_that_lacks_a_sign_gets_another_for_it() -> None:
     done = pinstudy("plan", "→.yaml", PYTHONIOENCODING="latin-1")
-
     assert done.returncode == 2
     assert b" ?.yaml" in done.stderr
 
 
 def test_a_name_that_is_no_text_is_told_of_in_one_line(tmp_path: Path) -> None:
     name = os.fsdecode(bytes(tmp_path) + b"/n\xff\x1b[2J\n.yaml")
-
     done = pinstudy("plan", name)
-
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
     assert b"\x1b" not in done.stderr

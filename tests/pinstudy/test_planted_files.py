@@ -107,11 +107,9 @@ if __name__ == "__main__":
 def test_processes_that_share_work_import_nothing_from_there(planted: Path) -> None:
     script = planted.parents[1] / "work.py"
     script.write_text(WORK)
-
     done = subprocess.run(
         [sys.executable, script, ROOT], cwd=planted, capture_output=True, text=True, check=False
     )
-
     assert done.stdout == f"{[str(planted)] * 3}\n", done.stderr
     assert not (planted.parents[1] / "executed").exists()
 
@@ -123,10 +121,8 @@ def test_a_late_record_is_not_written_through_a_link(tmp_path: Path, at_end: Exi
     at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
     (tmp_path / LATE).mkdir()
     (tmp_path / LATE / "n-0001.jsonl").symlink_to(precious)
-
     with pytest.raises(StoppedError, match="lost, because"):
         shard.append(record())
-
     assert precious.read_text() == "precious\n"
 
 
@@ -136,8 +132,6 @@ def test_imported_means_are_not_written_through_a_link(tmp_path: Path) -> None:
     into = tmp_path / "into"
     into.mkdir()
     (into / f".summaries.csv.{os.getpid()}").symlink_to(precious)
-
     import_summaries(next(FOLDER.glob("*/summaries.csv")), into)
-
     assert precious.read_text() == "precious\n"
     assert not (into / "summaries.csv").is_symlink()

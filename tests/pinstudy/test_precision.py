@@ -93,11 +93,3 @@ def test_a_killed_study_ends_each_case_where_it_is_precise_and_every_record_says
         assert ("ci_half_width" in record) is known
     last = {r["size"]: r["ci_half_width"]["time"] for r in records(folder) if "ci_half_width" in r}
     assert last["steady"] <= 0.4 < last["wild"]
-
-
-def test_a_plain_number_leaves_no_trace_of_a_rule(folder: Path) -> None:
-    write_study(folder, "naps", "nap", ["wild", "bad"], repetitions=2)
-    told = pinstudy(folder, "run", "naps.yaml")
-    assert "precision" not in told
-    assert not {"repetition_rule", "ci_half_width"} & {name for r in records(folder) for name in r}
-    assert repetitions(folder) == {"wild": 2, "bad": 2}

@@ -22,7 +22,6 @@ def test_figures_are_written_in_three_formats_beside_the_records(
     tmp_path: Path, study: Path
 ) -> None:
     done = pinstudy(tmp_path, "figures", str(study))
-
     assert (done.returncode, done.stderr) == (0, "")
     names = {path.name for path in (study / "figures").iterdir()}
     stems = ("time-and-energy", "time-energy-plane", "kinds", "migrations")
@@ -41,7 +40,6 @@ def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
     done = pinstudy(
         tmp_path, "figures", str(study), "--into", str(tmp_path / "for-paper"), "--format", "pdf"
     )
-
     assert done.returncode == 0, done.stderr
     assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
 
@@ -50,16 +48,13 @@ def test_a_figure_that_is_not_drawn_is_said_with_the_reason(tmp_path: Path) -> N
     energy = {"energy_pkg_j": "no powercap here"}
     plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
     write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])
-
     done = pinstudy(tmp_path, "figures", str(tmp_path), "--format", "svg")
-
     assert "not drawn: table-1-time-energy-plane" in done.stdout
     assert "no powercap here" in done.stdout
 
 
 def test_the_report_is_one_file_beside_the_records(tmp_path: Path, study: Path) -> None:
     done = pinstudy(tmp_path, "report", str(study.parent))
-
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"written: {study / 'report.html'}\n"
     assert (study / "report.html").read_text().startswith("<!DOCTYPE html>")
@@ -67,7 +62,6 @@ def test_the_report_is_one_file_beside_the_records(tmp_path: Path, study: Path) 
 
 def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
     done = pinstudy(tmp_path, "report", "published:galante-2025", "--into", str(tmp_path / "new"))
-
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "new" / "report.html").exists()
 
@@ -86,7 +80,6 @@ def test_a_mistake_is_told_in_one_line(
     tmp_path: Path, arguments: tuple[str, ...], told: str
 ) -> None:
     done = pinstudy(tmp_path, *arguments)
-
     assert done.returncode == 2
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -82,7 +82,6 @@ def governors(node: Namespace) -> list[str]:
 
 
 def doctor_on(node: Namespace, name: str) -> dict[str, Any]:
-    """Return what the doctor says of one thing."""
     found = json.loads(node.run("doctor", "--json").stdout)
     return next(capability for capability in found if capability["name"] == name)
 

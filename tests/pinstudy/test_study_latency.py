@@ -53,7 +53,6 @@ def content(folder: Path) -> dict[str, Any]:
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 def test_the_latency_between_cpus_is_measured_once_before_the_runs(folder: Path) -> None:
     said = pinstudy(folder, "run", "beside.yaml")
-
     assert "before the runs the latency between CPUs, every pair of CPUs" in said
     allowed = os.sched_getaffinity(0)
     first = content(folder)
@@ -77,16 +76,13 @@ def test_a_measurement_that_is_not_this_boot_s_whole_one_is_made_again(
     text = json.dumps(old | changed.get(spoilt, {})) if spoilt in changed else "{"
     latency_file(folder).write_text(text)
     without_runs(folder)
-
     pinstudy(folder, "run", "beside.yaml")
-
     assert content(folder)["boot_id"] == old["boot_id"]
     assert "interrupted" not in content(folder)
 
 
 def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
     said = pinstudy(folder, "run", "beside.yaml", cpus=1)
-
     assert "the latency between CPUs is not measured: the latency between CPUs needs two" in said
     assert not list(folder.glob("results/beside/*/latency.json"))
     assert list(folder.glob("results/beside/*/tables.md"))

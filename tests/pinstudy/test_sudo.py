@@ -75,7 +75,6 @@ class UsersWork:
         return self._run(str(self.command), *arguments, SUDO_UID=str(NOBODY))
 
     def as_nobody(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy as an ordinary user."""
         return self._run(str(self.command), *arguments, rights=AS_NOBODY)
 
     def _run(
@@ -95,7 +94,6 @@ class UsersWork:
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the records of the runs, oldest first."""
         return list(read_records(self.results / "records"))
 
 
@@ -215,17 +213,14 @@ def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
 
 def test_no_file_is_read_that_the_user_may_not_read(work: UsersWork) -> None:
     (work.folder / "link.yaml").symlink_to(work.secret)
-
     for arguments in (["run", "link.yaml"], ["plan", "link.yaml"], ["run", str(work.secret)]):
         done = work.as_root(*arguments)
-
         assert done.returncode == 2
         assert "Permission denied" in done.stderr and SECRET.strip() not in done.stderr
 
 
 def test_a_folder_that_the_user_may_not_write_is_said_in_one_line(work: UsersWork) -> None:
     done = work.as_root("run", "who.yaml", "--results", str(work.secret.parent / "results"))
-
     assert done.returncode == 2, done.stderr
     [line] = [line for line in done.stderr.splitlines() if "cannot write results" in line]
     assert "--results" in line
@@ -235,9 +230,7 @@ def test_a_folder_that_the_user_may_not_write_is_said_in_one_line(work: UsersWor
 def test_a_batch_worker_takes_no_notice_of_sudo(work: UsersWork) -> None:
     submission = work.secret.with_name("submission")
     submission.mkdir(mode=0o700)
-
     done = work.as_root("worker", "--submission", str(submission), "--worker", "0")
-
     # Root may look into it, and finds nothing.
     assert done.returncode == 2
     assert "submission.json" in done.stderr and "Permission denied" not in done.stderr

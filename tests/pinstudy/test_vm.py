@@ -11,33 +11,27 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from base.errors import UserError
-from runners.records.reader import read_records
 from runners.vm.host import find_guest_host
 from tests.support.processes import name_of
+from tests.support.studies import records, two_kinds, write_app, write_program, write_study
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S, until
 
 pytestmark = pytest.mark.vm
 
-APP = """\
-title: a program of known length, and its ends
-variants:
-  plain: {program: ./ends.sh, runtime: none}
-sizes:
-  nap: {arguments: nap 0.3, estimate: 0.3 s}
-  second: {arguments: nap 1, estimate: 1 s}
-  sleep: {arguments: nap 20, estimate: 20 s}
-  panic: {arguments: panic, estimate: 1 s}
-  fails: {arguments: fails, estimate: 0.1 s}
-limit: 60 s
-"""
+SIZES = {
+    "nap": {"arguments": "nap 0.3", "estimate": "0.3 s"},
+    "second": {"arguments": "nap 1", "estimate": "1 s"},
+    "sleep": {"arguments": "nap 20", "estimate": "20 s"},
+    "panic": {"arguments": "panic", "estimate": "1 s"},
+    "fails": {"arguments": "fails", "estimate": "0.1 s"},
+}
 SCRIPT = """\
 #!/bin/sh
 case $1 in
@@ -46,17 +40,11 @@ case $1 in
     fails) echo it fails >&2; exit 7 ;;
 esac
 """
-STUDY = """\
-title: naps in guests
-engine: vm
-vm: {cpus: 1, memory: 512 MiB}
-vcpu_mapping: MAPPINGS
-apps:
-  - {app: ends, variants: plain, sizes: SIZES, threads: 1}
-repetitions: REPETITIONS
-warmup: 0
-"""
-SEVEN = "[scheduler, pcores-set, pcores-pin, ecores-set, ecores-pin, mixed-set, mixed-pin]"
+SEVEN = (
+    *("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"),
+    *("mixed-set", "mixed-pin"),
+)
+BOTH = ("scheduler", "pcores-pin")
 KILLS = 6
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
 
@@ -72,10 +60,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         find_guest_host("").boot_files()
     except UserError as error:
         missing(str(error))
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "apps" / "ends.yaml").write_text(APP)
-    (tmp_path / "ends.sh").write_text(SCRIPT)
-    (tmp_path / "ends.sh").chmod(0o755)
+    write_program(tmp_path / "ends.sh", SCRIPT)
+    write_app(tmp_path, "ends", "./ends.sh", SIZES, limit="60 s")
     before = guests()
     yield tmp_path
     until_gone(before)
@@ -93,16 +79,16 @@ def guests() -> set[int]:
 
 
 def until_gone(before: set[int]) -> None:
-    """Wait until no guest is there that was not before."""
     until(lambda: not guests() - before)
 
 
-def study(folder: Path, name: str, mappings: str, sizes: str, repetitions: int = 1) -> list[str]:
-    text = STUDY.replace("MAPPINGS", mappings).replace("SIZES", sizes)
-    (folder / f"{name}.yaml").write_text(text.replace("REPETITIONS", str(repetitions)))
-    first, second, *_ = sorted(os.sched_getaffinity(0))
-    kinds = ("--kinds", f"P={first},E={second}")
-    return [PINSTUDY, "run", f"{name}.yaml", *kinds]
+def study(
+    folder: Path, name: str, mappings: Sequence[str], sizes: Sequence[str], repetitions: int = 1
+) -> list[str]:
+    """Write a study in guests; return the command that runs it."""
+    asked = {"engine": "vm", "vm": {"cpus": 1, "memory": "512 MiB"}, "repetitions": repetitions}
+    write_study(folder, name, "ends", list(sizes), vcpu_mapping=list(mappings), **asked)
+    return [PINSTUDY, "run", f"{name}.yaml", *two_kinds()]
 
 
 def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -126,13 +112,8 @@ def start(folder: Path, command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def records(folder: Path, name: str) -> list[dict[str, Any]]:
-    found = folder.glob(f"results/{name}/*/records")
-    return [record for records in found for record in read_records(records)]
-
-
 def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> None:
-    ended = run(folder, study(folder, "seven", SEVEN, "second", repetitions=2))
+    ended = run(folder, study(folder, "seven", SEVEN, ["second"], repetitions=2))
 
     assert ended.returncode == 0, ended.stderr
     first, second, *_ = sorted(os.sched_getaffinity(0))
@@ -162,8 +143,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> No
 
 
 def test_a_mapping_is_booted_once_for_all_its_runs(folder: Path) -> None:
-    ended = run(folder, study(folder, "boots", "[scheduler, pcores-pin]", "[nap, fails]", 2))
-
+    ended = run(folder, study(folder, "boots", BOTH, ["nap", "fails"], 2))
     assert ended.returncode == 0, ended.stderr
     assert len(list(folder.glob("results/boots/*/consoles/*.log"))) == 2
     made = records(folder, "boots")
@@ -174,8 +154,7 @@ def test_a_mapping_is_booted_once_for_all_its_runs(folder: Path) -> None:
 
 
 def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
-    ended = run(folder, study(folder, "panics", "scheduler", "[nap, panic]", 2))
-
+    ended = run(folder, study(folder, "panics", ["scheduler"], ["nap", "panic"], 2))
     assert ended.returncode == 0, ended.stderr
     made = records(folder, "panics")
     by_size = {size: [run for run in made if run["size"] == size] for size in ("nap", "panic")}
@@ -192,14 +171,12 @@ def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
     ("number", "said"), [(signal.SIGKILL, "it has died"), (signal.SIGSTOP, "it hangs")]
 )
 def test_a_guest_that_dies_or_hangs_is_one_failed_run(folder: Path, number: int, said: str) -> None:
-    command = study(folder, "lost", "scheduler", "[sleep, nap]")
+    command = study(folder, "lost", ["scheduler"], ["sleep", "nap"])
     before = guests()
     running = start(folder, command)
     until(lambda: in_the_sleep(before))
-
     qemu = next(pid for pid in guests() - before if is_qemu(pid))
     os.kill(qemu, number)
-
     assert running.wait(300) == 0
     made = {run["size"]: run for run in records(folder, "lost")}
     assert made["nap"]["status"] == "ok"
@@ -221,7 +198,7 @@ def in_the_sleep(before: set[int]) -> bool:
 
 
 def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder: Path) -> None:
-    command = study(folder, "killed", "[scheduler, pcores-pin]", "nap", repetitions=3)
+    command = study(folder, "killed", BOTH, ["nap"], repetitions=3)
     before, moments = guests(), random.Random(20261121)
 
     for _ in range(KILLS):
@@ -237,14 +214,14 @@ def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder
     made = records(folder, "killed")
     assert [run["run_id"] for run in made][: len(kept)] == kept
     assert sorted((run["vcpu_mapping"], run["repetition"]) for run in made) == sorted(
-        (mapping, number) for mapping in ("scheduler", "pcores-pin") for number in (1, 2, 3)
+        (mapping, number) for mapping in BOTH for number in (1, 2, 3)
     )
 
 
 @pytest.mark.parametrize("moment", ["results", "boot", "run"])
 def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) -> None:
     before = guests()
-    running = start(folder, study(folder, "stopped", "scheduler", "sleep", repetitions=3))
+    running = start(folder, study(folder, "stopped", ["scheduler"], ["sleep"], repetitions=3))
     until(
         {
             "results": lambda: any(folder.glob("results/stopped/*/records")),
@@ -253,21 +230,17 @@ def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) 
         }[moment],
         running,
     )
-
     running.send_signal(signal.SIGTERM)
-
     assert running.wait(HANG_S) == 130
     assert guests() - before == set()
 
 
 def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     before = guests()
-    running = start(folder, study(folder, "kept", "scheduler", "[sleep, nap]"))
+    running = start(folder, study(folder, "kept", ["scheduler"], ["sleep", "nap"]))
     until(lambda: in_the_sleep(before))
-
     supervisor = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
     os.kill(supervisor, signal.SIGKILL)
-
     assert running.wait(300) == 0
     made = {run["size"]: run["status"] for run in records(folder, "kept")}
     assert made == {"sleep": "failed", "nap": "ok"}
@@ -276,8 +249,7 @@ def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
 def test_a_folder_that_the_guest_does_not_have_is_said(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         hidden = shutil.copytree(folder, Path(name) / "study")
-        ended = run(hidden, study(hidden, "hidden", "scheduler", "nap"))
-
+        ended = run(hidden, study(hidden, "hidden", ["scheduler"], ["nap"]))
         assert ended.returncode == 1
         (record,) = records(hidden, "hidden")
         assert record["status"] == "failed"
@@ -285,7 +257,7 @@ def test_a_folder_that_the_guest_does_not_have_is_said(folder: Path) -> None:
 
 
 def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
-    command = study(folder, "refused", "scheduler", "nap")
+    command = study(folder, "refused", ["scheduler"], ["nap"])
     ended = subprocess.run(
         command, check=False, cwd=folder, capture_output=True, text=True, timeout=120
     )

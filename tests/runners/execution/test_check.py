@@ -45,7 +45,6 @@ def test_it_reads_what_the_program_printed(tmp_path: Path) -> None:
     printed = "é\n" * 300_000 + "the last line\n"
     expected = tmp_path / "expected"
     expected.write_text(printed)
-
     assert check_failure("cmp", "-", str(expected), printed=printed) == ""
     assert "exit status 1" in check_failure("cmp", "-", str(expected), printed="another\n")
     # One that does not read is not waited for.
@@ -58,7 +57,6 @@ def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
     says = '[ "$1" = \'two  words; exit 3\' ] && [ "$OF" = here ]'
     write_program(tmp_path / "verify.sh", f"#!/bin/sh\n{says}\n")
     monkeypatch.chdir(tmp_path)
-
     assert check_failure("./verify.sh", "two  words; exit 3", OF="here") == ""
     assert "exit status 1" in check_failure("./verify.sh", "two  words; exit 3")
 
@@ -66,7 +64,6 @@ def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
 def test_the_end_of_its_stderr_is_the_reason_in_one_harmless_line() -> None:
     said = check_failure(*script("printf 'a\\nrow 7:\\033[31m 1 is not 2\\n' >&2; exit 2"))
     assert said.endswith("exit status 2: a row 7:\ufffd[31m 1 is not 2")
-
     flood = "head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' y >&2"
     said = check_failure(*script(f"{flood}; echo ' the end' >&2; exit 2"))
     assert said.endswith("y the end")

@@ -277,8 +277,6 @@ def test_a_killed_runner_leaves_no_program_behind() -> None:
 def test_a_line_that_is_cut_is_not_kept_in_part() -> None:
     # A million bytes and a half; both ends of what is kept are within a line of 43 bytes.
     line = "time = " + "1234567890" * 3 + " sec.\\n"
-
     seen = run([sys.executable, "-c", f"print('{line}' * 35000, end='')"])
-
     lines = set(seen.stdout.splitlines())
     assert lines == {line.removesuffix("\\n"), "[...]"}

@@ -150,9 +150,7 @@ def test_what_is_no_finite_number_is_absent_with_a_reason(stdout: str) -> None:
 )
 def test_a_part_of_a_number_is_no_number(pattern: str, stdout: str, value: float | None) -> None:
     app = replace(DEMO, metrics=(Metric("t", pattern, "s"),))
-
     values, absent = read_metrics(case(app=app), seen(stdout=stdout))
-
     assert values.get("t") == value
     assert ("t" in absent) == (value is None)
 

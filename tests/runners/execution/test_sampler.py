@@ -33,7 +33,6 @@ def task(
     ticks: int = 0,
     started: int = 7,
 ) -> None:
-    """Write a thread's files."""
     folder = proc / str(pid) / "task" / str(tid)
     folder.mkdir(parents=True, exist_ok=True)
     fields = ["0"] * 50
@@ -158,8 +157,6 @@ def test_the_witness_s_orphans_are_followed_and_it_is_not(tmp_path: Path) -> Non
 
 
 class Clock:
-    """A clock that the test sets."""
-
     def __init__(self) -> None:
         self.now_s = 0.0
 

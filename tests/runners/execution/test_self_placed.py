@@ -26,7 +26,6 @@ pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build every program of the folder."""
     folder = tmp_path_factory.mktemp("placed")
     for source in SOURCES.glob("*.c"):
         command = [need_tool("gcc"), "-O1", "-pthread", "-o", str(folder / source.stem)]
