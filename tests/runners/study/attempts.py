@@ -1,9 +1,10 @@
-"""An attempt at a plan whose runs are made up: which of them are made, and in which order."""
+"""Attempts at a plan whose runs are made up: which of them are made, and in which order."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from runners.plan.plan import Plan
@@ -12,29 +13,47 @@ from runners.study.history import History
 from runners.study.schedule import Schedule, schedule_of
 
 
-def attempt(
-    plan: Plan,
-    history: History,
-    record: Callable[[PlannedRun], dict[str, Any]],
-    before: Sequence[dict[str, Any]] = (),
-    at_most: int | None = None,
-    impossible: Collection[str] = (),
-) -> list[dict[str, Any]]:
-    """Return the records after an attempt that follows others and is cut after `at_most` runs.
+@dataclass(frozen=True)
+class World:
+    """A plan, and what each of its runs would take whenever it is made: see `record`."""
 
-    `history` is of the records `before`, `record` makes a run, and `impossible` are the cases that
-    cannot be run in it.
-    """
-    records = list(before)
-    for planned in schedule_of(plan, history).pending():
-        if planned.case_id in impossible:
-            history.skipped.add(planned.key)
-            continue
-        if at_most is not None and len(records) - len(before) >= at_most:
-            break
-        records.append(json.loads(json.dumps(record(planned))))
-        history.add(records[-1])
-    return records
+    plan: Plan
+    seed: int
+
+    def record(self, planned: PlannedRun) -> dict[str, Any]:
+        """Return the record of a run: the same for the same run, whenever it is made."""
+        raise NotImplementedError
+
+    def history(self, records: Sequence[dict[str, Any]]) -> History:
+        """Return what is known by these records."""
+        history = History(self.plan.study.precision, race=self.plan.study.race)
+        for record in records:
+            history.add(record)
+        return history
+
+    def made(
+        self,
+        before: Sequence[dict[str, Any]] = (),
+        at_most: int | None = None,
+        impossible: Collection[str] = (),
+        record: Callable[[PlannedRun], dict[str, Any]] | None = None,
+        history: History | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the records after an attempt that follows others and is cut after `at_most` runs.
+
+        `impossible` are the cases that cannot be run in it; `record` makes other runs than those
+        of this world, and `history` is what is known after them.
+        """
+        records, known = list(before), history or self.history(before)
+        for planned in schedule_of(self.plan, known).pending():
+            if planned.case_id in impossible:
+                known.skipped.add(planned.key)
+                continue
+            if at_most is not None and len(records) - len(before) >= at_most:
+                break
+            records.append(json.loads(json.dumps((record or self.record)(planned))))
+            known.add(records[-1])
+        return records
 
 
 def minimum(schedule: Schedule) -> list[PlannedRun]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,17 +22,15 @@ from runners.plan.runs import PlannedRun
 from runners.study.history import History
 from runners.study.schedule import schedule_of
 from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
-from tests.runners.study.attempts import attempt, minimum
+from tests.runners.study.attempts import World, minimum
 
 MOST = 14
 
 
 @dataclass(frozen=True)
-class World:
-    """A plan, and what each of its runs would take whenever it is made."""
+class Noisy(World):
+    """Runs of about a second, of which some fail; each case has a noise of its own."""
 
-    plan: Plan
-    seed: int
     deviation: float
     failing: float
 
@@ -50,19 +48,6 @@ class World:
             "elapsed_s": max(1e-3, draws.gauss(1.0, own)),
         }
 
-    def made(
-        self,
-        before: Sequence[dict[str, Any]] = (),
-        at_most: int | None = None,
-        impossible: Collection[str] = (),
-    ) -> list[dict[str, Any]]:
-        """Return the records after an attempt that follows others and is cut after `at_most` runs.
-
-        `impossible` are the cases that cannot be run in it.
-        """
-        history = read(before, self.plan.study.precision)
-        return attempt(self.plan, history, self.record, before, at_most, impossible)
-
     @cached_property
     def uncut(self) -> list[dict[str, Any]]:
         return self.made()
@@ -70,13 +55,6 @@ class World:
     def repetitions(self) -> Counter[str]:
         """Return how often each case was run without a cut, warm-up runs left aside."""
         return Counter(record["case_id"] for record in self.uncut if not record["warmup"])
-
-
-def read(records: Sequence[dict[str, Any]], precision: Precision | None) -> History:
-    history = History(precision)
-    for record in records:
-        history.add(record)
-    return history
 
 
 def keys(records: Sequence[dict[str, Any]]) -> list[tuple[str, bool, int]]:
@@ -111,7 +89,7 @@ def plan_of(order: str, seed: int, precision: Precision | None, guests: bool) ->
 
 
 WORLDS = st.builds(
-    lambda order, seed, precision, guests, deviation, failing: World(
+    lambda order, seed, precision, guests, deviation, failing: Noisy(
         plan_of(order, seed, precision, guests), seed, deviation, failing
     ),
     st.sampled_from(["randomised-blocks", "sequential"]),
@@ -131,7 +109,7 @@ def is_baseline(one: Case) -> bool:
     return one.mapping == SCHEDULER
 
 
-def precise_from(world: World, case_id: str) -> Callable[[int], bool]:
+def precise_from(world: Noisy, case_id: str) -> Callable[[int], bool]:
     """Return whether a case is known precisely after so many repetitions, as scipy says it."""
     asked = world.plan.study.precision
     assert asked
@@ -152,7 +130,7 @@ def precise_from(world: World, case_id: str) -> Callable[[int], bool]:
 
 
 @given(WORLDS, st.lists(st.integers(0, 60), max_size=4))
-def test_a_study_that_is_cut_anywhere_makes_the_same_runs(world: World, cuts: list[int]) -> None:
+def test_a_study_that_is_cut_anywhere_makes_the_same_runs(world: Noisy, cuts: list[int]) -> None:
     records: list[dict[str, Any]] = []
     for cut in cuts:
         records = world.made(records, at_most=cut)
@@ -163,7 +141,7 @@ def test_a_study_that_is_cut_anywhere_makes_the_same_runs(world: World, cuts: li
 
 @given(WORLDS, st.data())
 def test_a_case_that_could_not_run_at_first_changes_nothing_in_the_end(
-    world: World, data: st.DataObject
+    world: Noisy, data: st.DataObject
 ) -> None:
     every = [one.case_id for one in world.plan.cases]
     impossible = data.draw(st.sets(st.sampled_from(every)))
@@ -173,7 +151,7 @@ def test_a_case_that_could_not_run_at_first_changes_nothing_in_the_end(
 
 
 @given(WORLDS)
-def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: World) -> None:
+def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: Noisy) -> None:
     made = world.repetitions()
     sequential = world.plan.study.order == "sequential"
     for one in world.plan.cases:
@@ -190,9 +168,9 @@ def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: World) 
 
 
 @given(WORLDS, st.integers(0, 200))
-def test_what_is_left_is_between_what_was_said(world: World, cut: int) -> None:
+def test_what_is_left_is_between_what_was_said(world: Noisy, cut: int) -> None:
     before = world.made(at_most=cut)
-    history = read(before, world.plan.study.precision)
+    history = world.history(before)
     left = len(world.uncut) - len(before)
     assert (
         len(minimum(schedule_of(world.plan, history)))
@@ -204,7 +182,7 @@ def test_what_is_left_is_between_what_was_said(world: World, cut: int) -> None:
 
 
 @given(WORLDS)
-def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: World) -> None:
+def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: Noisy) -> None:
     asked = world.plan.study.precision
     assert asked
     steady = replace(world, deviation=0.0, failing=0.0)
@@ -216,7 +194,7 @@ def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: Worl
 
 
 @given(WORLDS)
-def test_a_plain_number_is_made_whatever_the_times_are(world: World) -> None:
+def test_a_plain_number_is_made_whatever_the_times_are(world: Noisy) -> None:
     plan = plan_of("randomised-blocks", world.seed, None, guests=False)
     plain = replace(world, plan=plan)
     assert keys(plain.uncut) == [planned.key for planned in plan.runs]
@@ -229,7 +207,7 @@ def test_a_plain_number_is_made_whatever_the_times_are(world: World) -> None:
 
 def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
     plan = plan_of("randomised-blocks", 1, Precision(3, 0.01), guests=False)
-    world = World(plan, 1, 0.0, 0.0)
+    world = Noisy(plan, 1, 0.0, 0.0)
     baseline = plan.cases[0].case_id
     # A failed run each: the others end at block 4, where the baseline may jump.
     before = []
@@ -239,14 +217,14 @@ def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
                 before.append(world.record(planned))
                 if block == 3 and planned.case_id != baseline:
                     before[-1]["status"] = "failed"
-    history = read(before, plan.study.precision)
+    history = world.history(before)
     left = Counter(planned.case_id for planned in schedule_of(plan, history).pending())
     assert left == {baseline: MOST - 3}
 
 
 def test_an_interrupted_run_is_made_again_and_decides_nothing() -> None:
     plan = plan_of("randomised-blocks", 1, Precision(3, 0.01), guests=False)
-    world = World(plan, 1, 0.0, 0.0)
+    world = Noisy(plan, 1, 0.0, 0.0)
     before = world.uncut[:-1]
     before.append(world.uncut[-1] | {"status": "interrupted"})
     assert keys(world.made(before)) == [*keys(before), keys(world.uncut)[-1]]
@@ -254,6 +232,6 @@ def test_an_interrupted_run_is_made_again_and_decides_nothing() -> None:
 
 def test_of_two_records_of_a_run_the_first_counts() -> None:
     plan = plan_of("randomised-blocks", 1, Precision(3, 0.01), guests=False)
-    world = World(plan, 1, 0.0, 0.0)
+    world = Noisy(plan, 1, 0.0, 0.0)
     again = [record | {"elapsed_s": 10.0 ** record["repetition"]} for record in world.uncut]
     assert world.made([*world.uncut, *again]) == [*world.uncut, *again]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from runners.plan.runs import PlannedRun
 from runners.study.history import History
 from runners.study.schedule import RaceSchedule, entrants_of, shuffled
 from tests.runners.cases import PUBLISHED, case, study
-from tests.runners.study.attempts import attempt, minimum
+from tests.runners.study.attempts import World, minimum
 
 MEANS = (1.3, 1.0, 1.1, 1.6, 2.6)
 CASES = tuple(
@@ -39,12 +39,8 @@ def schedule_of(plan: Plan, history: History) -> RaceSchedule:
     return RaceSchedule(plan, history, plan.study.race)
 
 
-@dataclass(frozen=True)
-class World:
-    """What each run of a plan would take, whenever it is made."""
-
-    plan: Plan
-    seed: int
+class Racing(World):
+    """Runs that take about as long as MEANS says of their cases."""
 
     def record(self, planned: PlannedRun) -> dict[str, Any]:
         """Return the record of a run: the same for the same run, whenever it is made."""
@@ -60,30 +56,14 @@ class World:
             "race_value": elapsed_s,
         }
 
-    def made(
-        self,
-        before: Sequence[dict[str, Any]] = (),
-        at_most: int | None = None,
-        impossible: Collection[str] = (),
-    ) -> list[dict[str, Any]]:
-        """Return the records after an attempt that follows others and is cut after `at_most`."""
-        history = self.history(before)
-        return attempt(self.plan, history, self.record, before, at_most, impossible)
-
     def schedule(self, records: Sequence[dict[str, Any]]) -> RaceSchedule:
         return schedule_of(self.plan, self.history(records))
-
-    def history(self, records: Sequence[dict[str, Any]]) -> History:
-        history = History(race=self.plan.study.race)
-        for record in records:
-            history.add(record)
-        return history
 
 
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 9), max_size=6))
 @settings(max_examples=40, deadline=None)
 def test_a_race_that_is_cut_and_continued_makes_the_same_runs(seed: int, cuts: list[int]) -> None:
-    world = World(plan_of(), seed)
+    world = Racing(plan_of(), seed)
     records: list[dict[str, Any]] = []
     for cut in cuts:
         records = world.made(records, cut)
@@ -91,7 +71,7 @@ def test_a_race_that_is_cut_and_continued_makes_the_same_runs(seed: int, cuts: l
 
 
 def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
-    world = World(plan_of(warmup=2), 1)
+    world = Racing(plan_of(warmup=2), 1)
     planned = list(world.schedule([]).pending())
     assert [(run.case_id, run.block) for run in planned[:2]] == [(CASES[0].case_id, 0)] * 2
     assert {run.case_id for run in planned[2:7]} == {case.case_id for case in CASES}
@@ -102,13 +82,13 @@ def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
 
 
 def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
-    world = World(plan_of(), 1)
+    world = Racing(plan_of(), 1)
 
     def record(planned: PlannedRun) -> dict[str, Any]:
         seen = {"placement": "unproved" if planned.warmup else "proved"}
         return world.record(planned) | {"race_seen": seen}
 
-    records = attempt(world.plan, world.history([]), record, [], None, ())
+    records = world.made(record=record)
     assert [(made["warmup"], made["repetition"]) for made in records] == [(True, 1), (True, 2)]
     assert world.schedule(records).state.decision == "no reference"
     # Who stops between them makes the second one then, and who finds it proved goes on.
@@ -120,16 +100,16 @@ def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
 
 
 def test_runs_keep_their_order_after_a_second_warm_up() -> None:
-    world = World(plan_of(), 1)
+    world = Racing(plan_of(), 1)
 
     def record(planned: PlannedRun) -> dict[str, Any]:
         unproved = planned.warmup and planned.repetition == 1
         seen = {"placement": "unproved" if unproved else "proved"}
         return world.record(planned) | {"race_seen": seen, "order": planned.order}
 
-    at_once = attempt(world.plan, world.history([]), record)
-    stopped = attempt(world.plan, world.history([]), record, (), 4)
-    resumed = attempt(world.plan, world.history(stopped), record, stopped)
+    at_once = world.made(record=record)
+    stopped = world.made((), 4, record=record)
+    resumed = world.made(stopped, record=record)
     assert [made["order"] for made in at_once] == list(range(len(at_once)))
     assert resumed == at_once
 
@@ -149,7 +129,7 @@ def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -
 
 
 def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
-    world = World(plan_of(), 5)
+    world = Racing(plan_of(), 5)
     records = world.made()
     standing = world.schedule(records).state
     assert (standing.decision, standing.best) == ("gain", CASES[1].case_id)
@@ -158,9 +138,9 @@ def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
 
 
 def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
-    short = World(plan_of(Race(runs=10)), 3)
+    short = Racing(plan_of(Race(runs=10)), 3)
     records = short.made()
-    longer = World(plan_of(Race(runs=60)), 3)
+    longer = Racing(plan_of(Race(runs=60)), 3)
     assert longer.made(records)[: len(records)] == records
     assert len(longer.made(records)) > len(records)
 
@@ -168,7 +148,7 @@ def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
 @given(st.integers(0, 1000), st.integers(0, 60))
 @settings(max_examples=30, deadline=None)
 def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, cut: int) -> None:
-    world = World(plan_of(), seed)
+    world = Racing(plan_of(), seed)
     records = world.made((), cut)
     history = world.history(records)
     left = len(world.made(records)) - len(records)
@@ -177,7 +157,7 @@ def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, 
 
 
 def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
-    world = World(plan_of(), 2)
+    world = Racing(plan_of(), 2)
     best = CASES[1].case_id
     records = world.made((), None, {best})
     assert all(record["case_id"] != best for record in records)
@@ -187,7 +167,7 @@ def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
 
 
 def test_the_state_goes_on_after_a_case_that_cannot_run_now() -> None:
-    world = World(plan_of(), 2)
+    world = Racing(plan_of(), 2)
     history = world.history([])
 
     def record(planned: PlannedRun) -> dict[str, Any]:
@@ -195,12 +175,12 @@ def test_the_state_goes_on_after_a_case_that_cannot_run_now() -> None:
         is_reference = planned.case_id == CASES[0].case_id and not planned.warmup
         return world.record(planned) | (failed if is_reference else {})
 
-    attempt(world.plan, history, record, impossible={CASES[1].case_id})
+    world.made(record=record, history=history, impossible={CASES[1].case_id})
     assert schedule_of(world.plan, history).state.decision == "no reference"
 
 
 def test_a_first_run_is_ended_when_it_takes_much_longer_than_the_shortest_one() -> None:
-    world = World(plan_of(), 4)
+    world = Racing(plan_of(), 4)
     first, second = CASES[0], CASES[1]
     one = PlannedRun(1, 1, second.case_id, 1, False)
     assert world.schedule([]).limited(second, one).app.limit_s == 10
