@@ -11,25 +11,24 @@ from pathlib import Path
 import pytest
 
 from runners.host.lock import node_lock
-from runners.host.software import find_program
 from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.support.cli import argv, pinstudy, pinstudy_without
 from tests.support.processes import ended
+from tests.support.programs import built
+from tests.support.studies import two_cpus
 from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
 
 def need_program_and_two_cpus() -> None:
-    if find_program(PROGRAM) is None:
-        pytest.skip(f"{PROGRAM} is not built")
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("needs two CPUs")
+    built(PROGRAM)
+    two_cpus()
 
 
 def test_this_nodes_pairs_are_measured_told_and_drawn(tmp_path: Path) -> None:
     need_program_and_two_cpus()
-    two = sorted(os.sched_getaffinity(0))[:2]
+    two = two_cpus()
 
     done = pinstudy(tmp_path, "latency", "--cpus", f"{two[0]},{two[1]}", "--precision", "none")
 
@@ -53,7 +52,7 @@ def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
     tmp_path: Path, options: list[str], status: int
 ) -> None:
     need_program_and_two_cpus()
-    two = sorted(os.sched_getaffinity(0))[:2]
+    two = two_cpus()
     cpus = f"{two[0]},{two[1]}"
     asked = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
     done = pinstudy_without("scipy", tmp_path, "latency", *asked)
@@ -90,18 +89,11 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "496 pairs of 496, about " in done.stdout
     assert "nothing is measured" in done.stdout
-    assert not (tmp_path / "results").exists()
-
-
-def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "i9-14900k")
-    done = pinstudy(
-        tmp_path, "latency", "--sysroot", str(root), "--json", "--cpus", "0-3", "--pairs", "0:1,2:3"
-    )
-    told = json.loads(done.stdout)
-    assert told["pairs"] == [[0, 1], [2, 3]]
-    assert told["pairs_of_node"] == 496
+    asked = ("--json", "--cpus", "0-3", "--pairs", "0:1,2:3")
+    told = json.loads(pinstudy(tmp_path, "latency", "--sysroot", str(root), *asked).stdout)
+    assert (told["pairs"], told["pairs_of_node"]) == ([[0, 1], [2, 3]], 496)
     assert told["estimate_s"] >= 0
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize(
@@ -137,15 +129,12 @@ def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
 
 
 def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
-    cpu = min(os.sched_getaffinity(0))
-    done = subprocess.run(
-        ["taskset", "-c", str(cpu), *argv("latency")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        done = pinstudy(tmp_path, "latency")
+    finally:
+        os.sched_setaffinity(0, before)
     assert done.returncode == 2
     assert "needs two" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

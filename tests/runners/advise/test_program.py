@@ -37,28 +37,22 @@ def build(folder: Path, compiler: str, pragma: str, *options: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("pragma", "loops"),
+    ("compiler", "options", "schedule", "runtime", "loops"),
     [
-        ("parallel for schedule(runtime)", "yes"),
-        ("parallel for schedule(dynamic)", "no"),
+        # gcc calls something of its own for loops with a runtime schedule.
+        ("gcc", ("-s",), "runtime", "libgomp", "yes"),
+        ("gcc", ("-s",), "dynamic", "libgomp", "no"),
+        # clang calls the same for all loops that are not static.
+        ("clang", (), "runtime", "libomp", "maybe"),
+        ("clang", (), "static", "libomp", "no"),
     ],
 )
-def test_gcc_calls_something_of_its_own_for_loops_with_a_runtime_schedule(
-    tmp_path: Path, pragma: str, loops: str
+def test_the_runtime_of_a_program_and_loops_with_a_runtime_schedule_are_found(
+    tmp_path: Path, compiler: str, options: tuple[str, ...], schedule: str, runtime: str, loops: str
 ) -> None:
-    found = look_at(build(tmp_path, "gcc", pragma, "-s"), ENVIRONMENT)
-    assert (found.runtime, found.loops) == ("libgomp", loops)
-
-
-@pytest.mark.parametrize(
-    ("pragma", "loops"),
-    [("parallel for schedule(runtime)", "maybe"), ("parallel for schedule(static)", "no")],
-)
-def test_clang_calls_the_same_for_all_loops_that_are_not_static(
-    tmp_path: Path, pragma: str, loops: str
-) -> None:
-    found = look_at(build(tmp_path, "clang", pragma), ENVIRONMENT)
-    assert (found.runtime, found.loops) == ("libomp", loops)
+    program = build(tmp_path, compiler, f"parallel for schedule({schedule})", *options)
+    found = look_at(program, ENVIRONMENT)
+    assert (found.runtime, found.loops) == (runtime, loops)
 
 
 def test_a_loop_in_a_library_of_the_programs_own_is_found(tmp_path: Path) -> None:

@@ -35,11 +35,31 @@ def ask(root: Path, name: str, live: bool = False) -> dict[str, Capability]:
     return {found.name: found for found in probe(open_node(root), live, [name])}
 
 
-def test_core_kinds_come_with_their_evidence(tmp_path: Path) -> None:
-    found = ask(build_tree(tmp_path, "mtl-m-2"), "core-kinds")["core-kinds"]
-    assert found.state == "ok"
-    for said in ("P 0-3: the cpu_core PMU lists", "E 4-11: ", "LP-E 12-13: "):
-        assert said in found.reason
+@pytest.mark.parametrize(
+    ("machine", "name", "state", "said", "grant"),
+    [
+        ("mtl-m-2", "core-kinds", "ok", "P 0-3: the cpu_core PMU lists", ""),
+        ("mtl-m-2", "core-kinds", "ok", "LP-E 12-13: ", ""),
+        # One kind is all that a node has which is no guest.
+        ("synthetic-server", "core-kinds", "ok", "", ""),
+        ("synthetic-forest", "cpus", "ok", "online: 0-8; offline: 9-11", ""),
+        ("adl0", "governor", "ok", "powersave (intel_pstate); offered: performance powersave;", ""),
+        ("adl0", "turbo", "ok", "on", ""),
+        ("kvm-guest", "governor", "missing", "", "set governors on the virtual machine's host"),
+        ("kvm-guest", "turbo", "missing", "", ""),
+        # Only where it would help.
+        ("i9-14900k", "energy:perf", "missing", "", "sudo modprobe rapl"),
+        ("kvm-guest", "energy:perf", "missing", "", ""),
+        ("gb10", "energy:perf", "missing", "", ""),
+    ],
+)
+def test_what_a_recorded_node_has_is_told_with_what_would_help(
+    tmp_path: Path, machine: str, name: str, state: str, said: str, grant: str
+) -> None:
+    question = "energy-sources" if name.startswith("energy:") else name
+    found = ask(build_tree(tmp_path, machine), question)[name]
+    assert (found.state, found.grant) == (state, grant)
+    assert said in found.reason
 
 
 def test_a_guest_of_one_kind_is_limited_until_kinds_are_declared(tmp_path: Path) -> None:
@@ -50,15 +70,6 @@ def test_a_guest_of_one_kind_is_limited_until_kinds_are_declared(tmp_path: Path)
     (declared,) = probe(open_node(root, "P=0,E=1"), False, ["core-kinds"])
     assert declared.state == "ok"
     assert declared.reason.startswith("P 0: declared by --kinds P=0,E=1; E 1: ")
-
-
-def test_a_node_of_one_kind_that_is_no_guest_is_whole(tmp_path: Path) -> None:
-    assert ask(build_tree(tmp_path, "synthetic-server"), "core-kinds")["core-kinds"].state == "ok"
-
-
-def test_offline_cpus_are_named(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "synthetic-forest")
-    assert ask(root, "cpus")["cpus"] == Capability("cpus", "ok", "online: 0-8; offline: 9-11")
 
 
 def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
@@ -127,27 +138,6 @@ def test_a_power_pmu_of_a_recorded_tree_is_not_tried(tmp_path: Path) -> None:
     assert not found.hinders
 
 
-@pytest.mark.parametrize(
-    ("machine", "grant"),
-    [("i9-14900k", "sudo modprobe rapl"), ("kvm-guest", ""), ("gb10", "")],
-)
-def test_a_missing_power_pmu_has_a_grant_only_where_it_would_help(
-    tmp_path: Path, machine: str, grant: str
-) -> None:
-    found = ask(build_tree(tmp_path, machine), "energy-sources")["energy:perf"]
-    assert (found.state, found.grant) == ("missing", grant)
-
-
-def test_governors_are_told_with_what_the_driver_offers(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    found = ask(root, "governor")["governor"]
-    assert found.state == "ok"
-    assert found.reason == (
-        "powersave (intel_pstate); offered: performance powersave; setting it was not tried"
-    )
-    assert ask(root, "turbo")["turbo"].reason == "on"
-
-
 def test_a_governor_that_may_not_be_set_has_the_exact_grant(reachable: Path) -> None:
     root = build_tree(reachable, "i9-14900k-noht")
     assert ask(root, "governor", live=True)["governor"].state == "ok"
@@ -167,14 +157,6 @@ def test_a_governor_whose_preference_may_not_be_put_back_may_not_be_set(reachabl
     (found,) = as_nobody(root, "governor")
     assert found["state"] == "limited"
     assert f"no permission to write {POLICY}0/energy_performance_preference" in found["why"]
-
-
-def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "kvm-guest")
-    found = ask(root, "governor")["governor"]
-    assert found.state == "missing"
-    assert found.grant == "set governors on the virtual machine's host"
-    assert ask(root, "turbo")["turbo"].state == "missing"
 
 
 def test_temperatures_and_throttle_counters_are_read(tmp_path: Path) -> None:

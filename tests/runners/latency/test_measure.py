@@ -199,6 +199,7 @@ def test_a_program_that_does_not_read_its_pairs_is_stopped_all_the_same(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
+        (None, "cannot be started"),
         ("echo 'pingpong: no memory' >&2; exit 1", r"no memory \(exit status 1\)"),
         ("exit 3", "exit status 3"),
         ("kill -KILL $$", "ended by SIGKILL"),
@@ -214,16 +215,12 @@ def test_a_program_that_does_not_read_its_pairs_is_stopped_all_the_same(
     ],
 )
 def test_a_program_that_fails_is_one_line(
-    tmp_path: Path, eight: Node, body: str, message: str
+    tmp_path: Path, eight: Node, body: str | None, message: str
 ) -> None:
+    program = fake(tmp_path, body) if body is not None else tmp_path / "nothing"
     with pytest.raises(StudyError, match=message) as failed:
-        measure(eight, named(eight, (0, 1)), QUICK, Seen(), fake(tmp_path, body))
+        measure(eight, named(eight, (0, 1)), QUICK, Seen(), program)
     assert "\n" not in str(failed.value)
-
-
-def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, eight: Node) -> None:
-    with pytest.raises(StudyError, match="cannot be started"):
-        measure(eight, named(eight, (0, 1)), QUICK, Seen(), tmp_path / "nothing")
 
 
 def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

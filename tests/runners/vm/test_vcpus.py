@@ -17,6 +17,7 @@ from base.cpulist import format_cpulist
 from configs.mapping import Mapping
 from runners.plan.case import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place
+from tests.support.studies import two_cpus
 from tests.support.wait import until
 
 # Threads that wake up all the time, as those of a guest's CPUs do; the first thread is as QEMU's
@@ -117,12 +118,6 @@ def vcpus(binding: str, cpus: tuple[int, ...], count: int) -> Vcpus:
     return Vcpus(Mapping(f"{selection}-{binding}", selection, binding), cpus, count, 512)
 
 
-def two_cpus() -> tuple[int, int]:
-    if len(EVERYWHERE) < 2:
-        pytest.skip("needs two CPUs")
-    return EVERYWHERE[0], EVERYWHERE[1]
-
-
 def sampled(qemu: StandIn, where: Vcpus, placing: Placing, looks: int = 8) -> VcpuSampler:
     qemu.settle()
     sampler = VcpuSampler(qemu.pid, qemu.threads, where, placing)
@@ -132,31 +127,20 @@ def sampled(qemu: StandIn, where: Vcpus, placing: Placing, looks: int = 8) -> Vc
     return sampler
 
 
-def test_left_to_the_scheduler_no_thread_is_touched() -> None:
-    where = vcpus("none", EVERYWHERE, 2)
-    with stand_in(2) as qemu:
-        assert place(qemu.pid, qemu.threads, where, ()) == Placing(EVERYWHERE, apart=False)
-        for thread in (*qemu.threads.values(), *qemu.others()):
-            assert mask_of(thread) == EVERYWHERE
-        assert sampled(qemu, where, Placing(EVERYWHERE, False)).proof(LONG_S).verdict == "proved"
-
-
-def test_a_set_leaves_all_its_cpus_to_each_thread() -> None:
+@pytest.mark.parametrize("binding", ["none", "set", "pin"])
+def test_threads_of_virtual_cpus_are_bound_as_the_mapping_says_and_proved(binding: str) -> None:
     first, second = two_cpus()
-    where = vcpus("set", (second, first), 2)
+    cpus = EVERYWHERE if binding == "none" else (second, first)
+    where = vcpus(binding, cpus, 2)
     with stand_in(2) as qemu:
         placing = place(qemu.pid, qemu.threads, where, ())
-        assert [mask_of(thread) for thread in qemu.threads.values()] == [(first, second)] * 2
-        assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
-
-
-def test_each_pinned_thread_has_its_cpu_in_the_order_of_the_mapping() -> None:
-    first, second = two_cpus()
-    where = vcpus("pin", (second, first), 2)
-    with stand_in(2) as qemu:
-        placing = place(qemu.pid, qemu.threads, where, ())
-        assert mask_of(qemu.threads[0]) == (second,)
-        assert mask_of(qemu.threads[1]) == (first,)
+        masks = [mask_of(qemu.threads[vcpu]) for vcpu in (0, 1)]
+        # Each pinned thread has its CPU in the order of the mapping.
+        pinned = [(second,), (first,)]
+        assert masks == (pinned if binding == "pin" else [tuple(sorted(cpus))] * 2)
+        if binding == "none":
+            assert placing == Placing(EVERYWHERE, apart=False)
+            assert {mask_of(thread) for thread in qemu.others()} == {EVERYWHERE}
         assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
 
 
