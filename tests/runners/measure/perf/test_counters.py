@@ -16,29 +16,36 @@ from tests.support.tools import DATA
 
 Kinds = Mapping[str, Sequence[str]]
 
-RECORDED = DATA / "perf"
 HYBRID = {"cpu_atom": ("E",), "cpu_core": ("P",)}
 METEOR_LAKE = {"cpu_atom": ("E", "LP-E"), "cpu_core": ("P",)}
 HOMOGENEOUS = {"cpu": ("P",)}
 NO_PMU = "no hardware PMU in this virtual machine"
 
 
-def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> Reading:
-    output = parse_perf_output(lines.strip())
+def row(event: str, printed: object, percent: int = 100) -> str:
+    """Return perf's row of an event that was counting for so much of a program's 100 ms."""
+    return f"{printed};;{event};{percent}000000;{percent}.00"
+
+
+CLOCK = "100.00;msec;task-clock;100000000;100.00"
+# Hand: perf prints 100e6 for 40e6 on E-cores, and 300e6 for 180e6 on P-cores.
+CYCLES = (row("cpu_atom/cycles/", 100_000_000, 40), row("cpu_core/cycles/", 300_000_000, 60))
+NOT_ON_E_CORES = row("cpu_atom/cycles/", "<not counted>", 0), row("cpu_core/cycles/", 400_000_000)
+
+
+def read(kinds_of: Kinds, *rows: str, kernel_share: float | None = None) -> Reading:
+    output = parse_perf_output("\n".join(rows))
     return read_counters(output, kinds_of, kernel_share=kernel_share)
 
 
-def read_file(name: str, kinds_of: Kinds, unsupported_reason: str = "") -> Reading:
-    output = parse_perf_output((RECORDED / name).read_text())
-    return read_counters(output, kinds_of, unsupported_reason)
+def read_file(name: str, kinds_of: Kinds) -> Reading:
+    output = parse_perf_output((DATA / "perf" / name).read_text())
+    return read_counters(output, kinds_of, NO_PMU)
 
 
 def count(reading: Reading, pmu: str, event: str) -> dict[str, Any]:
-    (found,) = (
-        entry
-        for entry in reading.fields["counters"]
-        if (entry["pmu"], entry["event"]) == (pmu, event)
-    )
+    counters = reading.fields["counters"]
+    (found,) = (one for one in counters if (one["pmu"], one["event"]) == (pmu, event))
     return dict(found)
 
 
@@ -66,55 +73,32 @@ def test_the_recorded_unpinned_run_is_unscaled_to_what_each_kind_really_counted(
 
 
 def test_a_program_that_never_ran_on_a_kind_has_residency_zero_there_and_full_totals() -> None:
-    reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-<not counted>;;cpu_atom/cycles/;0;0.00
-400000000;;cpu_core/cycles/;100000000;100.00
-<not counted>;;cpu_atom/instructions/;0;0.00
-800000000;;cpu_core/instructions/;100000000;100.00
-""",
-        HYBRID,
-    )
+    reading = read(HYBRID, CLOCK, *NOT_ON_E_CORES)
     assert reading.fields["residency"] == {"E": 0.0, "P": 1.0}
     assert reading.fields["cycles"] == 400_000_000
-    assert reading.fields["instructions"] == 800_000_000
     assert reading.fields["freq_ghz"] == {"P": 4.0}
     assert reading.unavailable["freq_ghz.E"] == "the program never ran on an E-core"
     assert reading.unavailable["counters.cpu_atom/cycles"] == (
         "cpu_atom/cycles/: not counted: the program never ran on an E-core"
     )
+    of_two_kinds = read(METEOR_LAKE, CLOCK, *NOT_ON_E_CORES)
+    assert of_two_kinds.fields["residency"] == {"P": 1.0, "E": 0.0, "LP-E": 0.0}
 
 
 def test_real_multiplexing_is_told_from_residency() -> None:
-    reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-100000000;;cpu_atom/cycles/;40000000;40.00
-300000000;;cpu_core/cycles/;60000000;60.00
-5000;;cpu_atom/cache-misses/;20000000;20.00
-5000;;cpu_core/cache-misses/;60000000;60.00
-""",
-        HYBRID,
-    )
+    misses = row("cpu_atom/cache-misses/", 5000, 20), row("cpu_core/cache-misses/", 5000, 60)
+    reading = read(HYBRID, CLOCK, *CYCLES, *misses)
     assert count(reading, "cpu_atom", "cycles")["multiplexed"] is False
     assert count(reading, "cpu_atom", "cache-misses")["multiplexed"] is True
     assert count(reading, "cpu_core", "cache-misses")["multiplexed"] is True
     assert reading.fields["residency"] == {"E": 0.4, "P": 0.6}
-    # Hand: 100e6 x 0.4 + 300e6 x 0.6.
-    assert reading.fields["cycles"] == 220_000_000
+    assert reading.fields["cycles"] == 40_000_000 + 180_000_000
     assert "80% of the time" in reading.unavailable["cache_misses"]
 
 
 def test_when_every_event_is_multiplexed_there_is_no_residency() -> None:
-    reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-100000000;;cpu_atom/cycles/;20000000;20.00
-300000000;;cpu_core/cycles/;50000000;50.00
-""",
-        HYBRID,
-    )
+    p_cores = row("cpu_core/cycles/", 300_000_000, 50)
+    reading = read(HYBRID, CLOCK, row("cpu_atom/cycles/", 100_000_000, 20), p_cores)
     assert "residency" not in reading.fields
     assert "multiplexed" in reading.unavailable["residency"]
     # Still a mean over a sample of the time: 300e6 x 0.5 cycles in 50 ms.
@@ -122,16 +106,8 @@ def test_when_every_event_is_multiplexed_there_is_no_residency() -> None:
 
 
 def test_an_event_that_one_kind_lacks_has_no_total_and_is_not_called_multiplexed() -> None:
-    reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-100000000;;cpu_atom/cycles/;40000000;40.00
-300000000;;cpu_core/cycles/;60000000;60.00
-<not supported>;;cpu_atom/cache-misses/;0;100.00
-1000;;cpu_core/cache-misses/;60000000;60.00
-""",
-        HYBRID,
-    )
+    lacking = row("cpu_atom/cache-misses/", "<not supported>", 0)
+    reading = read(HYBRID, CLOCK, *CYCLES, lacking, row("cpu_core/cache-misses/", 1000, 60))
     assert count(reading, "cpu_core", "cache-misses")["multiplexed"] is False
     assert count(reading, "cpu_core", "cache-misses")["value"] == 600
     assert reading.unavailable["cache_misses"] == (
@@ -140,23 +116,15 @@ def test_an_event_that_one_kind_lacks_has_no_total_and_is_not_called_multiplexed
 
 
 def test_without_a_software_event_nothing_is_unscaled() -> None:
-    reading = read("5000;;cpu_core/cycles/;60;99.00\n5000;;cpu_atom/cycles/;40;1.00", HYBRID)
+    reading = read(HYBRID, *CYCLES)
     assert reading.fields["counters"] == []
-    for name in ("cycles", "freq_mean_ghz", "freq_ghz", "residency"):
-        assert name not in reading.fields
+    assert not {"cycles", "freq_mean_ghz", "freq_ghz", "residency"} & set(reading.fields)
     assert "task-clock" in reading.unavailable["cycles"]
     assert "task-clock" in reading.unavailable["residency"]
 
 
 def test_one_pmu_over_two_kinds_has_residency_by_pmu_only() -> None:
-    reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-100000000;;cpu_atom/cycles/;40000000;40.00
-300000000;;cpu_core/cycles/;60000000;60.00
-""",
-        METEOR_LAKE,
-    )
+    reading = read(METEOR_LAKE, CLOCK, *CYCLES)
     assert reading.fields["residency_pmu"] == {"cpu_atom": 0.4, "cpu_core": 0.6}
     assert reading.fields["residency"] == {"P": 0.6}
     assert reading.fields["freq_ghz"] == {"P": pytest.approx(3.0)}
@@ -164,96 +132,55 @@ def test_one_pmu_over_two_kinds_has_residency_by_pmu_only() -> None:
         assert "cpu_atom counts E and LP-E cores together" in reading.unavailable[field]
 
 
-def test_a_pmu_never_used_is_zero_for_both_its_kinds() -> None:
+@pytest.mark.parametrize("event", ["cycles/u", "cpu_cycles/"])
+def test_arm_pmus_are_core_pmus_whatever_they_call_an_event(event: str) -> None:
     reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-<not counted>;;cpu_atom/cycles/;0;0.00
-300000000;;cpu_core/cycles/;100000000;100.00
-""",
-        METEOR_LAKE,
-    )
-    assert reading.fields["residency"] == {"P": 1.0, "E": 0.0, "LP-E": 0.0}
-
-
-def test_arm_pmus_are_core_pmus() -> None:
-    reading = read(
-        """
-10.00;msec;task-clock;10000000;100.00
-20000000;;armv8_cortex_a725/cycles/u;2500000;25.00
-40000000;;armv8_cortex_x925/cycles/u;7500000;75.00
-""",
-        {"armv8_cortex_a725": ("E",), "armv8_cortex_x925": ("P",)},
+        {"armv8_cortex_a55": ("E",), "armv8_cortex_a76": ("P",)},
+        CLOCK,
+        row(f"armv8_cortex_a55/{event}", 200_000_000, 25),
+        row(f"armv8_cortex_a76/{event}", 400_000_000, 75),
+        row("instructions", "<not supported>", 0),
         kernel_share=0.002,
     )
+    # Counted is what is printed, times the share of the time.
+    assert reading.fields["cycles"] == 50_000_000 + 300_000_000
     assert reading.fields["residency"] == {"E": 0.25, "P": 0.75}
     assert reading.fields["freq_ghz"] == pytest.approx({"E": 2.0, "P": 4.0})
-
-
-def test_arms_own_names_of_events_are_understood() -> None:
-    reading = read(
-        """
-10.00;msec;task-clock;10000000;100.00
-20000000;;armv8_cortex_a55/cpu_cycles/;2500000;25.00
-40000000;;armv8_cortex_a76/cpu_cycles/;7500000;75.00
-<not supported>;;instructions;0;100.00
-""",
-        {"armv8_cortex_a55": ("E",), "armv8_cortex_a76": ("P",)},
-    )
-    # Counted is what is printed, times the share of the time: 5 and 30 million.
-    assert reading.fields["cycles"] == 35_000_000
-    assert reading.fields["residency"] == {"E": 0.25, "P": 0.75}
     assert "instructions" not in reading.fields
     assert reading.unavailable["instructions"] == "instructions: not supported by this node"
 
 
-def test_a_homogeneous_node_prints_rows_without_a_pmu() -> None:
-    reading = read(
-        "10.00;msec;task-clock;10000000;100.00\n30000000;;cycles;10000000;100.00", HOMOGENEOUS
-    )
-    assert count(reading, "cpu", "cycles")["value"] == 30_000_000
+@pytest.mark.parametrize("again", [(), (row("cpu/cycles/", 300_000_000),)])
+def test_a_homogeneous_node_prints_rows_without_a_pmu_and_counts_none_twice(
+    again: tuple[str, ...],
+) -> None:
+    reading = read(HOMOGENEOUS, CLOCK, row("cycles", 300_000_000), *again)
+    assert count(reading, "cpu", "cycles")["value"] == 300_000_000
+    assert reading.fields["cycles"] == 300_000_000
     assert reading.fields["residency"] == {"P": 1.0}
     assert reading.fields["freq_ghz"] == {"P": 3.0}
-    assert reading.fields["task_clock_s"] == 0.01
-
-
-def test_an_event_that_was_asked_for_with_its_pmu_as_well_is_counted_once() -> None:
-    reading = read(
-        """
-10.00;msec;task-clock;10000000;100.00
-30000000;;cycles;10000000;100.00
-30000000;;cpu/cycles/;10000000;100.00
-""",
-        HOMOGENEOUS,
-    )
-    assert reading.fields["cycles"] == 30_000_000
+    assert reading.fields["task_clock_s"] == 0.1
 
 
 def test_a_perf_that_does_not_know_the_kinds_is_not_believed() -> None:
-    reading = read(
-        "10.00;msec;task-clock;10000000;100.00\n30000000;;cycles;10000000;100.00", HYBRID
-    )
+    reading = read(HYBRID, CLOCK, row("cycles", 300_000_000))
     assert "one core kind only" in reading.unavailable["cycles"]
     assert not {"cycles", "freq_mean_ghz", "residency"} & set(reading.fields)
 
 
 def test_a_guest_without_a_pmu_gives_software_events_and_reasons() -> None:
-    reading = read_file("guest.csv", {}, NO_PMU)
+    reading = read_file("guest.csv", {})
     fields = reading.fields
     assert fields["task_clock_s"] == pytest.approx(0.610313971)
-    assert (fields["context_switches"], fields["migrations"], fields["page_faults"]) == (
-        1871,
-        799,
-        82,
-    )
+    assert [fields[name] for name in ("context_switches", "migrations")] == [1871, 799]
+    assert (fields["page_faults"], fields["counted_modes"]) == (82, "user+kernel")
     assert reading.unavailable["cycles"] == f"cycles: not supported by this node ({NO_PMU})"
     assert NO_PMU in reading.unavailable["freq_ghz"]
     assert NO_PMU in reading.unavailable["residency"]
-    assert fields["counted_modes"] == "user+kernel"
 
 
 def test_a_zero_that_only_means_no_permission_is_not_a_count() -> None:
-    reading = read_file("guest-user.csv", {}, NO_PMU)
+    reading = read_file("guest-user.csv", {})
     assert reading.fields["page_faults"] == 119
     assert reading.fields["counted_modes"] == "user"
     for name in ("migrations", "context_switches"):
@@ -267,64 +194,47 @@ def test_a_zero_that_only_means_no_permission_is_not_a_count() -> None:
 def test_user_cycles_give_a_frequency_only_when_the_kernel_had_little_of_the_time(
     kernel_share: float | None, known: bool
 ) -> None:
-    reading = read(
-        "10.00;msec;task-clock:u;10000000;100.00\n30000000;;cycles:u;10000000;100.00",
-        HOMOGENEOUS,
-        kernel_share=kernel_share,
-    )
-    assert reading.fields["cycles"] == 30_000_000
+    rows = CLOCK.replace("task-clock", "task-clock:u"), row("cycles:u", 300_000_000)
+    reading = read(HOMOGENEOUS, *rows, kernel_share=kernel_share)
+    assert reading.fields["cycles"] == 300_000_000
     assert ("freq_mean_ghz" in reading.fields) is known
     assert ("freq_mean_ghz" in reading.unavailable) is not known
 
 
 def test_an_event_that_never_got_a_counter_is_not_a_zero() -> None:
-    reading = read(
-        "10.00;msec;task-clock;10000000;100.00\n<not counted>;;cycles;0;0.00", HOMOGENEOUS
-    )
+    reading = read(HOMOGENEOUS, CLOCK, row("cycles", "<not counted>", 0))
     assert "cycles" not in reading.fields
     assert "other events held the counters" in reading.unavailable["cycles"]
 
 
 def test_a_program_that_never_ran_has_reasons_and_no_zeros() -> None:
-    reading = read(
-        "<not counted>;msec;task-clock;0;0.00\n<not counted>;;cpu-migrations;0;0.00\n"
-        "<not counted>;;cycles;0;0.00",
-        HOMOGENEOUS,
-    )
+    events = ("task-clock", "cpu-migrations", "cycles")
+    reading = read(HOMOGENEOUS, *(row(event, "<not counted>", 0) for event in events))
     assert reading.fields == {"counters": []}
     assert set(FIELDS) <= set(reading.unavailable)
 
 
 def test_energy_rows_are_not_the_programs() -> None:
-    reading = read(
-        "10.00;msec;task-clock;10000000;100.00\n475.42;Joules;power/energy-pkg/;20005659301;100.00",
-        HOMOGENEOUS,
-    )
+    reading = read(HOMOGENEOUS, CLOCK, "475.42;Joules;power/energy-pkg/;20005659301;100.00")
     assert "whole machine" in reading.unavailable["counters.power/energy-pkg"]
 
 
 def test_rows_of_single_cpus_are_not_taken_for_the_whole() -> None:
-    reading = read("CPU0;5;;cpu-migrations;10;100.00\nCPU1;5;;cpu-migrations;10;100.00", {})
-    assert "migrations" not in reading.fields
+    of_cpus = (f"CPU{cpu};{row('cpu-migrations', 5)}" for cpu in range(2))
+    assert "migrations" not in read({}, *of_cpus).fields
 
 
 @pytest.mark.parametrize("text", ["", "# started on a day\n\n", "Killed\n", "perf: Segmentation"])
 def test_an_output_without_rows_is_a_reason_for_every_field(text: str) -> None:
-    reading = read(text, HYBRID)
+    reading = read(HYBRID, text)
     assert reading.fields == {}
     assert set(reading.unavailable) == set(FIELDS)
 
 
 def test_lines_that_are_not_understood_are_reported_beside_the_others() -> None:
-    reading = read("5;;page-faults;10;100.00\nKilled\n", {})
+    reading = read({}, row("page-faults", 5), "Killed")
     assert reading.fields["page_faults"] == 5
     assert "'Killed'" in reading.unavailable["perf_output"]
-
-
-def test_without_perf_every_field_has_the_reason() -> None:
-    assert no_counters("perf is not installed") == Reading(
-        {}, dict.fromkeys(FIELDS, "perf is not installed")
-    )
 
 
 @given(
@@ -338,10 +248,10 @@ def test_what_perf_scaled_up_comes_back_as_it_was_counted(
     # perf_counts_values__scale: (u64)((double)val * ena / run)
     printed = [int(float(n) * enabled / run) for n, run in zip(counts, running, strict=True)]
     reading = read(
-        f"1.00;msec;task-clock;{enabled};100.00\n"
-        f"{printed[0]};;cpu_atom/cycles/;{running[0]};1.00\n"
-        f"{printed[1]};;cpu_core/cycles/;{running[1]};1.00\n",
         HYBRID,
+        f"1.00;msec;task-clock;{enabled};100.00",
+        f"{printed[0]};;cpu_atom/cycles/;{running[0]};1.00",
+        f"{printed[1]};;cpu_core/cycles/;{running[1]};1.00",
     )
     got = [count(reading, pmu, "cycles")["value"] for pmu in ("cpu_atom", "cpu_core")]
     assert got == [pytest.approx(n, abs=1, rel=1e-12) for n in counts]
@@ -363,7 +273,7 @@ _lines = st.builds(
 
 @given(st.lists(_lines, max_size=8), st.sampled_from([{}, HYBRID, METEOR_LAKE, HOMOGENEOUS]))
 def test_any_rows_give_each_field_a_value_or_a_reason(lines: list[str], kinds_of: Kinds) -> None:
-    reading = read("\n".join(lines), kinds_of)
+    reading = read(kinds_of, *lines)
     assert set(FIELDS) <= set(reading.fields) | set(reading.unavailable)
 
 
@@ -371,45 +281,33 @@ L1D = ("L1-dcache-load-misses", "L1-dcache-loads")
 
 
 def test_the_share_of_loads_that_missed_is_known_for_each_kind_that_counts_both_events() -> None:
-    # The program spends 60 of 100 ms on P-cores; perf prints counts x 100 / 60 there, x 100 / 40 on
-    # E-cores, where misses are not supported (hybrid-facts, 2.1).
+    # E-cores do not support misses (hybrid-facts, 2.1).
     reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-5000000;;cpu_core/L1-dcache-load-misses/;60000000;60.00
-100000000;;cpu_core/L1-dcache-loads/;60000000;60.00
-<not supported>;;cpu_atom/L1-dcache-load-misses/;0;100.00
-50000000;;cpu_atom/L1-dcache-loads/;40000000;40.00
-""",
         HYBRID,
+        CLOCK,
+        row(f"cpu_core/{L1D[0]}/", 5_000_000, 60),
+        row(f"cpu_core/{L1D[1]}/", 100_000_000, 60),
+        row(f"cpu_atom/{L1D[0]}/", "<not supported>", 0),
+        row(f"cpu_atom/{L1D[1]}/", 50_000_000, 40),
     )
-
     assert reading.fields["l1d_miss_rate"] == {"P": pytest.approx(0.05)}
     assert "not supported by cpu_atom" in reading.unavailable["l1d_miss_rate.E"]
     assert "l1d_miss_rate.P" not in reading.unavailable
 
 
 def test_a_kind_without_a_single_load_has_no_share_of_them() -> None:
-    reading = read(
-        """
-100.00;msec;task-clock;100000000;100.00
-0;;L1-dcache-load-misses;100000000;100.00
-0;;L1-dcache-loads;100000000;100.00
-""",
-        HOMOGENEOUS,
-    )
-
+    reading = read(HOMOGENEOUS, CLOCK, *(row(event, 0) for event in L1D))
     assert reading.fields["l1d_miss_rate"] == {}
     assert reading.unavailable["l1d_miss_rate.P"] == "L1-dcache-loads: none was counted"
 
 
 def test_the_share_of_misses_is_spoken_of_only_where_it_was_asked_for() -> None:
-    line = "100.00;msec;task-clock;100000000;100.00\n1000;;L1-dcache-loads;100000000;100.00"
-    reading = read(line, HOMOGENEOUS)
+    reading = read(HOMOGENEOUS, CLOCK, row(L1D[1], 1000))
     assert "l1d_miss_rate" not in reading.fields | reading.unavailable
 
-    assert fields_of(["L1-dcache-loads"]) == FIELDS
-    assert no_counters("no perf", fields_of(L1D)).unavailable["l1d_miss_rate"] == "no perf"
-    unsupported = "\n".join(f"<not supported>;;{event};0;100.00" for event in L1D)
-    refused = read(f"100.00;msec;task-clock;100000000;100.00\n{unsupported}", HOMOGENEOUS)
+    assert fields_of(L1D[1:]) == FIELDS
+    assert no_counters("no perf", fields_of(L1D)) == Reading(
+        {}, dict.fromkeys((*FIELDS, "l1d_miss_rate"), "no perf")
+    )
+    refused = read(HOMOGENEOUS, CLOCK, *(row(event, "<not supported>", 0) for event in L1D))
     assert "not supported by this node" in refused.unavailable["l1d_miss_rate"]

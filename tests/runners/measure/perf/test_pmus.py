@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -14,76 +15,72 @@ from runners.measure.perf.events import (
     unsupported_reason,
 )
 from tests.runners.topologies import core_ultra_7_164u, i9_14900k_without_smt
+from tests.support.trees import write
 
-CORE_ULTRA_7_164U_PMUS = {"cpu_core": "0-3\n", "cpu_atom": "4-13\n"}
+EVENT_SOURCES = "sys/bus/event_source/devices"
+
+ULTRA_PMUS = {"cpu_core": "0-3", "cpu_atom": "4-13"}
 
 
 def tree(root: Path, cpus: dict[str, str | None], cpuinfo: str = "") -> Path:
     for name, text in cpus.items():
-        folder = root / "sys/bus/event_source/devices" / name
-        folder.mkdir(parents=True)
+        write(root, f"{EVENT_SOURCES}/{name}/type", 4)
         if text is not None:
-            (folder / "cpus").write_text(text)
-    (root / "proc").mkdir(parents=True)
-    (root / "proc/cpuinfo").write_text(cpuinfo)
+            write(root, f"{EVENT_SOURCES}/{name}/cpus", text)
+    write(root, "proc/cpuinfo", cpuinfo)
     return root
 
 
-def test_pmus_with_a_cpu_list_and_the_one_named_cpu_are_core_pmus(tmp_path: Path) -> None:
-    hybrid = tree(tmp_path / "a", CORE_ULTRA_7_164U_PMUS | {"uncore_imc_0": None, "power": None})
-    assert read_core_pmus(hybrid) == {
-        "cpu_atom": tuple(range(4, 14)),
-        "cpu_core": (0, 1, 2, 3),
-    }
-    assert read_core_pmus(tree(tmp_path / "b", {"cpu": None, "msr": None})) == {"cpu": None}
+@pytest.mark.parametrize(
+    ("devices", "pmus"),
+    [
+        (ULTRA_PMUS | {"uncore_imc_0": None}, {"cpu_core": range(4), "cpu_atom": range(4, 14)}),
+        ({"cpu": None, "msr": None}, {"cpu": None}),
+        # A kind whose cores are all disabled.
+        ({"cpu_core": "0-7", "cpu_atom": ""}, {"cpu_core": range(8)}),
+        ({"cpu_core": "not a list"}, {}),
+        ({"cpu_core": "0-99999999"}, {}),
+        ({}, {}),
+    ],
+)
+def test_pmus_with_a_list_of_cpus_and_the_one_named_cpu_are_core_pmus(
+    tmp_path: Path, devices: dict[str, str | None], pmus: dict[str, range | None]
+) -> None:
+    found = read_core_pmus(tree(tmp_path, devices))
+    assert found == {name: cpus and tuple(cpus) for name, cpus in pmus.items()}
 
 
 def test_big_little_is_asked_by_the_names_that_each_pmu_lists(tmp_path: Path) -> None:
     names = {"big": ("cpu_cycles", "inst_retired"), "little": ("cpu_cycles", "stall_backend")}
-    root = tree(tmp_path, {"armv8_big": "2-3\n", "armv8_little": "0-1\n"})
+    root = tree(tmp_path, {"armv8_big": "2-3", "armv8_little": "0-1"})
     for core, events in names.items():
-        folder = root / f"sys/bus/event_source/devices/armv8_{core}/events"
-        folder.mkdir()
         for event in events:
-            (folder / event).write_text("event=0x11\n")
+            write(root, f"{EVENT_SOURCES}/armv8_{core}/events/{event}", "event=0x11")
     assert events_by_pmu(root) == {
         "cycles": ("armv8_big/cpu_cycles/", "armv8_little/cpu_cycles/"),
         "instructions": ("armv8_big/inst_retired/",),
     }
-    (root / "sys/bus/event_source/devices/armv8_big/cpus").write_text("\n")
+    write(root, f"{EVENT_SOURCES}/armv8_big/cpus", "")
     assert events_by_pmu(root) == {}
 
 
 def test_perf_itself_splits_the_events_of_intels_pmus(tmp_path: Path) -> None:
-    root = tree(tmp_path, CORE_ULTRA_7_164U_PMUS | {"power": None})
-    assert events_by_pmu(root) == {}
+    assert events_by_pmu(tree(tmp_path, ULTRA_PMUS | {"power": None})) == {}
 
 
-def test_a_kind_whose_cores_are_all_disabled_has_no_pmu(tmp_path: Path) -> None:
-    root = tree(tmp_path, {"cpu_core": "0-7\n", "cpu_atom": "\n"})
-    assert read_core_pmus(root) == {"cpu_core": tuple(range(8))}
-
-
-@pytest.mark.parametrize("text", ["not a list", "0-99999999", "\xff"])
-def test_a_list_that_cannot_be_read_is_no_pmu(tmp_path: Path, text: str) -> None:
-    assert read_core_pmus(tree(tmp_path, {"cpu_core": text})) == {}
-
-
-def test_a_node_without_the_folder_has_none(tmp_path: Path) -> None:
-    assert read_core_pmus(tmp_path) == {}
-
-
-def test_lp_e_cores_are_counted_together_with_e_cores() -> None:
-    pmus = {name: parse_cpulist(cpus) for name, cpus in CORE_ULTRA_7_164U_PMUS.items()}
-    kinds = core_ultra_7_164u().kinds
-    assert kinds_of_pmus(pmus, kinds) == {"cpu_core": ("P",), "cpu_atom": ("E", "LP-E")}
-
-
-def test_a_program_that_may_only_use_e_cores_is_counted_on_them_alone() -> None:
-    pmus = {name: parse_cpulist(cpus) for name, cpus in CORE_ULTRA_7_164U_PMUS.items()}
-    kinds = core_ultra_7_164u().kinds
-    assert kinds_of_pmus(pmus, kinds, range(4, 12)) == {"cpu_core": ("P",), "cpu_atom": ("E",)}
-    assert kinds_of_pmus(pmus, kinds, [3, 13]) == {"cpu_core": ("P",), "cpu_atom": ("LP-E",)}
+@pytest.mark.parametrize(
+    ("allowed", "kinds"),
+    [
+        (None, {"cpu_core": ("P",), "cpu_atom": ("E", "LP-E")}),
+        (range(4, 12), {"cpu_core": ("P",), "cpu_atom": ("E",)}),
+        ([3, 13], {"cpu_core": ("P",), "cpu_atom": ("LP-E",)}),
+    ],
+)
+def test_lp_e_cores_are_counted_with_e_cores_where_a_program_may_use_both(
+    allowed: Collection[int] | None, kinds: dict[str, tuple[str, ...]]
+) -> None:
+    pmus = {name: parse_cpulist(cpus) for name, cpus in ULTRA_PMUS.items()}
+    assert kinds_of_pmus(pmus, core_ultra_7_164u().kinds, allowed) == kinds
 
 
 def test_one_pmu_for_all_cores_covers_every_kind() -> None:
