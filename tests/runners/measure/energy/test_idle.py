@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Reading
 from configs.study import Baseline
-from runners.host.tree import Unavailable
-from runners.measure.energy.idle import Baselines, how_many
-from runners.measure.energy.powercap import PowercapMeter, find_zones
+from runners.host.tree import Tree, Unavailable
+from runners.measure.energy.idle import Baselines
+from runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
 from runners.measure.energy.source import EnergySource, no_energy
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
@@ -129,48 +128,11 @@ def test_an_interrupted_baseline_stays_due(tmp_path: Path) -> None:
     assert isinstance(baselines.power_w("current"), Unavailable)
 
 
-@pytest.mark.parametrize(
-    ("runs", "every", "to_next", "expected"),
-    [
-        (0, None, 0, 0),
-        (7, None, 0, 1),
-        (7, None, None, 0),
-        (50, 50, 0, 1),
-        (51, 50, 0, 2),
-        (100, 50, 0, 2),
-        (10, 4, 0, 3),  # before runs 1, 5 and 9
-        (10, 4, 3, 2),  # before runs 4 and 8
-        (3, 4, 3, 0),
-    ],
-)
-def test_baselines_to_come_are_counted(
-    runs: int, every: int | None, to_next: int | None, expected: int
-) -> None:
-    assert how_many(runs, every, to_next) == expected
-
-
-class AnyMeter:
-    """A meter of a node that is asked nothing but how long it was idle."""
-
-    def start(self) -> None: ...
-
-    def sample(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    def problems(self) -> dict[str, str]:
-        return {}
-
-    def reading(self) -> Reading:
-        return Reading()
-
-
 @given(every=st.none() | st.integers(1, 6), before=st.integers(0, 8), runs=st.integers(0, 20))
 def test_the_forecast_is_what_happens(every: int | None, before: int, runs: int) -> None:
     naps_s = [0.0]
-    baselines = Baselines(
-        Baseline(0.5, every), EnergySource(AnyMeter()), lambda: sum(naps_s), naps_s.append
-    )
+    source = EnergySource(PowercapMeter(Zones(Tree(Path("/")))))
+    baselines = Baselines(Baseline(0.5, every), source, lambda: sum(naps_s), naps_s.append)
     for _ in range(before):
         make_run(baselines)
     forecast_s, slept_s = baselines.left_s({"current": runs}), sum(naps_s)

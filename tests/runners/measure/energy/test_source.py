@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from base.reading import Reading
 from runners.measure.energy.figures import FIELDS
 from runners.measure.energy.source import choose_energy, no_energy
 from tests.runners.power_pmu_trees import (
@@ -17,11 +20,6 @@ from tests.runners.power_pmu_trees import (
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, set_energy, zone_folder
 
 
-def both_sources(tmp_path: Path) -> Path:
-    root = powercap_tree(tmp_path / "node", INTEL_CLIENT)
-    return power_pmu_tree(root)
-
-
 def a_perf(tmp_path: Path) -> str:
     return install_perf(tmp_path, *(joules_row(f"energy-{name}", "7.5") for name in ("pkg", "gpu")))
 
@@ -30,31 +28,40 @@ def lose_package(root: Path) -> None:
     (zone_folder(root, "intel-rapl:0") / "energy_uj").unlink()
 
 
-def test_powercap_comes_first(tmp_path: Path) -> None:
-    root = both_sources(tmp_path)
-    source = choose_energy(root, a_perf(tmp_path))
-    assert source.meter
-    source.meter.start()
-    set_energy(root, "intel-rapl:0", 3_000_000)
-    source.meter.stop()
-    reading = source.reading()
-    assert (reading.fields["energy_pkg_j"], reading.fields["energy_source"]) == (2.0, "powercap")
-
-
-def test_perf_serves_where_powercap_lacks_the_packages_and_nothing_is_mixed(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("lost", "has_perf", "fields"),
+    [
+        (False, True, {"energy_pkg_j": 2.0, "energy_psys_j": 10.0, "energy_source": "powercap"}),
+        # powercap could tell psys, which would be another window and another reading.
+        (True, True, {"energy_pkg_j": 7.5, "energy_source": "perf"}),
+        (True, False, {"energy_psys_j": 10.0, "energy_source": "powercap"}),
+    ],
+    ids=["powercap first", "perf for the packages", "other domains without either"],
+)
+def test_the_first_source_that_has_the_packages_serves_and_nothing_is_mixed(
+    tmp_path: Path, lost: bool, has_perf: bool, fields: dict[str, object]
 ) -> None:
-    root = both_sources(tmp_path)
-    lose_package(root)
-    source = choose_energy(root, a_perf(tmp_path))
+    root = powercap_tree(tmp_path / "node", INTEL_CLIENT)
+    if has_perf:
+        power_pmu_tree(root)
+    if lost:
+        lose_package(root)
+    source = choose_energy(root, a_perf(tmp_path) if has_perf else None)
     assert source.meter
     source.meter.start()
-    set_energy(root, "intel-rapl:1", 59_000_000)
+    if not lost:
+        set_energy(root, "intel-rapl:0", 3_000_000)
+    set_energy(root, "intel-rapl:1", 19_000_000)
     source.meter.stop()
     reading = source.reading()
-    assert (reading.fields["energy_pkg_j"], reading.fields["energy_source"]) == (7.5, "perf")
-    # powercap could tell psys, which would be another window and another reading.
-    assert reading.unavailable["energy_psys_j"] == "perf told nothing of power/energy-psys/"
+    names = ("energy_pkg_j", "energy_psys_j", "energy_source")
+    assert {name: reading.fields[name] for name in names if name in reading.fields} == fields
+    if lost and has_perf:
+        reason = reading.unavailable["energy_psys_j"]
+        assert reason == "perf told nothing of power/energy-psys/"
+    elif lost:
+        reason = reading.unavailable["energy_pkg_j"]
+        assert "intel-rapl:0/energy_uj is missing" in reason and "no power PMU" in reason
 
 
 def test_without_a_source_both_reasons_are_told(tmp_path: Path) -> None:
@@ -92,24 +99,6 @@ def test_what_perf_says_is_the_reason_where_it_may_but_cannot(tmp_path: Path) ->
     assert "perf: energy-pkg is not supported" in reason
 
 
-def test_other_domains_are_measured_where_no_source_has_the_packages(tmp_path: Path) -> None:
-    root = powercap_tree(tmp_path, INTEL_CLIENT)
-    lose_package(root)
-    source = choose_energy(root, None)
-    assert source.meter
-    source.meter.start()
-    set_energy(root, "intel-rapl:1", 19_000_000)
-    source.meter.stop()
-    reading = source.reading()
-    assert reading.fields["energy_psys_j"] == 10.0
-    reason = reading.unavailable["energy_pkg_j"]
-    assert "intel-rapl:0/energy_uj is missing" in reason
-    assert "no power PMU" in reason
-
-
 def test_a_study_that_collects_no_energy_says_so_for_every_domain() -> None:
-    reading = no_energy("the study does not collect energy").reading()
-    assert reading.fields == {}
-    assert reading.unavailable == dict.fromkeys(
-        FIELDS.values(), "the study does not collect energy"
-    )
+    reason = "the study does not collect energy"
+    assert no_energy(reason).reading() == Reading({}, dict.fromkeys(FIELDS.values(), reason))
