@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.host.processes import tick_s
 from runners.host.tree import Tree
-from runners.measure.conditions.cpu_time import BusyMeter, CpuTimes, foreign_time, parse_stat
+from runners.measure.conditions.cpu_time import (
+    BusyMeter,
+    CpuTimes,
+    ForeignTasksMeter,
+    foreign_time,
+    parse_stat,
+)
+from tests.runners.proc_trees import process
 from tests.support.trees import write
-
-# proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.
-STAT = """\
-cpu  1000 20 300 4000 50 6 7 8 9 10
-cpu0 100 2 30 400 5 1 2 3 50 60
-cpu17 900 18 270 3600 45 5 5 5 0 0
-intr 12345 1 2 3
-ctxt 99
-cpu_is_no_number 1 2 3 4 5 6 7 8
-"""
+from tests.support.wait import until
 
 
 @pytest.fixture(autouse=True)
@@ -32,11 +32,19 @@ def ticks() -> None:
     assert os.sysconf("SC_CLK_TCK") == 100
 
 
-def test_busy_is_what_ran_and_stolen_time_is_apart() -> None:
-    # user + nice + system + irq + softirq: guests are in user already, idle and iowait wait.
-    assert parse_stat(STAT) == {
-        0: CpuTimes(100 + 2 + 30 + 1 + 2, 3),
-        17: CpuTimes(900 + 18 + 270 + 5 + 5, 5),
+@given(
+    st.dictionaries(
+        st.integers(0, 9999), st.lists(st.integers(0, 2**63), min_size=10, max_size=10), max_size=9
+    )
+)
+def test_busy_is_what_ran_and_stolen_time_is_apart(cpus: dict[int, list[int]]) -> None:
+    text = "cpu  1 2 3 4 5 6 7 8 9 10\n" + "".join(
+        f"cpu{cpu} {' '.join(map(str, times))}\n" for cpu, times in cpus.items()
+    )
+    # proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice; guests are in
+    # user already, idle and iowait wait.
+    assert parse_stat(f"{text}intr 12345 1 2 3\nctxt 99\n") == {
+        cpu: CpuTimes(t[0] + t[1] + t[2] + t[5] + t[6], t[7]) for cpu, t in cpus.items()
     }
 
 
@@ -44,30 +52,9 @@ def test_kernels_without_steal_have_none() -> None:
     assert parse_stat("cpu3 1 1 1 1 1 1 1\n") == {3: CpuTimes(5, 0)}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "cpu0\n", "cpu0 1 2 3\n", "cpu0 a b c d e f g h\n", "xcpu0 1 1 1 1 1 1 1 1\n"]
-)
-def test_what_is_no_cpu_line_is_passed_over(text: str) -> None:
-    assert parse_stat(text) == {}
-
-
 @given(st.text())
 def test_any_text_is_parsed(text: str) -> None:
     assert all(times.busy >= 0 for times in parse_stat(text).values())
-
-
-@given(
-    st.dictionaries(
-        st.integers(0, 9999), st.lists(st.integers(0, 2**63), min_size=10, max_size=10), max_size=9
-    )
-)
-def test_every_cpu_of_a_well_formed_file_is_found(cpus: dict[int, list[int]]) -> None:
-    text = "cpu  1 2 3 4 5 6 7 8 9 10\n" + "".join(
-        f"cpu{cpu} {' '.join(map(str, times))}\n" for cpu, times in cpus.items()
-    )
-    assert parse_stat(text) == {
-        cpu: CpuTimes(t[0] + t[1] + t[2] + t[5] + t[6], t[7]) for cpu, t in cpus.items()
-    }
 
 
 def times(*busy: int) -> dict[int, CpuTimes]:
@@ -78,17 +65,6 @@ def test_foreign_is_what_the_program_did_not_use_on_its_cpus() -> None:
     # CPUs 0 and 1 were busy for 1.50 s together, CPU 2 is not measured.
     reading = foreign_time(times(100, 100, 0), times(200, 150, 900), (0, 1), 1.2)
     assert reading.fields["foreign_cpu_s"] == pytest.approx(0.3)
-
-
-def test_stolen_time_is_no_foreign_task() -> None:
-    before, after = {0: CpuTimes(0, 10)}, {0: CpuTimes(100, 35)}
-    assert foreign_time(before, after, (0,), 1.0).fields == {
-        "foreign_cpu_s": pytest.approx(0.0),
-        "steal_s": pytest.approx(0.25),
-    }
-
-
-def test_ticks_that_were_rounded_down_are_no_negative_time() -> None:
     # Two CPUs, user and system time of each rounded down: at most 0.04 s are missing.
     reading = foreign_time(times(0, 0), times(50, 50), (0, 1), 1.039)
     assert reading.fields["foreign_cpu_s"] == 0.0
@@ -112,15 +88,17 @@ def test_times_that_go_back_are_no_times() -> None:
     assert "went back" in foreign_time(times(5), times(4), (0,), 0).unavailable["steal_s"]
 
 
-def test_the_meter_reads_around_the_run(tmp_path: Path) -> None:
+def test_the_meter_reads_around_the_run_and_stolen_time_is_no_foreign_task(
+    tmp_path: Path,
+) -> None:
     meter = BusyMeter(Tree(tmp_path))
     write(tmp_path, "proc/stat", "cpu0 100 0 0 0 0 0 0 5 0 0")
     meter.start()
-    write(tmp_path, "proc/stat", "cpu0 180 0 20 500 0 0 0 7 0 0")
+    write(tmp_path, "proc/stat", "cpu0 180 0 20 500 0 0 0 30 0 0")
     meter.stop()
     assert meter.reading((0,), 0.75).fields == {
         "foreign_cpu_s": pytest.approx(0.25),
-        "steal_s": pytest.approx(2 * tick_s()),
+        "steal_s": pytest.approx(0.25),
     }
 
 
@@ -130,3 +108,126 @@ def test_a_file_that_cannot_be_read_is_the_reason(tmp_path: Path) -> None:
     meter.stop()
     reason = "/proc/stat is missing"
     assert meter.reading((0,), 0.0) == Reading({}, {"foreign_cpu_s": reason, "steal_s": reason})
+
+
+OWN = 500
+
+
+@pytest.fixture
+def meter(tmp_path: Path) -> ForeignTasksMeter:
+    """A meter that has looked at a quiet node: pid 1, pinstudy, two daemons."""
+    process(tmp_path, 1, "systemd", parent=0, user=100)
+    process(tmp_path, OWN, "pinstudy", user=100)
+    process(tmp_path, 700, "busy", user=1000, system=10, threads=(3,))
+    process(tmp_path, 701, "idle", user=5, threads=(3,))
+    made = ForeignTasksMeter(Tree(tmp_path), OWN)
+    made.start()
+    return made
+
+
+def tasks(meter: ForeignTasksMeter, cpus: tuple[int, ...] = (2, 3)) -> list[dict[str, object]]:
+    meter.stop()
+    found = meter.reading(cpus).fields["foreign_tasks"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_only_what_was_used_meanwhile_counts(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    process(tmp_path, 700, "busy", user=1020, system=15)
+    # (1020 + 15) - (1000 + 10) = 25 ticks of 10 ms.
+    assert tasks(meter) == [{"command": "busy", "cpu_s": 0.25}]
+
+
+def test_what_ran_elsewhere_or_ended_did_not_disturb(
+    meter: ForeignTasksMeter, tmp_path: Path
+) -> None:
+    process(tmp_path, 700, "busy", user=1100)
+    process(tmp_path, 701, "idle", user=50, threads=(7, 2))
+    assert [task["command"] for task in tasks(meter, (2,))] == ["idle"]
+    (tmp_path / "proc/701/stat").unlink()
+    assert tasks(meter, (2,)) == []
+
+
+def test_pinstudy_and_all_it_started_are_no_foreign_tasks(
+    meter: ForeignTasksMeter, tmp_path: Path
+) -> None:
+    process(tmp_path, OWN, "pinstudy", user=190)
+    process(tmp_path, 900, "pinstudy-witnes", parent=OWN, user=1, cpu=2)
+    process(tmp_path, 901, "lulesh", parent=900, user=9000, cpu=2)
+    process(tmp_path, 902, "perf", parent=OWN, user=4, cpu=2)
+    assert tasks(meter) == []
+
+
+@pytest.mark.parametrize(
+    ("pid", "name"), [(950, "apt) (x"), (700, "other")], ids=["new", "its number given again"]
+)
+def test_a_new_process_counts_in_full(
+    meter: ForeignTasksMeter, tmp_path: Path, pid: int, name: str
+) -> None:
+    process(tmp_path, pid, name, system=31, cpu=3, started=99)
+    assert tasks(meter) == [{"command": name, "cpu_s": 0.31}]
+
+
+def test_the_five_busiest_most_first(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    for number in range(1, 8):
+        process(tmp_path, 800 + number, f"t{number}", user=number, cpu=3)
+    assert [task["command"] for task in tasks(meter)] == ["t7", "t6", "t5", "t4", "t3"]
+
+
+def test_parents_in_a_circle_end(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    process(tmp_path, 800, "a", parent=801, user=1, cpu=3)
+    process(tmp_path, 801, "b", parent=800, user=2, cpu=3)
+    assert [task["command"] for task in tasks(meter)] == ["b", "a"]
+
+
+def test_a_node_that_cannot_be_looked_at_has_a_reason(tmp_path: Path) -> None:
+    empty = ForeignTasksMeter(Tree(tmp_path), OWN)
+    empty.start()
+    empty.stop()
+    assert empty.reading((0,)) == Reading({}, {"foreign_tasks": "/proc is missing"})
+
+
+@given(st.lists(st.binary(max_size=400), min_size=4, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_any_bytes_in_proc_are_survived(tmp_path: Path, contents: list[bytes]) -> None:
+    meter = ForeignTasksMeter(Tree(tmp_path), OWN)
+    folder = tmp_path / "proc/77/task/77"
+    folder.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "proc/77/stat").write_bytes(contents[0])
+    meter.start()
+    (tmp_path / "proc/77/stat").write_bytes(contents[1])
+    (folder / "stat").write_bytes(contents[2])
+    meter.stop()
+    assert meter.reading((0,)).unavailable == {}
+
+
+def test_a_real_process_that_burns_a_cpu_is_named() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    # Its parent ends, so that it does not descend from this process.
+    burn = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\n"
+    burn += f"os.sched_setaffinity(0, [{cpu}])\nopen('/proc/self/comm', 'w').write('burner-x')\n"
+    burn += "print(os.getpid(), flush=True)\nwhile True: pass\n"
+    meter = ForeignTasksMeter(Tree(Path("/")))
+    with subprocess.Popen([sys.executable, "-c", burn], stdout=subprocess.PIPE) as burner:
+        assert burner.stdout is not None
+        pid = int(burner.stdout.readline())
+        try:
+            before_s = cpu_s(pid)
+            meter.start()
+            started_s = cpu_s(pid)
+            until(lambda: cpu_s(pid) >= started_s + 0.3)
+            burnt_s = cpu_s(pid) - started_s
+            meter.stop()
+            at_most_s = cpu_s(pid) - before_s
+        finally:
+            os.kill(pid, signal.SIGKILL)
+        found = meter.reading((cpu,)).fields["foreign_tasks"]
+    burnt = [task["cpu_s"] for task in found if task["command"] == "burner-x"]
+    assert len(burnt) == 1
+    assert burnt_s - 0.001 <= burnt[0] <= at_most_s + 0.001
+
+
+def cpu_s(pid: int) -> float:
+    """Return how long a process has run, in user and kernel mode (proc(5): stat, 14 and 15)."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")

@@ -11,7 +11,6 @@ from runners.host.tree import Tree, Unavailable
 from runners.measure.conditions.cpu_time import HarnessCost
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.node.node import open_node
-from runners.study.history import History
 from tests.runners.proc_trees import process
 from tests.runners.sensor_trees import hwmon, throttle
 from tests.support.trees import build_tree, write
@@ -111,37 +110,14 @@ def test_a_bare_node_has_reasons_instead(tmp_path: Path) -> None:
     around.stop()
     reading = around.measured((3,), 1.0, None, None)
     assert set(reading.unavailable) >= {
-        "temperature_before_c",
-        "temperature_after_c",
-        "throttle",
-        "quota_throttled_s",
-        "power_limit_note",
-        "foreign_cpu_s",
-        "steal_s",
-        "load_1min",
+        *("temperature_before_c", "temperature_after_c", "throttle", "quota_throttled_s"),
+        *("power_limit_note", "foreign_cpu_s", "steal_s", "load_1min"),
     }
     assert all(reading.unavailable.values())
     assert not set(reading.fields) & set(reading.unavailable)
-
-
-@pytest.mark.parametrize(
-    ("text", "load"),
-    [("0.00 0.01 0.05 1/64 1", 0.0), ("123.45 1.00 1.00 1/64 1", 123.45)],
-)
-def test_the_load_of_a_minute(tmp_path: Path, text: str, load: float) -> None:
-    write(tmp_path, "proc/loadavg", text)
-    assert read_load(Tree(tmp_path)) == load
 
 
 @pytest.mark.parametrize("text", ["", "nan 1 1", "1e9 1 1", "-1.0 0 0", "busy", "1"])
 def test_garbage_is_no_load(tmp_path: Path, text: str) -> None:
     write(tmp_path, "proc/loadavg", text)
     assert isinstance(read_load(Tree(tmp_path)), Unavailable)
-
-
-def test_the_first_reference_of_a_study_is_kept() -> None:
-    history = History()
-    history.add({"status": "ok"})
-    history.add({"status": "ok", "temperature_reference_c": {"package 0": 41.0}})
-    history.add({"status": "ok", "temperature_reference_c": {"package 0": 66.0}})
-    assert history.temperature_reference_c == {"package 0": 41.0}
