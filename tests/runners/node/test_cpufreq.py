@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from runners.node.cpufreq import governor_label, read_cpufreq
-from tests.support.machines import INTEL, MACHINES, policy
+from tests.support.machines import INTEL, policy
 from tests.support.trees import CPU, Machine, build_tree, singles, write
 
 POLICIES = f"{CPU}/cpufreq"
@@ -25,13 +24,10 @@ def test_a_policy_has_its_driver_governor_and_limits_in_khz(tmp_path: Path) -> N
     assert (cpufreq.mode, cpufreq.turbo) == ("active", True)
 
 
-def test_policies_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    policies = read_cpufreq(build_tree(tmp_path, "adl0")).policies
-    assert [policy.cpus for policy in policies] == [(cpu,) for cpu in range(16)]
-
-
-def test_only_the_policies_of_some_cpus_can_be_read(tmp_path: Path) -> None:
-    cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"), cpus=(3, 9))
+def test_policies_of_all_or_of_some_cpus_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    assert [policy.cpus for policy in read_cpufreq(root).policies] == [(n,) for n in range(16)]
+    cpufreq = read_cpufreq(root, cpus=(3, 9))
     assert [policy.name for policy in cpufreq.policies] == ["policy3", "policy9"]
 
 
@@ -43,32 +39,21 @@ def test_a_policy_may_scale_several_cpus(tmp_path: Path) -> None:
     assert cpufreq.in_force_problem("powersave", (2, 3)) is None
 
 
-def test_a_governor_in_force_has_nothing_against_it(tmp_path: Path) -> None:
-    cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"))
-    assert cpufreq.in_force_problem("powersave", range(16)) is None
-    assert cpufreq.offer_problem("powersave", range(16)) is None
-
-
-def test_a_governor_that_is_offered_but_not_in_force_says_what_is(tmp_path: Path) -> None:
+def test_a_governor_that_is_not_in_force_or_not_offered_is_told_with_what_is(
+    tmp_path: Path,
+) -> None:
     root = build_tree(tmp_path, "adl0")
     write(root, f"{POLICIES}/policy3/scaling_governor", "performance")
     cpufreq = read_cpufreq(root)
-    assert cpufreq.offer_problem("performance", (2, 3)) is None
-    assert cpufreq.in_force_problem("performance", (3,)) is None
-    assert cpufreq.in_force_problem("performance", (2, 3)) == (
-        "the governor performance is not in force (but powersave on 2, performance on 3)"
-    )
-    assert cpufreq.in_force_problem("performance", (1, 2)) == (
-        "the governor performance is not in force (but powersave)"
-    )
-
-
-def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tmp_path: Path) -> None:
-    cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"))
+    assert cpufreq.offer_problem("performance", range(16)) is None
     assert cpufreq.offer_problem("ondemand", (0, 1)) == (
         "intel_pstate does not offer the governor ondemand on CPUs 0 "
         "(but performance and powersave)"
     )
+    assert cpufreq.in_force_problem("performance", (3,)) is None
+    not_in_force = "the governor performance is not in force (but"
+    for cpus, instead in (((2, 3), "powersave on 2, performance on 3"), ((1, 2), "powersave")):
+        assert cpufreq.in_force_problem("performance", cpus) == f"{not_in_force} {instead})"
 
 
 def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
@@ -126,23 +111,19 @@ def test_what_cannot_be_read_is_absent_with_its_reason(tmp_path: Path, spoil: st
 
 
 @pytest.mark.parametrize(
-    ("files", "turbo"),
+    ("files", "turbo", "mode"),
     [
-        ({f"{CPU}/intel_pstate/no_turbo": "0"}, True),
-        ({f"{CPU}/intel_pstate/no_turbo": "1"}, False),
-        ({f"{POLICIES}/boost": "1"}, True),
-        ({f"{POLICIES}/boost": "0"}, False),
-        ({f"{POLICIES}/boost": "?"}, None),
-        ({}, None),
+        ({f"{CPU}/intel_pstate/no_turbo": "0"}, True, None),
+        ({f"{CPU}/intel_pstate/no_turbo": "1"}, False, None),
+        ({f"{POLICIES}/boost": "1", f"{CPU}/amd_pstate/status": "guided"}, True, "guided"),
+        ({f"{POLICIES}/boost": "0"}, False, None),
+        ({f"{POLICIES}/boost": "?"}, None, None),
+        ({}, None, None),
     ],
 )
-def test_turbo_is_read_from_whichever_driver_has_it(
-    tmp_path: Path, files: dict[str, str], turbo: bool | None
+def test_turbo_and_mode_are_read_from_whichever_driver_has_them(
+    tmp_path: Path, files: dict[str, str], turbo: bool | None, mode: str | None
 ) -> None:
     machine = Machine(singles("0"), policies={"0": policy(3000000)}, block=INTEL, files=files)
-    assert read_cpufreq(build_tree(tmp_path, machine)).turbo is turbo
-
-
-def test_amd_pstate_has_a_mode_too(tmp_path: Path) -> None:
-    machine = replace(MACHINES["hx370"], files={f"{CPU}/amd_pstate/status": "guided"})
-    assert read_cpufreq(build_tree(tmp_path, machine)).mode == "guided"
+    cpufreq = read_cpufreq(build_tree(tmp_path, machine))
+    assert (cpufreq.turbo, cpufreq.mode) == (turbo, mode)

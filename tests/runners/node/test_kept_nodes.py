@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,12 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.node.kept_nodes import kept_facts, what_changed
+from runners.node.kept_nodes import keep_picture, kept_facts, what_changed
 from runners.node.node import Node, open_node
 from runners.records.shard import SCHEMA, Shard
 from runners.study.history import read_history
+from tests.runners.fake_commands import install
+from tests.support.tools import need_tool
 from tests.support.trees import CPU, Machine, build_tree, write
 
 STUDY = load_study("quick")
@@ -74,21 +75,16 @@ def test_what_has_changed_is_named_with_its_values(
     now = open_node(root)
     with pytest.raises(UserError) as refused:
         read_history(tmp_path, STUDY, now.digest, facts=now.facts)
-    message = str(refused.value)
-    assert told in message
-    assert "--fresh" in message
-    assert "\n" not in message
+    assert told in str(refused.value)
+    assert "--fresh" in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_the_same_node_goes_on_after_it_was_another_one(tmp_path: Path, root: Path) -> None:
-    node = open_node(root)
-    began(tmp_path, node)
-    assert read_history(tmp_path, STUDY, node.digest, facts=node.facts).done
-
-
-def test_records_of_two_nodes_in_one_folder_are_refused_on_both(tmp_path: Path, root: Path) -> None:
+def test_the_same_node_goes_on_and_records_of_two_nodes_are_refused_on_both(
+    tmp_path: Path, root: Path
+) -> None:
     first = open_node(root)
     began(tmp_path, first)
+    assert read_history(tmp_path, STUDY, first.digest, facts=first.facts).done
     write(root, KERNEL, "6.1.0-56-amd64")
     second = open_node(root)
     began(tmp_path, second)
@@ -114,9 +110,42 @@ def test_a_digest_that_is_none_opens_no_file(tmp_path: Path, root: Path, digest:
     assert told == f"compare the files in {tmp_path / 'nodes'}"
 
 
-@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: path.write_text("[" * 10**5)])
-def test_what_is_no_file_of_facts_is_none(tmp_path: Path, plant: Callable[[Path], object]) -> None:
-    plant(tmp_path / f"{'0' * 64}.json")
-
+def test_what_is_no_file_of_facts_is_none(tmp_path: Path) -> None:
     # Nobody writes to the FIFO: who reads it waits for ever.
+    os.mkfifo(tmp_path / f"{'0' * 64}.json")
     assert kept_facts(tmp_path, "0" * 64) is None
+
+
+def test_hwloc_draws_this_machine_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_tool("lstopo-no-graphics")
+    monkeypatch.setenv("HWLOC_SYNTHETIC", "pack:7 core:1 pu:1")
+    assert keep_picture(tmp_path / "nodes" / "n.lstopo.svg") == {}
+    drawn = (tmp_path / "nodes" / "n.lstopo.svg").read_text()
+    assert "</svg>" in drawn
+    assert "Package L#6" not in drawn
+
+
+def test_a_picture_is_drawn_once(tmp_path: Path, commands: Path) -> None:
+    install(commands, "lstopo-no-graphics", f"echo once >>{tmp_path}/calls; echo '<svg></svg>'")
+    for _ in range(2):
+        assert keep_picture(tmp_path / "n.lstopo.svg") == {}
+    assert (tmp_path / "calls").read_text() == "once\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("", "lstopo is not installed"),
+        ("exit 1", "drew nothing"),
+        ("echo no picture", "drew nothing"),
+    ],
+)
+def test_an_lstopo_that_is_not_there_or_draws_nothing_leaves_a_reason(
+    tmp_path: Path, commands: Path, script: str, reason: str
+) -> None:
+    if script:
+        install(commands, "lstopo-no-graphics", script)
+    assert keep_picture(tmp_path / "n.lstopo.svg")["picture"].endswith(reason)
+    assert not (tmp_path / "n.lstopo.svg").exists()

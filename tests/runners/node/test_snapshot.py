@@ -24,6 +24,11 @@ from tests.support.trees import CPU, RECORDINGS, build_tree, spoilt, write
 
 EVERY_MACHINE = [*MACHINES, *(path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz"))]
 SECRET = "S3CR3T"
+# What tells that a test models the node.
+VIRTUAL = (
+    "sys/module/pinstudy_vnode/initstate",
+    "sys/firmware/devicetree/base/pinstudy-virtual-node/name",
+)
 
 
 def unpack(data: bytes, folder: Path) -> Path:
@@ -32,29 +37,23 @@ def unpack(data: bytes, folder: Path) -> Path:
         for member in archive:
             assert member.isdir() or member.isreg()
             assert not member.name.startswith("/") and ".." not in member.name.split("/")
-            target = folder / member.name
             if member.isdir():
-                target.mkdir(parents=True, exist_ok=True)
-                continue
-            content = archive.extractfile(member)
-            assert content is not None
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content.read())
+                (folder / member.name).mkdir(parents=True, exist_ok=True)
+    for name, content in contents(data).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
     return folder / "node"
-
-
-def described(data: bytes) -> dict[str, dict[str, str]]:
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        file = archive.extractfile("snapshot.json")
-        assert file is not None
-        found: dict[str, dict[str, str]] = json.load(file)
-    return found
 
 
 def contents(data: bytes) -> dict[str, bytes]:
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         files = {member.name: archive.extractfile(member) for member in archive if member.isreg()}
         return {name: file.read() for name, file in files.items() if file}
+
+
+def described(data: bytes) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads(contents(data)["snapshot.json"])
+    return found
 
 
 def assert_same_node(root: Path, copy: Path) -> None:
@@ -90,6 +89,8 @@ def full_node(folder: Path) -> Path:
         write(root, f"sys/class/hwmon/{device}/temp1_input", 45000)
     write(root, "sys/class/thermal/thermal_zone0/type", "x86_pkg_temp")
     write(root, "sys/class/thermal/thermal_zone0/temp", 46000)
+    for mark in VIRTUAL:
+        write(root, mark, "live")
     write(root, "sys/class/dmi/id/product_name", "Workstation 7")
     write(root, "sys/class/dmi/id/bios_version", "1.2.3")
     write(root, "proc/meminfo", "MemTotal:       32603440 kB")
@@ -105,28 +106,13 @@ def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
     root = full_node(tmp_path)
     copy = unpack(take_snapshot(root).data, tmp_path / "copy")
     assert_same_node(root, copy)
-    found = {
-        capability.name: capability for capability in probe(open_node(copy), False, EVERY_NAME)
-    }
+    found = {shown.name: shown for shown in probe(open_node(copy), False, EVERY_NAME)}
     for name in ("energy:powercap", "governor", "turbo", "temperatures", "throttle-counters"):
         assert found[name].state == "ok", name
     assert open_node(copy).facts == open_node(root).facts | {"node_id": "node"}
+    assert open_node(copy).facts["node"] == "virtual"
+    assert all((copy / mark).parent.is_dir() for mark in VIRTUAL)
     assert not (copy / "sys/class/hwmon/hwmon1/temp1_input").exists()
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        "sys/module/pinstudy_vnode/initstate",
-        "sys/firmware/devicetree/base/pinstudy-virtual-node/name",
-    ],
-)
-def test_a_virtual_node_is_one_in_its_snapshot(tmp_path: Path, mark: str) -> None:
-    root = build_tree(tmp_path, "mtl-m-2")
-    write(root, mark, "live")
-    copy = open_node(unpack(take_snapshot(root).data, tmp_path / "copy"))
-    assert copy.facts["node"] == "virtual"
-    assert copy.facts == open_node(root).facts | {"node_id": "node"}
 
 
 def test_this_machine_is_the_same_node_in_its_snapshot(tmp_path: Path) -> None:

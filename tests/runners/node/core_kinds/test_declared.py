@@ -17,7 +17,6 @@ from tests.support.trees import build_tree
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("P=0,E=1", {"P": "0", "E": "1"}),
         ("P=0-7,E=8-23", {"P": "0-7", "E": "8-23"}),
         ("E=4-11,LP-E=12-13,P=0-3", {"P": "0-3", "E": "4-11", "LP-E": "12-13"}),
         ("P=0-3,12-15,E=4-11,16-23", {"P": "0-3,12-15", "E": "4-11,16-23"}),

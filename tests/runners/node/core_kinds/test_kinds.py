@@ -13,17 +13,13 @@ from base.cpulist import format_cpulist
 from runners.node.discovery import read_topology
 from runners.node.topology import KIND_ORDER, Topology
 from tests.support.machines import AMD_ZEN5, INTEL, MACHINES, arm_part, l2, l3, own_l1, perf, policy
-from tests.support.trees import Machine, build_tree, pairs, singles, write
+from tests.support.trees import CPU, Machine, build_tree, pairs, singles, write
 
 P_AND_E = {"P": "0-7", "E": "8-15"}
 
 
 def kinds(topology: Topology) -> dict[str, str]:
     return {kind.name: format_cpulist(kind.cpus) for kind in topology.kinds}
-
-
-def kinds_of(tmp_path: Path, machine: str | Machine) -> dict[str, str]:
-    return kinds(read_topology(build_tree(tmp_path, machine)))
 
 
 @pytest.mark.parametrize(
@@ -86,45 +82,37 @@ def test_evidence_names_the_file_that_a_reviewer_can_look_at(tmp_path: Path) -> 
         assert "CPUs 12-13 have no L3 cache" in kind.evidence
 
 
-def test_without_pmu_files_two_agreeing_values_tell_the_kinds(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    shutil.rmtree(root / "sys/devices/cpu_core")
-    shutil.rmtree(root / "sys/devices/cpu_atom")
-    topology = read_topology(root)
-    assert kinds(topology) == P_AND_E
-    evidence = topology.kinds[0].evidence
-    assert "base_frequency 2100000" in evidence and "cpuinfo_max_freq 4700000" in evidence
+Removed = tuple[str, ...]
+PMUS = ("cpu_core", "cpu_atom", "bus/event_source/devices/cpu_*")
+FREQUENCIES = ("system/cpu/cpufreq", "system/cpu/cpu*/acpi_cppc")
 
 
-@pytest.mark.parametrize("machine", ["i7-1370p", "adl0"])
-def test_without_pmu_and_frequency_files_shared_caches_tell_the_kinds(
-    tmp_path: Path, machine: str
+@pytest.mark.parametrize(
+    ("machine", "removed", "evidence"),
+    [
+        ("i9-14900k", PMUS[:2], "/sys/bus/event_source/devices/cpu_core/cpus"),
+        (
+            "adl0",
+            PMUS,
+            "base_frequency 2100000, acpi_cppc/highest_perf 60, cpuinfo_max_freq 4700000",
+        ),
+        # Low-power cores are those without L3.
+        ("mtl-m-2", PMUS, "cpuinfo_max_freq 4800000"),
+        ("adl0", (*PMUS, *FREQUENCIES), "L2 cache"),
+        ("i7-1370p", FREQUENCIES, "L2 cache"),
+    ],
+)
+def test_what_one_file_told_the_next_best_evidence_tells(
+    tmp_path: Path, machine: str, removed: Removed, evidence: str
 ) -> None:
     root = build_tree(tmp_path, machine)
-    with_frequencies = kinds(read_topology(root))
-    for name in ("cpu_core", "cpu_atom", "system/cpu/cpufreq"):
-        shutil.rmtree(root / "sys/devices" / name, ignore_errors=True)
-    for cppc in (root / "sys/devices/system/cpu").glob("cpu*/acpi_cppc"):
-        shutil.rmtree(cppc)
+    known = kinds(read_topology(root))
+    for pattern in removed:
+        for folder in root.glob(f"sys/devices/{pattern}"):
+            shutil.rmtree(folder)
     topology = read_topology(root)
-    assert kinds(topology) == with_frequencies
-    assert "L2 cache" in topology.kinds[1].evidence
-
-
-def test_without_pmu_files_low_power_cores_are_those_without_l3(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "mtl-m-2")
-    for name in ("cpu_core", "cpu_atom"):
-        shutil.rmtree(root / f"sys/devices/{name}")
-    assert kinds(read_topology(root)) == {"P": "0-3", "E": "4-11", "LP-E": "12-13"}
-
-
-def test_pmu_lists_are_found_below_the_bus_as_well(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "i9-14900k")
-    for name in ("cpu_core", "cpu_atom"):
-        shutil.rmtree(root / f"sys/devices/{name}")
-    topology = read_topology(root)
-    assert kinds(topology) == {"P": "0-15", "E": "16-31"}
-    assert "/sys/bus/event_source/devices/cpu_core/cpus" in topology.kinds[0].evidence
+    assert kinds(topology) == known
+    assert evidence in topology.kinds[0].evidence
 
 
 @pytest.mark.parametrize("content", ["", "\n", "all of them\n", "0-99999999\n"])
@@ -148,28 +136,22 @@ def test_cpus_missing_from_the_list_of_p_cores_are_e_cores_in_the_last_resort(
     assert kinds(read_topology(root)) == {"P": "0-3", "E": "4-5"}
 
 
-def test_a_hybrid_with_its_e_cores_offline_has_one_kind(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    write(root, "sys/devices/cpu_atom/cpus", "")
-    write(root, "sys/devices/system/cpu/online", "0-7")
-    topology = read_topology(root)
-    assert kinds(topology) == {"P": "0-7"}
-    assert topology.offline == tuple(range(8, 16))
-
-
-def test_a_hybrid_with_its_p_cores_offline_has_e_cores_only(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    write(root, "sys/devices/cpu_core/cpus", "")
-    write(root, "sys/devices/system/cpu/online", "8-15")
-    assert kinds(read_topology(root)) == {"E": "8-15"}
-
-
-def test_gaps_of_offline_cpus_are_in_no_kind(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "i9-14900k-noht")
-    write(root, "sys/devices/system/cpu/online", "0-2,5-9,16-23")
-    topology = read_topology(root)
-    assert kinds(topology) == {"P": "0-2,5-7", "E": "8-9,16-23"}
-    assert format_cpulist(topology.offline) == "3-4,10-15"
+@pytest.mark.parametrize(
+    ("machine", "online", "pmus", "expected"),
+    [
+        ("adl0", "0-7", {"cpu_atom": ""}, {"P": "0-7"}),
+        ("adl0", "8-15", {"cpu_core": ""}, {"E": "8-15"}),
+        ("i9-14900k-noht", "0-2,5-9,16-23", {}, {"P": "0-2,5-7", "E": "8-9,16-23"}),
+    ],
+)
+def test_offline_cpus_are_in_no_kind(
+    tmp_path: Path, machine: str, online: str, pmus: dict[str, str], expected: dict[str, str]
+) -> None:
+    root = build_tree(tmp_path, machine)
+    for name, cpus in pmus.items():
+        write(root, f"sys/devices/{name}/cpus", cpus)
+    write(root, f"{CPU}/online", online)
+    assert kinds(read_topology(root)) == expected
 
 
 def test_overlapping_pmu_lists_are_not_believed(tmp_path: Path) -> None:
@@ -180,17 +162,18 @@ def test_overlapping_pmu_lists_are_not_believed(tmp_path: Path) -> None:
     assert any("overlap" in note for note in topology.notes)
 
 
-def test_a_node_where_no_cpu_has_an_l3_cache_has_no_low_power_cores(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    for index in (root / "sys/devices/system/cpu").glob("cpu*/cache/index3"):
+@pytest.mark.parametrize(
+    ("machine", "lacking", "expected"),
+    [("adl0", "cpu*", P_AND_E), ("synthetic-server", "cpu3", {"P": "0-15"})],
+    ids=["no CPU has one", "a CPU among equals has none"],
+)
+def test_a_missing_l3_cache_alone_makes_no_low_power_cores(
+    tmp_path: Path, machine: str, lacking: str, expected: dict[str, str]
+) -> None:
+    root = build_tree(tmp_path, machine)
+    for index in (root / CPU).glob(f"{lacking}/cache/index3"):
         shutil.rmtree(index)
-    assert kinds(read_topology(root)) == P_AND_E
-
-
-def test_equal_cores_of_which_some_lack_an_l3_cache_stay_one_kind(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "synthetic-server")
-    shutil.rmtree(root / "sys/devices/system/cpu/cpu3/cache/index3")
-    assert kinds(read_topology(root)) == {"P": "0-15"}
+    assert kinds(read_topology(root)) == expected
 
 
 def test_arm_pmus_are_ranked_by_capacity(tmp_path: Path) -> None:
@@ -210,7 +193,7 @@ def test_arm_pmus_are_ranked_by_capacity(tmp_path: Path) -> None:
 
 def test_without_part_numbers_capacities_are_taken_in_steps(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "gb10")
-    for midr in (root / "sys/devices/system/cpu").glob("cpu*/regs/identification/midr_el1"):
+    for midr in (root / CPU).glob("cpu*/regs/identification/midr_el1"):
         midr.unlink()
     assert kinds(read_topology(root)) == {"P": "5-9,15-19", "E": "0-4,10-14"}
 
@@ -231,17 +214,10 @@ def test_part_numbers_are_found_in_cpuinfo_as_well(tmp_path: Path) -> None:
     assert "/proc/cpuinfo" in topology.kinds[0].evidence
 
 
-def test_one_part_is_one_kind_whatever_its_capacities(tmp_path: Path) -> None:
-    machine = Machine(
-        singles("0-3"), cpus={"0-1": arm_part(0xD0C, 700), "2-3": arm_part(0xD0C, 1024)}
-    )
-    assert kinds_of(tmp_path, machine) == {"P": "0-3"}
-
-
 def test_parts_that_nothing_ranks_are_one_kind_with_a_note(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "gb10")
     for name in ("cpu_capacity", "acpi_cppc/highest_perf"):
-        for file in (root / "sys/devices/system/cpu").glob(f"cpu*/{name}"):
+        for file in (root / CPU).glob(f"cpu*/{name}"):
             file.unlink()
     shutil.rmtree(root / "sys/devices/system/cpu/cpufreq")
     topology = read_topology(root)
@@ -249,52 +225,82 @@ def test_parts_that_nothing_ranks_are_one_kind_with_a_note(tmp_path: Path) -> No
     assert any("nothing tells which are the faster" in note for note in topology.notes)
 
 
-def test_more_ranks_than_names_share_a_name_with_the_closest(tmp_path: Path) -> None:
-    capacities = {"0-1": 200, "2-3": 400, "4-5": 800, "6-7": 1024}
-    machine = Machine(
-        singles("0-7"),
-        cpus={
-            cpus: arm_part(0xD00 + i, value) for i, (cpus, value) in enumerate(capacities.items())
-        },
-    )
-    # 800/1024 = 0.78 is closer than 400/800 and 200/400.
-    assert kinds_of(tmp_path, machine) == {"P": "4-7", "E": "2-3", "LP-E": "0-1"}
-
-
-def test_l2_modules_of_four_tell_e_cores_where_nothing_else_does(tmp_path: Path) -> None:
-    machine = Machine(
-        cores=pairs("0-3") + singles("4-11"),
-        caches=own_l1(pairs("0-3"), "48K")
-        + own_l1(singles("4-11"), "32K")
-        + l2("0-1", "2-3", "4-7", "8-11")
-        + l3("0-11"),
-        block=INTEL,
-    )
-    assert kinds_of(tmp_path, machine) == {"P": "0-3", "E": "4-11"}
-
-
-def test_one_differing_value_alone_makes_no_kinds_where_another_is_equal(tmp_path: Path) -> None:
-    machine = Machine(
-        singles("0-3"),
-        cpus={"0-3": perf(50)},
-        policies={"0-1": policy(4000000), "2-3": policy(3000000)},
-        block=INTEL,
-    )
-    topology = read_topology(build_tree(tmp_path, machine))
-    assert kinds(topology) == {"P": "0-3"}
-    assert "no two signs agree" in topology.kinds[0].evidence
-
-
-def test_the_only_value_that_a_node_has_makes_no_kinds(tmp_path: Path) -> None:
-    machine = Machine(
-        singles("0-3"), policies={"0-1": policy(4000000), "2-3": policy(3000000)}, block=INTEL
-    )
-    topology = read_topology(build_tree(tmp_path, machine))
-    assert kinds(topology) == {"P": "0-3"}
-    assert "cpuinfo_max_freq, but no two signs agree" in topology.kinds[0].evidence
-
-
+CAPACITIES = {"0-1": 200, "2-3": 400, "4-5": 800, "6-7": 1024}
+STEPS = {"0-1": policy(4000000), "2-3": policy(3000000)}
 ARM_STEPS = {"0-1": policy(3000000, driver="cppc_cpufreq"), "2-3": policy(2000000)}
+FOUR = singles("0-3")
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected", "evidence"),
+    [
+        # 800/1024 = 0.78 is closer than 400/800 and 200/400.
+        (
+            Machine(
+                singles("0-7"),
+                cpus={
+                    cpus: arm_part(0xD00 + number, capacity)
+                    for number, (cpus, capacity) in enumerate(CAPACITIES.items())
+                },
+            ),
+            {"P": "4-7", "E": "2-3", "LP-E": "0-1"},
+            "",
+        ),
+        # One part is one kind, whatever its capacities.
+        (
+            Machine(FOUR, cpus={"0-1": arm_part(0xD0C, 700), "2-3": arm_part(0xD0C, 1024)}),
+            {"P": "0-3"},
+            "",
+        ),
+        # L2 modules of four tell E-cores where nothing else does.
+        (
+            Machine(
+                cores=pairs("0-3") + singles("4-11"),
+                caches=own_l1(pairs("0-3"), "48K")
+                + own_l1(singles("4-11"), "32K")
+                + l2("0-1", "2-3", "4-7", "8-11")
+                + l3("0-11"),
+                block=INTEL,
+            ),
+            {"P": "0-3", "E": "4-11"},
+            "L2 cache",
+        ),
+        # One value that differs makes no kinds, alone or where another is equal.
+        (
+            Machine(FOUR, cpus={"0-3": perf(50)}, policies=STEPS, block=INTEL),
+            {"P": "0-3"},
+            "no two signs agree",
+        ),
+        (
+            Machine(FOUR, policies=STEPS, block=INTEL),
+            {"P": "0-3"},
+            "cpuinfo_max_freq, but no two signs agree",
+        ),
+        # The highest performance of overclocked CPUs is no value.
+        (
+            Machine(
+                FOUR,
+                cpus={"0-3": perf(255)},
+                policies={"0-1": policy(5000000, 3000000), "2-3": policy(4000000, 2000000)},
+                block=INTEL,
+            ),
+            {"P": "0-1", "E": "2-3"},
+            "base_frequency",
+        ),
+        # CPUs of equal performance are one kind, whatever their frequencies.
+        (
+            Machine(FOUR, cpus={"0-3": perf(100)}, policies=ARM_STEPS),
+            {"P": "0-3"},
+            "; no step of more than 10 % in acpi_cppc/highest_perf 100",
+        ),
+    ],
+)
+def test_values_make_kinds_where_they_agree(
+    tmp_path: Path, machine: Machine, expected: dict[str, str], evidence: str
+) -> None:
+    topology = read_topology(build_tree(tmp_path, machine))
+    assert kinds(topology) == expected
+    assert evidence in topology.kinds[0].evidence
 
 
 @pytest.mark.parametrize(
@@ -311,24 +317,8 @@ ARM_STEPS = {"0-1": policy(3000000, driver="cppc_cpufreq"), "2-3": policy(200000
 def test_without_a_vendor_the_first_value_that_tells_anything_tells_the_kinds(
     tmp_path: Path, cpus: dict[str, dict[str, object]], policies: dict[str, dict[str, object]]
 ) -> None:
-    machine = Machine(singles("0-3"), cpus=cpus, policies=policies)
-    assert kinds_of(tmp_path, machine) == {"P": "0-1", "E": "2-3"}
-
-
-def test_cpus_of_equal_performance_are_one_kind_whatever_their_frequencies(tmp_path: Path) -> None:
-    machine = Machine(singles("0-3"), cpus={"0-3": perf(100)}, policies=ARM_STEPS)
-    (kind,) = read_topology(build_tree(tmp_path, machine)).kinds
-    assert kind.evidence.endswith("; no step of more than 10 % in acpi_cppc/highest_perf 100")
-
-
-def test_the_highest_performance_of_overclocked_cpus_is_no_value(tmp_path: Path) -> None:
-    machine = Machine(
-        singles("0-3"),
-        cpus={"0-3": perf(255)},
-        policies={"0-1": policy(5000000, 3000000), "2-3": policy(4000000, 2000000)},
-        block=INTEL,
-    )
-    assert kinds_of(tmp_path, machine) == {"P": "0-1", "E": "2-3"}
+    machine = Machine(FOUR, cpus=cpus, policies=policies)
+    assert kinds(read_topology(build_tree(tmp_path, machine))) == {"P": "0-1", "E": "2-3"}
 
 
 def cpuid_files(root: Path, leaves: dict[int, dict[int, tuple[int, int, int, int]]]) -> None:
@@ -342,29 +332,33 @@ def cpuid_files(root: Path, leaves: dict[int, dict[int, tuple[int, int, int, int
                 file.write(struct.pack("<4I", *registers))
 
 
+HYBRID, CORE, ATOM = (0, 0, 0, 1 << 15), (0x40000001, 0, 0, 0), (0x20000001, 0, 0, 0)
+
+
 def test_intels_core_type_leaf_tells_kinds(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, Machine(singles("0-3"), block=INTEL))
-    hybrid = (0, 0, 0, 1 << 15)
-    core, atom = (0x40000001, 0, 0, 0), (0x20000001, 0, 0, 0)
-    cpuid_files(root, {cpu: {0x7: hybrid, 0x1A: core if cpu < 2 else atom} for cpu in range(4)})
+    root = build_tree(tmp_path, Machine(FOUR, block=INTEL))
+    cpuid_files(root, {cpu: {0x7: HYBRID, 0x1A: CORE if cpu < 2 else ATOM} for cpu in range(4)})
     topology = read_topology(root)
     assert kinds(topology) == {"P": "0-1", "E": "2-3"}
     assert "CPUID leaf 0x1a" in topology.kinds[1].evidence
 
 
-def test_the_core_type_leaf_means_nothing_without_the_hybrid_bit(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("leaves", "noted"),
+    [
+        ({0: {0x7: (0, 0, 0, 0), 0x1A: CORE}, 1: {0x7: (0, 0, 0, 0), 0x1A: ATOM}}, False),
+        ({0: {0x7: HYBRID, 0x1A: CORE}}, True),
+    ],
+    ids=["no hybrid", "of one CPU only"],
+)
+def test_a_core_type_that_means_nothing_or_is_not_known_of_all_is_not_guessed(
+    tmp_path: Path, leaves: dict[int, dict[int, tuple[int, int, int, int]]], noted: bool
+) -> None:
     root = build_tree(tmp_path, Machine(singles("0-1"), block=INTEL))
-    types = ((0x40000001, 0, 0, 0), (0x20000001, 0, 0, 0))
-    cpuid_files(root, {cpu: {0x7: (0, 0, 0, 0), 0x1A: types[cpu]} for cpu in range(2)})
-    assert kinds(read_topology(root)) == {"P": "0-1"}
-
-
-def test_a_core_type_that_cannot_be_read_on_one_cpu_is_not_guessed(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, Machine(singles("0-1"), block=INTEL))
-    cpuid_files(root, {0: {0x7: (0, 0, 0, 1 << 15), 0x1A: (0x40000001, 0, 0, 0)}})
+    cpuid_files(root, leaves)
     topology = read_topology(root)
     assert kinds(topology) == {"P": "0-1"}
-    assert any("CPUID leaf 0x1A" in note for note in topology.notes)
+    assert any("CPUID leaf 0x1A" in note for note in topology.notes) is noted
 
 
 def test_amds_core_type_leaf_tells_kinds(tmp_path: Path) -> None:
@@ -372,13 +366,8 @@ def test_amds_core_type_leaf_tells_kinds(tmp_path: Path) -> None:
     extended = (0x80000028, 0, 0, 0)
     # EBX of a Ryzen AI 9 HX 370: 0x2 on Zen 5, 0x10000002 on Zen 5c; type 2 is low power.
     types = {0: 0x2, 1: 0x10000002, 2: 0x20000002}
-    cpuid_files(
-        root,
-        {
-            cpu: {0x80000000: extended, 0x80000026: (1 << 30, ebx, 0, 0)}
-            for cpu, ebx in types.items()
-        },
-    )
+    leaves = {cpu: {0x80000026: (1 << 30, ebx, 0, 0)} for cpu, ebx in types.items()}
+    cpuid_files(root, {cpu: {0x80000000: extended} | found for cpu, found in leaves.items()})
     assert kinds(read_topology(root)) == {"P": "0", "E": "1", "LP-E": "2"}
 
 
