@@ -16,7 +16,7 @@ from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.recovery import restore_after_crash
 from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
-from tests.runners.settings.test_killed_studies import distinct_settings, scaling
+from tests.runners.settings.test_recovery import distinct_settings, scaling
 from tests.support.tools import ROOT
 from tests.support.trees import build_tree
 from tests.support.wait import until

@@ -3,11 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runners.host.tree import Tree, Unavailable
-from runners.settings.setting import Setting, put_in_force, read_scaling, read_settings
+from runners.settings.setting import Setting, put_in_force, read_scaling
 from tests.support.trees import CPU, build_tree, write
 
 POLICY = f"/{CPU}/cpufreq/policy3"
@@ -45,13 +43,6 @@ def test_what_cannot_be_put_back_is_not_saved(tmp_path: Path, content: str) -> N
     assert GOVERNOR in found.reason
 
 
-def test_settings_that_are_not_there_are_left_out(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    (root / POLICY[1:] / "energy_performance_preference").unlink()
-    paths = [GOVERNOR, f"{POLICY}/energy_performance_preference"]
-    assert read_settings(Tree(root), paths) == (Setting(GOVERNOR, "powersave"),)
-
-
 class Offline(Tree):
     """A tree in which the kernel answers for policy 3 as it does when its CPUs are offline."""
 
@@ -75,30 +66,21 @@ def test_settings_of_cpus_that_are_offline_have_one_reason_and_stop_no_others(
     assert (root / other[1:]).read_text() == "performance\n"
 
 
-def test_what_differs_is_written_and_read_back(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    assert put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]) == {}
-    assert (root / GOVERNOR[1:]).read_text() == "performance\n"
-
-
-def test_what_is_in_force_is_not_written(tmp_path: Path) -> None:
+def test_what_differs_is_written_and_what_is_in_force_is_not(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
     file = root / GOVERNOR[1:]
     before = file.stat().st_mtime_ns
     assert put_in_force(Tree(root), [Setting(GOVERNOR, "powersave")]) == {}
     assert file.stat().st_mtime_ns == before
+    assert put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]) == {}
+    assert file.read_text() == "performance\n"
 
 
-def test_a_setting_whose_file_is_gone_is_a_problem_with_its_path(tmp_path: Path) -> None:
+def test_a_setting_that_does_not_take_its_value_is_a_problem_with_its_path(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
     (root / GOVERNOR[1:]).unlink()
     problems = put_in_force(Tree(root), [Setting(GOVERNOR, "performance")])
     assert problems == {GOVERNOR: f"{GOVERNOR} is missing (wanted: performance)"}
-
-
-def test_a_setting_that_does_not_take_its_value_is_a_problem(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "adl0")
-    (root / GOVERNOR[1:]).unlink()
     # What is written into a pipe that nobody reads, or a directory, is not there afterwards.
     (root / GOVERNOR[1:]).mkdir()
     (why,) = put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]).values()
@@ -122,11 +104,6 @@ def test_a_command_takes_the_place_of_writing_governors(tmp_path: Path) -> None:
     sets = f'echo "$0" >{root}{GOVERNOR}; echo "$0 $1" >>{tmp_path}/asked'
     assert put_in_force(Tree(root), wanted, ("sh", "-c", sets, "{governor}", "{cpus}")) == {}
     assert (tmp_path / "asked").read_text() == "performance 3\n"
-
-
-@given(path=st.text(max_size=80), value=st.text(max_size=80))
-def test_only_files_that_pinstudy_changes_are_settings(path: str, value: str) -> None:
-    assert not Setting(path, value).known or path.startswith(("/sys/devices/system/cpu", "/proc"))
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,6 @@ def test_tuning_twice_keeps_what_was_before_the_first(root: Path) -> None:
     assert files(root) == before
 
 
-def test_turbo_and_governors_are_left_alone_unless_asked_for(root: Path) -> None:
-    applied(root, governor="keep")
-    assert (root / GOVERNOR).read_text() == "powersave\n"
-    assert (root / CPU / "intel_pstate/no_turbo").read_text() == "0\n"
-
-
 def test_what_the_node_does_not_have_is_a_users_mistake_when_asked_for(tmp_path: Path) -> None:
     guest = Tree(build_tree(tmp_path, "kvm-guest"))
     assert changes_of(guest, None, None) == []
