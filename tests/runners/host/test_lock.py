@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import os
-import signal
+import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from base.errors import StudyError
 from runners.host.lock import is_locked, lock_folder, node_lock
+from tests.support.processes import ended
 from tests.support.tools import ROOT, missing, need_tool
 
 HOLD = """
@@ -19,8 +22,25 @@ from pathlib import Path
 from runners.host.lock import node_lock
 with node_lock(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
+
+
+@contextmanager
+def held_by_another(
+    root: Path, before: tuple[str, ...] = (), after: tuple[str, ...] = ()
+) -> Iterator[subprocess.Popen[str]]:
+    """Have another process hold the lock; the words around its command say how it is run."""
+    command = [*before, sys.executable, "-c", HOLD, str(root), *after]
+    with ended(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        yield holder
+
+
+def refusal(root: Path) -> str:
+    with pytest.raises(StudyError) as busy, node_lock(root):
+        pass
+    return str(busy.value)
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
@@ -36,23 +56,17 @@ def test_nodes_are_locked_apart(tmp_path: Path) -> None:
         assert not is_locked(tmp_path / "other")
 
 
+@pytest.mark.parametrize(
+    "arguments", [(), ("x" * 100_000,) * 10], ids=["no arguments", "endless arguments"]
+)
 def test_the_second_is_told_who_the_first_is_and_gets_the_lock_once_that_was_killed(
-    tmp_path: Path,
+    tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE
-    )
-    assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
-    try:
-        with pytest.raises(StudyError) as busy, node_lock(tmp_path):
-            pass
-        message = str(busy.value)
+    with held_by_another(tmp_path, after=arguments) as holder:
+        message = refusal(tmp_path)
         assert f"process {holder.pid} of user" in message
         assert "since 20" in message and f": {sys.executable} -c" in message
-        assert "\n" not in message
-    finally:
-        holder.send_signal(signal.SIGKILL)
-        holder.communicate()
+        assert "\n" not in message and len(message) < 500
     with node_lock(tmp_path):
         pass
 
@@ -70,37 +84,14 @@ def test_a_program_started_meanwhile_does_not_inherit_the_lock(tmp_path: Path) -
 def test_many_who_ask_do_not_exhaust_the_holder(tmp_path: Path) -> None:
     with node_lock(tmp_path):
         for _ in range(20):
-            with pytest.raises(StudyError, match=f"process {os.getpid()}"), node_lock(tmp_path):
-                pass
-
-
-def test_a_holder_with_endless_arguments_is_told_in_a_short_line(tmp_path: Path) -> None:
-    many = ["x" * 100_000] * 10
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path), *many], cwd=ROOT, stdout=subprocess.PIPE
-    )
-    try:
-        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
-        with (
-            pytest.raises(StudyError, match=f"process {holder.pid} of user") as busy,
-            node_lock(tmp_path),
-        ):
-            pass
-        assert len(str(busy.value)) < 500
-    finally:
-        holder.kill()
-        holder.communicate()
+            assert f"process {os.getpid()}" in refusal(tmp_path)
 
 
 def test_a_holder_who_listens_to_nobody_is_told_as_far_as_possible(tmp_path: Path) -> None:
     found = tmp_path.stat()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as taken:
         taken.bind(b"\0pinstudy-node-%d-%d" % (found.st_dev, found.st_ino))
-        with (
-            pytest.raises(StudyError, match="the kernel does not tell which process"),
-            node_lock(tmp_path),
-        ):
-            pass
+        assert "the kernel does not tell which process" in refusal(tmp_path)
 
 
 @pytest.fixture
@@ -112,34 +103,14 @@ def shared(tmp_path: Path) -> Path:
     return folder
 
 
-def started(root: Path, *before: str) -> subprocess.Popen[bytes]:
-    """Start who holds the lock, behind a command that changes how it is run."""
-    command = [*before, sys.executable, "-c", HOLD, str(root)]
-    holder = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
-    assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
-    return holder
-
-
-def end(holder: subprocess.Popen[bytes]) -> None:
-    holder.kill()
-    holder.communicate()
-
-
 def test_who_holds_it_in_another_network_namespace_is_seen_and_named(
     tmp_path: Path, shared: Path
 ) -> None:
     if os.geteuid() != 0:
         missing("a network namespace of its own needs root")
-    holder = started(tmp_path, need_tool("unshare"), "--net")
-    try:
+    with held_by_another(tmp_path, (need_tool("unshare"), "--net")) as holder:
         assert is_locked(tmp_path)
-        with (
-            pytest.raises(StudyError, match=f"process {holder.pid} of user .* -c"),
-            node_lock(tmp_path),
-        ):
-            pass
-    finally:
-        end(holder)
+        assert re.search(rf"process {holder.pid} of user .* -c", refusal(tmp_path))
     with node_lock(tmp_path):
         assert not list(shared.iterdir())
 
@@ -162,11 +133,8 @@ def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path, shared: Path)
     del shared
     open_files = Path("/proc/self/fd")
     before = len(list(open_files.iterdir()))
-    holder = started(tmp_path)
-    try:
+    with held_by_another(tmp_path):
         assert is_locked(tmp_path)
-    finally:
-        end(holder)
     with node_lock(tmp_path):
         pass
     assert len(list(open_files.iterdir())) == before

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners.host.privileges import invoking_user, may_be_root, user_of
+from runners.host.privileges import invoking_user, user_of
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.tools import missing, need_tool
 from tests.support.users_pinstudy import users_pinstudy
@@ -56,13 +56,7 @@ def test_a_caller_without_an_account_has_the_one_group_that_sudo_tells() -> None
 @pytest.mark.parametrize(
     "told",
     [
-        {"SUDO_UID": ""},
-        {"SUDO_UID": "-1"},
-        {"SUDO_UID": "1e3"},
-        {"SUDO_UID": " 7"},
-        {"SUDO_UID": "٣"},
-        {"SUDO_UID": "4294967295"},
-        {"SUDO_UID": "9" * 40},
+        *({"SUDO_UID": uid} for uid in ("", "-1", "1e3", " 7", "٣", "4294967295", "9" * 40)),
         {"SUDO_UID": UNKNOWN, "SUDO_GID": "x"},
         {"PKEXEC_UID": "root"},
         {"DOAS_USER": "no such user"},
@@ -83,10 +77,6 @@ def test_whatever_the_variables_hold_is_a_user_or_refused(uid: str, gid: str) ->
     except UserError:
         return
     assert user is None or 0 < user.uid < 2**32 - 1
-
-
-def test_without_a_caller_rights_are_those_of_the_process() -> None:
-    assert may_be_root() == (os.geteuid() == 0)
 
 
 # Tells by what a process is after `drop_privileges`, what it can do, and what it cannot.
@@ -139,6 +129,10 @@ print(json.dumps(said, default=str))
 """
 
 
+def started(command: list[Any], **how: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401
+    return subprocess.run(command, capture_output=True, text=True, check=False, **how)
+
+
 @pytest.fixture(scope="module")
 def command() -> Iterator[Path]:
     with open_folder() as folder:
@@ -153,12 +147,9 @@ def said(command: Path) -> Iterator[dict[str, Any]]:
         secret = folder / "secret"
         secret.touch(mode=0o600)
         secret.write_text("of root")
-        done = subprocess.run(
+        done = started(
             [root / ".venv/bin/python", "-c", SCRIPT, root, secret],
             env={"PATH": os.environ["PATH"], "HOME": "/root", "SUDO_UID": str(NOBODY)},
-            capture_output=True,
-            text=True,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
         told: dict[str, Any] = json.loads(done.stdout)
@@ -175,29 +166,23 @@ def test_files_and_programs_are_the_callers(said: dict[str, Any]) -> None:
     assert said["child"] == str(NOBODY)
     assert said["secret"] == "Permission denied"
     assert said["home"] == pwd.getpwuid(NOBODY).pw_dir
+    assert said["other"] == "1", "a program of a third user is his"
+    assert said["umask"] == 0o002, "not everybody may write what is made"
 
 
 def test_the_kernels_files_are_read_and_perf_is_started_as_root(said: dict[str, Any]) -> None:
     assert said["kernel"] == "of root"
     assert said["root"] == ROOTS
     assert (said["roots_child"], said["roots_secret"]) == ("0", "of root")
+    assert said["after"] == HIS, "an interruption leaves nothing as root"
 
 
-def test_perf_records_where_nobody_else_can_plant_a_link(said: dict[str, Any]) -> None:
+def test_a_recording_is_made_where_nobody_can_plant_a_link_and_given_to_the_caller(
+    said: dict[str, Any],
+) -> None:
     assert said["recording"] == [0, 0o700, "/tmp"]
-
-
-def test_a_recording_is_the_callers_before_it_is_read(said: dict[str, Any]) -> None:
     assert said["given"] == [NOBODY, NOBODY]
     assert said["removed"]
-
-
-def test_a_program_of_a_third_user_is_his(said: dict[str, Any]) -> None:
-    assert said["other"] == "1"
-
-
-def test_an_interruption_leaves_nothing_as_root(said: dict[str, Any]) -> None:
-    assert said["after"] == HIS
 
 
 def test_rights_that_were_given_up_do_not_come_back(said: dict[str, Any]) -> None:
@@ -205,26 +190,18 @@ def test_rights_that_were_given_up_do_not_come_back(said: dict[str, Any]) -> Non
     assert said["never"] == said["given_up"]
 
 
-def test_not_everybody_may_write_what_is_made(said: dict[str, Any]) -> None:
-    assert said["umask"] == 0o002
-
-
 @pytest.mark.parametrize(("user", "kept"), [(0, 0o022), (NOBODY, 0o002)])
 def test_what_a_login_makes_is_never_everybodys_to_write(
     command: Path, user: int, kept: int
 ) -> None:
     root = command.parents[1]
-    script = "import os; from runners.host.privileges import drop_privileges; os.umask(0); "
-    done = subprocess.run(
-        [
-            root / ".venv/bin/python",
-            "-c",
-            f"{script}drop_privileges({{}}); print(os.umask(0), os.getresuid())",
-        ],
+    script = (
+        "import os; from runners.host.privileges import drop_privileges; os.umask(0); "
+        "drop_privileges({}); print(os.umask(0), os.getresuid())"
+    )
+    done = started(
+        [root / ".venv/bin/python", "-c", script],
         cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
         user=user,
         group=user,
         extra_groups=(),
@@ -259,12 +236,9 @@ def test_daemons_are_found_where_their_caller_may_not_see_them(command: Path) ->
     root = command.parents[1]
     hides = 'mount -t proc -o hidepid=2 proc /proc || exit 77; exec "$@"'
     asking = (str(root / ".venv/bin/python"), "-c", DAEMONS, str(root))
-    done = subprocess.run(
+    done = started(
         [need_tool("unshare"), "--mount", "sh", "-c", hides, "sh", *asking],
         env={"PATH": os.environ["PATH"], "SUDO_UID": str(NOBODY)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     if done.returncode == 77:
         missing(f"/proc cannot be mounted here: {done.stderr.strip()}")
@@ -272,13 +246,7 @@ def test_daemons_are_found_where_their_caller_may_not_see_them(command: Path) ->
 
 
 def run(command: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [command, "apps"],
-        env={"PATH": os.environ["PATH"], **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return started([command, "apps"], env={"PATH": os.environ["PATH"], **variables})
 
 
 def test_a_command_says_in_one_line_that_it_does_not_know_for_whom_it_is(command: Path) -> None:

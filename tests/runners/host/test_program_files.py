@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
+from runners.host.program_files import (
+    OpenMPRuntime,
+    ProgramFiles,
+    ProgramReader,
+    find_runtime,
+    libraries_in,
+    loaded_libraries,
+    programs_in,
+    runtime_among,
+)
+from runners.host.software import find_program
 from tests.support.tools import need_tool
 
 ENVIRONMENT = dict(os.environ)
@@ -152,3 +162,60 @@ def test_what_has_not_changed_for_seconds_is_not_read_again(
     with monkeypatch.context() as patch:
         patch.setattr("os.read", lambda *_: pytest.fail("it was read again"))
         assert read(program, reader=reader) is before
+
+
+# An ldd that is killed so many times before it answers.
+LDD = """#!/bin/sh
+kills=$(cat "$0.kills")
+[ "$kills" -gt 0 ] || { echo "	libomp.so.5 => /lib/libomp.so.5 (0x00007f1c)"; exit 0; }
+echo $((kills - 1)) >"$0.kills"
+kill -9 $$
+"""
+
+
+@pytest.mark.parametrize(
+    ("kills", "answer"),
+    [
+        (0, {"libomp.so.5": Path("/lib/libomp.so.5")}),
+        (1, {"libomp.so.5": Path("/lib/libomp.so.5")}),
+        (2, "ldd could not be asked"),
+    ],
+)
+def test_an_ldd_that_was_killed_is_asked_once_more(
+    tmp_path: Path, kills: int, answer: dict[str, Path] | str
+) -> None:
+    ldd = tmp_path / "ldd"
+    ldd.write_text(LDD)
+    ldd.chmod(0o755)
+    (tmp_path / "ldd.kills").write_text(str(kills))
+    path = f"{tmp_path}:{Path(need_tool('cat')).parent}"
+
+    assert loaded_libraries(Path("/bin/true"), {"PATH": path}) == answer
+
+
+def test_the_family_is_read_from_the_loaders_answer() -> None:
+    text = (
+        "\tlinux-vdso.so.1 (0x00007ffd)\n"
+        "\tlibiomp5.so => /no/such/libiomp5.so (0x00007f1c)\n"
+        "\tlibc.so.6 => /lib/libc.so.6 (0x00007f1b)\n"
+    )
+    found = runtime_among(libraries_in(text))
+    assert isinstance(found, OpenMPRuntime)
+    assert (found.name, found.path) == ("libomp", "/no/such/libiomp5.so")
+    assert "no package" in found.version
+
+
+def test_a_program_without_openmp_has_a_reason() -> None:
+    assert runtime_among(libraries_in("\tnot a dynamic executable\n")) == (
+        "the program loads no OpenMP runtime"
+    )
+
+
+@pytest.mark.parametrize("family", ["libgomp", "libomp"])
+def test_our_variants_load_the_runtime_they_are_named_after(family: str) -> None:
+    program = find_program(f"mandelbrot-{family}")
+    assert program, "run `make setup`"
+    found = find_runtime(program, dict(os.environ))
+    assert isinstance(found, OpenMPRuntime)
+    assert found.name == family
+    assert any(character.isdigit() for character in found.version)

@@ -85,24 +85,18 @@ def reason_of(found: str | Unavailable) -> str:
     return found.reason
 
 
-def test_a_checkout_advises_to_set_up(tree: Path) -> None:
-    check_out(tree)
-    assert software.for_tools().grant == "make setup"
-    assert software.for_programs().sentence == "build it with `make setup`"
-    assert software.for_guests().grant == "make vm"
-
-
-@pytest.mark.usefixtures("tree")
-def test_an_installation_does_not_send_its_users_to_a_makefile(tmp_path: Path) -> None:
+def test_a_checkout_advises_to_set_up_and_an_installation_sends_nobody_to_a_makefile(
+    tree: Path, tmp_path: Path
+) -> None:
     assert software.prefix() == tmp_path
     for remedy in (software.for_tools(), software.for_programs()):
         assert "make" not in remedy.grant and "make" not in remedy.sentence
     assert str(tmp_path) in software.for_programs().sentence
     assert "in a checkout" in software.for_guests().sentence
-
-
-@pytest.mark.usefixtures("tree")
-def test_an_installation_by_spack_is_not_to_be_installed_once_more(tmp_path: Path) -> None:
     (tmp_path / ".spack").mkdir()
     assert "pinstudy-apps" in software.for_programs().grant
     assert str(tmp_path) not in software.for_programs().grant
+    check_out(tree)
+    assert software.for_tools().grant == "make setup"
+    assert software.for_programs().sentence == "build it with `make setup`"
+    assert software.for_guests().grant == "make vm"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,20 +26,10 @@ def reason(answer: object) -> str:
     return answer.reason
 
 
-def test_a_value_is_read_without_its_newline(tmp_path: Path) -> None:
-    tree = tree_with(tmp_path, b"intel_pstate\n")
-    assert tree.text(PATH) == "intel_pstate"
-
-
-def test_a_missing_file_is_marked_as_missing_and_named(tmp_path: Path) -> None:
-    answer = Tree(tmp_path).integer(PATH)
-    assert answer == Unavailable(f"{PATH} is missing", missing=True)
-
-
-def test_a_file_below_a_file_is_missing(tmp_path: Path) -> None:
-    tree = tree_with(tmp_path, b"1\n")
-    answer = tree.text(f"{PATH}/deeper")
-    assert isinstance(answer, Unavailable) and answer.missing
+def test_what_is_not_there_is_missing(tmp_path: Path) -> None:
+    assert Tree(tmp_path).integer(PATH) == Unavailable(f"{PATH} is missing", missing=True)
+    below_a_file = tree_with(tmp_path, b"1\n").text(f"{PATH}/deeper")
+    assert isinstance(below_a_file, Unavailable) and below_a_file.missing
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"  \n\n"])
@@ -52,49 +43,48 @@ def test_an_empty_file_has_no_text_and_no_number_but_is_an_empty_list(
 
 
 @pytest.mark.parametrize(
-    ("content", "value"), [(b"0\n", 0), (b"-1\n", -1), (b"+7", 7), (b"5200000\n", 5200000)]
+    ("read", "content", "value"),
+    [
+        (Tree.text, b"intel_pstate\n", "intel_pstate"),
+        (Tree.integer, b"-1\n", -1),
+        (Tree.integer, b"+7", 7),
+        (Tree.natural, b"0\n", 0),
+        (Tree.hexadecimal, b"0x00000000410fd850\n", 0x410FD850),
+        (Tree.hexadecimal, b"1f", 0x1F),
+        (Tree.cpulist, b"0-3,8\n", (0, 1, 2, 3, 8)),
+        (Tree.cpulist, b"0 1 4\n", (0, 1, 4)),
+        (Tree.cpulist, b"0-1, 4", (0, 1, 4)),
+    ],
 )
-def test_whole_numbers_are_read(tmp_path: Path, content: bytes, value: int) -> None:
-    assert tree_with(tmp_path, content).integer(PATH) == value
+def test_values_are_read_as_the_kernel_writes_them(
+    tmp_path: Path, read: Callable[[Tree, str], object], content: bytes, value: object
+) -> None:
+    assert read(tree_with(tmp_path, content), PATH) == value
 
 
 @pytest.mark.parametrize(
-    "content", [b"1.5", b"0x10", b"1_000", b"12 13", b"<unsupported>", b"\xff\xfe", "٣".encode()]
+    ("read", "content", "said"),
+    [
+        *(
+            (Tree.integer, content, "not a whole number")
+            for content in (b"1.5", b"0x10", b"1_000", b"12 13", b"\xff\xfe", "٣".encode())
+        ),
+        (Tree.natural, b"-1\n", "holds -1, which cannot be"),
+        *(
+            (Tree.cpulist, content, "not a list of CPUs")
+            for content in (b"all", b"3-1", b"0-99999999", b"-1", b"0-3-5", b"\x00")
+        ),
+    ],
 )
-def test_what_is_no_whole_number_is_shown_as_it_is(tmp_path: Path, content: bytes) -> None:
-    answer = reason(tree_with(tmp_path, content).integer(PATH))
-    assert "not a whole number" in answer and PATH in answer
+def test_what_is_no_such_value_is_shown_as_it_is(
+    tmp_path: Path, read: Callable[[Tree, str], object], content: bytes, said: str
+) -> None:
+    answer = reason(read(tree_with(tmp_path, content), PATH))
+    assert said in answer and PATH in answer
 
 
 def test_a_long_wrong_value_is_cut_in_the_reason(tmp_path: Path) -> None:
     assert len(reason(tree_with(tmp_path, b"x" * 5000).integer(PATH))) < 120
-
-
-@pytest.mark.parametrize(
-    ("content", "value"), [(b"0x00000000410fd850\n", 0x410FD850), (b"1f", 0x1F)]
-)
-def test_hexadecimal_numbers_are_read(tmp_path: Path, content: bytes, value: int) -> None:
-    assert tree_with(tmp_path, content).hexadecimal(PATH) == value
-
-
-@pytest.mark.parametrize(
-    ("content", "cpus"),
-    [
-        (b"0-3,8\n", (0, 1, 2, 3, 8)),
-        (b"0 1 4\n", (0, 1, 4)),
-        (b"3,1", (1, 3)),
-        (b"0-1, 4", (0, 1, 4)),
-    ],
-)
-def test_lists_of_cpus_may_have_commas_or_blanks(
-    tmp_path: Path, content: bytes, cpus: tuple[int, ...]
-) -> None:
-    assert tree_with(tmp_path, content).cpulist(PATH) == cpus
-
-
-@pytest.mark.parametrize("content", [b"all", b"3-1", b"0-99999999", b"-1", b"0-3-5", b"\x00"])
-def test_what_is_no_list_of_cpus_is_a_reason(tmp_path: Path, content: bytes) -> None:
-    assert "not a list of CPUs" in reason(tree_with(tmp_path, content).cpulist(PATH))
 
 
 def test_a_file_larger_than_any_of_sysfs_is_not_read_whole(tmp_path: Path) -> None:
@@ -103,14 +93,10 @@ def test_a_file_larger_than_any_of_sysfs_is_not_read_whole(tmp_path: Path) -> No
     assert tree.content(PATH, limit=5, cut=True) == "11111"
 
 
-def test_a_directory_is_no_value(tmp_path: Path) -> None:
-    (tmp_path / PATH[1:]).mkdir(parents=True)
-    assert "not a regular file" in reason(Tree(tmp_path).text(PATH))
-
-
-def test_a_pipe_without_a_writer_does_not_block(tmp_path: Path) -> None:
-    (tmp_path / "sys/devices").mkdir(parents=True)
-    os.mkfifo(tmp_path / PATH[1:])
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe without a writer"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    (tmp_path / PATH[1:]).parent.mkdir(parents=True)
+    make(tmp_path / PATH[1:])
     assert "not a regular file" in reason(Tree(tmp_path).text(PATH))
 
 
@@ -133,15 +119,6 @@ def test_a_read_that_the_kernel_refuses_is_a_reason(
 
     monkeypatch.setattr(os, "read", refuse)
     assert reason(tree.integer(PATH)) == expected
-
-
-def test_an_unreadable_file_is_a_reason_for_those_who_are_not_root(tmp_path: Path) -> None:
-    tree = tree_with(tmp_path, b"1\n")
-    (tmp_path / PATH[1:]).chmod(0)
-    if os.geteuid() == 0:
-        assert tree.integer(PATH) == 1
-    else:
-        assert reason(tree.integer(PATH)) == f"no permission to read {PATH}"
 
 
 def test_links_of_a_recorded_tree_stay_inside_it(tmp_path: Path) -> None:
@@ -200,11 +177,6 @@ def test_no_content_makes_a_reader_raise(
     for read in (tree.text, tree.integer, tree.hexadecimal, tree.cpulist):
         answer = read(PATH)
         assert not isinstance(answer, Unavailable) or answer.reason.startswith(PATH)
-
-
-def test_a_number_that_cannot_be_below_zero_is_absent_when_it_is(tmp_path: Path) -> None:
-    assert tree_with(tmp_path, b"0\n").natural(PATH) == 0
-    assert "holds -1, which cannot be" in reason(tree_with(tmp_path, b"-1\n").natural(PATH))
 
 
 def test_the_numbers_of_names_are_ascending_and_of_one_stem(tmp_path: Path) -> None:

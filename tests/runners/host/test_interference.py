@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from runners.host.interference import end_orphans
+from runners.host.interference import daemon_warning, end_orphans, find_daemons, stop_commands
 from runners.host.processes import parse_task
 from runners.host.software import WITNESS, find_program
+from runners.host.tree import Tree, Unavailable
+from tests.runners.proc_trees import process
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.processes import alive, children, name_of
 from tests.support.tools import ROOT, missing, need_tool
@@ -117,3 +119,47 @@ def test_somebody_elses_orphan_is_named_with_the_command_that_ends_it() -> None:
             assert f"sudo kill -9 {theirs.program}" in message
             assert str(theirs.witness) in message
             assert "\n" not in message
+
+
+def test_the_daemons_that_are_known_to_interfere_on_hybrid_nodes_are_found(tmp_path: Path) -> None:
+    # The kernel cuts names: power-profiles-.
+    names = ("gamemoded", "intel_lpmd", "irqbalance", "power-profiles-daemon", "thermald", "tlp-pd")
+    similar = ("tuned-gui", "xtuned", "tune", "power-profilesd", "bash")
+    for pid, name in enumerate((*names, "tuned", "tuned-ppd", "thermald", *similar), 50):
+        process(tmp_path, pid, name)
+    assert find_daemons(Tree(tmp_path)) == [*names, "tuned", "tuned-ppd"]
+
+
+def test_a_process_that_vanishes_and_garbage_are_passed_over(tmp_path: Path) -> None:
+    process(tmp_path, 1, "systemd")
+    for name in ("31", "32", "sys"):
+        (tmp_path / "proc" / name).mkdir()
+    (tmp_path / "proc/32/stat").write_bytes(b"\xff\xfe\x00")
+    assert find_daemons(Tree(tmp_path)) == []
+
+
+def test_a_node_without_proc_is_not_called_quiet(tmp_path: Path) -> None:
+    assert isinstance(find_daemons(Tree(tmp_path)), Unavailable)
+
+
+def test_a_node_that_hides_the_processes_of_others_is_not_called_quiet(tmp_path: Path) -> None:
+    process(tmp_path, 4711, "pinstudy")
+    hidden = find_daemons(Tree(tmp_path))
+    assert hidden == Unavailable("/proc hides other users' processes (hidepid)")
+    process(tmp_path, 4712, "gamemoded")
+    assert find_daemons(Tree(tmp_path)) == ["gamemoded"]
+
+
+def test_the_warning_is_one_line_that_ends_with_the_command() -> None:
+    assert daemon_warning([]) is None
+    warning = daemon_warning(["irqbalance", "thermald"])
+    assert warning is not None
+    assert "\n" not in warning
+    assert "irqbalance, thermald run" in warning
+    assert warning.endswith(" sudo systemctl stop irqbalance thermald")
+
+
+def test_a_users_own_service_and_a_unit_of_another_name() -> None:
+    assert stop_commands(["gamemoded", "system76-power"]) == (
+        "sudo systemctl stop com.system76.PowerDaemon && systemctl --user stop gamemoded"
+    )
