@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from configs.app import OwnPlacement
+from configs.mapping import Mapping
 from runners.plan.command_line import (
     build_launch,
-    launcher_of,
-    openmp_variables,
     places_of,
     program_arguments,
 )
-from tests.runners.cases import DEMO, ECORES_SET, PCORES_PIN, PCORES_SET, SCHEDULER, SERIAL, case
+from tests.runners.cases import DEMO, ECORES_SET, PCORES_PIN, PCORES_SET, SCHEDULER, case
 
 TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
 PROGRAM = Path("/opt/demo-libgomp")
@@ -70,39 +72,32 @@ def test_pinning_by_places_names_one_cpu_each_in_thread_order() -> None:
     assert launch.environment["OMP_PLACES"] == "{4},{2}"
     assert launch.environment["OMP_PROC_BIND"] == "close"
     assert launch.launcher == ("/usr/bin/taskset", "-c", "2,4")
-
-
-def test_a_set_by_places_is_one_place_of_all_cpus() -> None:
-    wanted = case(mapping=ECORES_SET, mechanism="omp-places", cpus=(8, 9, 10))
-    launch = build_launch(wanted, PROGRAM, {}, TOOLS)
+    assert places_of("pin", (3, 3, 5, 5)) == "{3},{3},{5},{5}"
+    as_a_set = case(mapping=ECORES_SET, mechanism="omp-places", cpus=(8, 9, 10))
+    launch = build_launch(as_a_set, PROGRAM, {}, TOOLS)
     assert launch.environment["OMP_PLACES"] == "{8,9,10}"
 
 
-def test_a_set_is_a_mask_and_leaves_openmp_alone() -> None:
-    wanted = case(mapping=ECORES_SET, mechanism="taskset", cpus=tuple(range(8, 24)))
+@pytest.mark.parametrize(
+    ("mechanism", "mapping", "cpus", "launcher"),
+    [
+        ("taskset", ECORES_SET, range(8, 24), "/usr/bin/taskset -c 8-23"),
+        ("numactl", ECORES_SET, (8, 9), "/usr/bin/numactl --physcpubind=8-9 --"),
+        (
+            *("likwid-pin", PCORES_PIN, (4, 2)),
+            "/usr/bin/likwid-pin -q -s 0x0 -c 4,2 /usr/bin/taskset -c 2,4",
+        ),
+        # A program that pins its threads itself is started on their CPUs.
+        ("program", PCORES_PIN, (3, 3, 5, 5), "/usr/bin/taskset -c 3,5"),
+    ],
+)
+def test_launchers_get_physical_cpu_numbers_and_leave_openmp_alone(
+    mechanism: str, mapping: Mapping, cpus: Iterable[int], launcher: str
+) -> None:
+    wanted = case(mapping=mapping, mechanism=mechanism, cpus=tuple(cpus))
     launch = build_launch(wanted, PROGRAM, {}, TOOLS)
-    assert launch.launcher == ("/usr/bin/taskset", "-c", "8-23")
+    assert " ".join(launch.launcher) == launcher
     assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(launch.environment)
-
-
-def test_numactl_and_likwid_pin_get_physical_cpu_numbers() -> None:
-    by_numactl = case(mapping=ECORES_SET, mechanism="numactl", cpus=(8, 9))
-    assert build_launch(by_numactl, PROGRAM, {}, TOOLS).launcher == (
-        "/usr/bin/numactl",
-        "--physcpubind=8-9",
-        "--",
-    )
-    by_likwid = build_launch(case(mechanism="likwid-pin"), PROGRAM, {}, TOOLS)
-    assert by_likwid.launcher == (
-        *("/usr/bin/likwid-pin", "-q", "-s", "0x0", "-c", "4,2"),
-        *("/usr/bin/taskset", "-c", "2,4"),
-    )
-    assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(by_likwid.environment)
-
-
-def test_a_serial_program_is_pinned_by_a_mask() -> None:
-    wanted = case(variant=SERIAL, threads=1, mapping=PCORES_PIN, mechanism="taskset", cpus=(4,))
-    assert build_launch(wanted, PROGRAM, {}, TOOLS).launcher == ("/usr/bin/taskset", "-c", "4")
 
 
 def test_the_runtime_s_own_wait_policy_is_left_unset() -> None:
@@ -131,14 +126,3 @@ def test_a_program_is_told_where_its_threads_are_to_be_only_when_they_are_pinned
     assert arguments(mechanism="program")[-1] == "--pin=0,0,1,1"
     assert arguments(mechanism="taskset", mapping=PCORES_SET) == ["-q", "-s", "10"]
     assert program_arguments(case()) == ["-q", "-s", "10"]
-
-
-def test_a_program_that_pins_its_threads_is_started_on_their_cpus() -> None:
-    pinned = case(mechanism="program", cpus=(3, 3, 5, 5))
-
-    assert launcher_of(pinned, {"taskset": "/usr/bin/taskset"}) == ("/usr/bin/taskset", "-c", "3,5")
-    assert "OMP_PLACES" not in openmp_variables(pinned)
-
-
-def test_two_threads_of_a_cpu_get_a_place_each() -> None:
-    assert places_of("pin", (3, 3, 5, 5)) == "{3},{3},{5},{5}"

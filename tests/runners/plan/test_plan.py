@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+import pytest
+
 from configs.library import load_study
 from configs.mapping import Mapping
 from configs.repetitions import Race
@@ -45,18 +47,10 @@ def plan(
 
 def test_the_ten_published_cases_are_numbered_as_published() -> None:
     made = plan()
-    assert [(case.number, case.mapping.name, case.governor) for case in made.cases] == [
-        (1, "scheduler", "performance"),
-        (2, "pcores-set", "performance"),
-        (3, "pcores-pin", "performance"),
-        (4, "ecores-set", "performance"),
-        (5, "ecores-pin", "performance"),
-        (6, "scheduler", "powersave"),
-        (7, "pcores-set", "powersave"),
-        (8, "pcores-pin", "powersave"),
-        (9, "ecores-set", "powersave"),
-        (10, "ecores-pin", "powersave"),
-    ]
+    mappings = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
+    rows = [(mapping, governor) for governor in PAPER.governors for mapping in mappings]
+    assert [case.number for case in made.cases] == list(range(1, 11))
+    assert [(case.mapping.name, case.governor) for case in made.cases] == rows
     assert not made.skipped
 
 
@@ -72,8 +66,11 @@ def test_numbers_stay_when_rows_are_left_out() -> None:
 def test_a_missing_program_leaves_its_variant_out_only() -> None:
     both = study(apps=(AppChoice(DEMO, (SERIAL, LIBGOMP), (SMALL,), (1,)),))
     made = plan(both, missing="demo-libgomp")
+    in_guest = plan(in_guests(), missing="demo-libgomp")
     assert {case.variant.name for case in made.cases} == {"serial"}
-    assert all("demo-libgomp was not found" in item.reason for item in made.skipped)
+    for item in (*made.skipped, *in_guest.skipped):
+        assert "demo-libgomp was not found" in item.reason
+    assert len(in_guest.skipped) == 7
     assert len(made.cases) == len(made.skipped) == 5
 
 
@@ -94,9 +91,11 @@ def test_every_case_has_its_own_identity_which_does_not_depend_on_its_number() -
 
 def test_other_cpus_make_another_case() -> None:
     elsewhere = plan(node=i9_14900k_without_smt(allowed="1-23"))
-    assert not {c.case_id for c in elsewhere.cases if c.mapping.name == "pcores-pin"} & {
-        case.case_id for case in plan().cases
-    }
+    here, there = (
+        {case.case_id for case in made.cases if case.mapping.name == "pcores-pin"}
+        for made in (plan(), elsewhere)
+    )
+    assert here and there and not here & there
 
 
 # The published scenario of guests: 8 virtual CPUs, on a node with 8 P-cores and 16 E-cores.
@@ -158,8 +157,7 @@ def test_a_guest_s_rows_are_numbered_by_governor_then_its_cpus_then_its_threads(
 
 
 def test_pinned_threads_in_a_guest_take_its_cpus_and_not_the_host_s() -> None:
-    of = replace(in_guests(), mappings=(PCORES_PIN,))
-    made = plan(of)
+    made = plan(replace(in_guests(), mappings=(PCORES_PIN,)))
     assert {(case.cpus, case.mechanism) for case in made.cases} == {((0, 1), "omp-places")}
 
 
@@ -174,23 +172,25 @@ def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason(
         7: cannot + "the node has one core kind (P)",
     }
     skipped = [case_fields(item.case) for item in made.skipped]
-    mapped = [(fields["vcpu_mapping"], fields["vcpu_cpus"]) for fields in skipped]
-    assert mapped == [
-        ("ecores-set", ""), ("ecores-pin", ""), ("mixed-set", ""), ("mixed-pin", ""),
-    ]  # fmt: skip
+    mapped = ["ecores-set", "ecores-pin", "mixed-set", "mixed-pin"]
+    assert [(fields["vcpu_mapping"], fields["vcpu_cpus"]) for fields in skipped] == [
+        (name, "") for name in mapped
+    ]
 
 
-def test_a_guest_with_more_cpus_than_the_node_is_left_out_everywhere() -> None:
-    made = plan(in_guests(cpus=25))
+@pytest.mark.parametrize(
+    ("cpus", "reason"),
+    [
+        (25, "the guest's CPUs cannot be mapped: 25 vCPUs need 25 CPUs; all has 24 here (0-23)"),
+        (1, "2 threads need 2 CPUs"),
+    ],
+    ids=["more CPUs than the node", "fewer CPUs than threads"],
+)
+def test_a_guest_that_does_not_fit_is_left_out_everywhere(cpus: int, reason: str) -> None:
+    made = plan(in_guests(cpus=cpus))
     assert not made.cases
-    assert all("the guest's CPUs cannot be mapped: " in item.reason for item in made.skipped)
-    assert "25" in made.skipped[0].reason and "24" in made.skipped[0].reason
-
-
-def test_more_threads_than_the_guest_has_cpus_are_left_out_wherever_its_cpus_are() -> None:
-    made = plan(in_guests(cpus=1))
-    assert not made.cases
-    assert {item.reason.split(";")[0] for item in made.skipped} == {"2 threads need 2 CPUs"}
+    assert made.skipped[0].reason.startswith(reason)
+    assert len(made.skipped) == 7
 
 
 def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
@@ -202,20 +202,13 @@ def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
 
     node = i9_14900k_without_smt()
     made = make_plan(PAPER_VM, node, lambda name: Path("/opt") / name, TOOLS, governor_problem)
-    p_cores, e_cores = tuple(range(8)), tuple(range(8, 24))
+    p_cores, e_cores, all_cpus = set(range(8)), set(range(8, 24)), set(range(24))
+    mixed = {0, 1, 2, 3, 8, 9, 10, 11}
     assert [governor for governor, _ in asked] == ["performance"] * 7
-    assert [set(cpus) for _, cpus in asked] == [
-        {*p_cores, *e_cores}, {*p_cores}, {*p_cores}, {*e_cores}, {*e_cores[:8]},
-        {*p_cores, *e_cores}, {0, 1, 2, 3, 8, 9, 10, 11},
-    ]  # fmt: skip
+    on_host = [all_cpus, p_cores, p_cores, e_cores, set(range(8, 16)), all_cpus, mixed]
+    assert [set(cpus) for _, cpus in asked] == on_host
     assert [case.number for case in made.cases] == [2, 3]
     assert {item.reason for item in made.skipped} == {"not offered there"}
-
-
-def test_a_program_that_guests_lack_is_named() -> None:
-    made = plan(in_guests(), missing="demo-libgomp")
-    assert len(made.skipped) == 7
-    assert all("demo-libgomp was not found" in item.reason for item in made.skipped)
 
 
 def digest(fields: dict[str, object]) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.app import OwnPlacement
+from configs.app import App, OwnPlacement
 from configs.mapping import SELECTIONS, Mapping
+from runners.node.discovery import read_topology
 from runners.node.topology import Topology
 from runners.plan.command_line import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, resolve_cpus
@@ -21,6 +26,7 @@ from tests.runners.topologies import (
     topology,
     two_packages_with_smt,
 )
+from tests.support.trees import build_tree
 
 I9 = i9_14900k_without_smt()
 ULTRA = core_ultra_7_164u()
@@ -33,13 +39,45 @@ def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tup
     return resolve_cpus(Mapping("m", selection, binding), node, threads)
 
 
-def test_the_published_mappings_on_the_published_node() -> None:
-    assert cpus("all", "none", 8) == tuple(range(24))
-    assert cpus("pcores", "set", 8) == tuple(range(8))
-    assert cpus("pcores", "pin", 8) == tuple(range(8))
-    assert cpus("pcores", "pin", 2) == (0, 1)
-    assert cpus("ecores", "set", 2) == tuple(range(8, 24))
-    assert cpus("ecores", "pin", 8) == tuple(range(8, 16))
+@pytest.mark.parametrize(
+    ("node", "selection", "binding", "threads", "expected"),
+    [
+        # The published mappings on the published node.
+        (I9, "all", "none", 8, range(24)),
+        (I9, "pcores", "set", 8, range(8)),
+        (I9, "pcores", "pin", 8, range(8)),
+        (I9, "pcores", "pin", 2, (0, 1)),
+        (I9, "ecores", "set", 2, range(8, 24)),
+        (I9, "ecores", "pin", 8, range(8, 16)),
+        # Threads are split evenly over the kinds.
+        (I9, "mixed", "pin", 8, (0, 1, 2, 3, 8, 9, 10, 11)),
+        (I9, "mixed", "pin", 3, (0, 1, 8)),
+        (ULTRA, "mixed", "pin", 8, (0, 2, 4, 5, 6, 7, 8, 9)),
+        (I9, "mixed", "pin", 20, (*range(8), *range(8, 20))),
+        # Siblings first, or packages, or modules of E-cores, in turn.
+        (SERVER, "compact", "pin", 4, (0, 4, 1, 5)),
+        (SERVER, "spread", "pin", 4, (0, 2, 1, 3)),
+        (SERVER, "spread", "pin", 8, (0, 2, 1, 3, 4, 6, 5, 7)),
+        (I9, "spread", "pin", 13, (*range(8), 8, 12, 16, 20, 9)),
+        # Pairs on one CPU, in one cluster, across kinds or packages.
+        (I9, "same-cpu", "pin", 4, (0, 0, 1, 1)),
+        (ULTRA, "same-cpu", "pin", 4, (0, 0, 2, 2)),
+        (ULTRA, "siblings", "pin", 4, (0, 1, 2, 3)),
+        (I9, "same-cluster", "pin", 6, (8, 9, 10, 11, 12, 13)),
+        # LP-E-cores are a cluster too, and come after the E-cores.
+        (ULTRA, "same-cluster", "pin", 10, (*range(4, 12), 12, 13)),
+        # No cores of the server share an L2, and each package's share an L3.
+        (SERVER, "same-cluster", "pin", 4, (0, 1, 2, 3)),
+        (I9, "across-kinds", "pin", 4, (0, 8, 1, 9)),
+        (ULTRA, "across-kinds", "pin", 4, (0, 4, 2, 5)),
+        (I9, "across-kinds", "set", 2, (0, 8)),
+        (SERVER, "across-packages", "pin", 4, (0, 2, 1, 3)),
+    ],
+)
+def test_a_selection_is_these_cpus_in_this_order(
+    node: Topology, selection: str, binding: str, threads: int, expected: Iterable[int]
+) -> None:
+    assert cpus(selection, binding, threads, node) == tuple(expected)
 
 
 def test_cores_take_one_cpu_each_and_cpus_take_siblings_last() -> None:
@@ -55,94 +93,47 @@ def test_lp_e_cores_are_no_e_cores() -> None:
     assert set(cpus("mixed", "set", 1, ULTRA)) == {0, 2, *range(4, 12)}
 
 
-def test_mixed_splits_threads_evenly_over_the_kinds() -> None:
-    assert cpus("mixed", "pin", 8) == (0, 1, 2, 3, 8, 9, 10, 11)
-    assert cpus("mixed", "pin", 3) == (0, 1, 8)
-    assert cpus("mixed", "pin", 8, ULTRA) == (0, 2, 4, 5, 6, 7, 8, 9)
-    assert cpus("mixed", "pin", 20) == (*range(8), *range(8, 20))
-
-
-def test_compact_fills_siblings_first_and_spread_takes_packages_in_turn() -> None:
-    assert cpus("compact", "pin", 4, SERVER) == (0, 4, 1, 5)
-    assert cpus("spread", "pin", 4, SERVER) == (0, 2, 1, 3)
-    assert cpus("spread", "pin", 8, SERVER) == (0, 2, 1, 3, 4, 6, 5, 7)
-
-
-def test_spread_takes_e_core_modules_in_turn() -> None:
-    assert cpus("spread", "pin", 13) == (*range(8), 8, 12, 16, 20, 9)
-
-
-def test_too_few_cpus_is_a_reason() -> None:
-    with pytest.raises(CannotMapError, match="9 threads need 9 CPUs; pcores has 8 here"):
-        cpus("pcores", "pin", 9)
-
-
 def test_more_threads_than_cpus_must_be_meant_and_are_not_pinned() -> None:
     two = topology([("0", "P", 0), ("1", "P", 0)])
     free, pinned = Mapping("m", "all", "none"), Mapping("m", "pcores", "pin")
-
-    with pytest.raises(CannotMapError, match="4 threads need 4 CPUs"):
-        resolve_cpus(free, two, 4)
     assert resolve_cpus(free, two, 4, oversubscribe=True) == (0, 1)
-    with pytest.raises(CannotMapError, match="4 threads need 4 CPUs"):
-        resolve_cpus(pinned, two, 4, oversubscribe=True)
+    for mapping, oversubscribe in ((free, False), (pinned, True)):
+        with pytest.raises(CannotMapError, match="4 threads need 4 CPUs"):
+            resolve_cpus(mapping, two, 4, oversubscribe=oversubscribe)
 
 
-def test_a_kind_the_node_lacks_is_a_reason() -> None:
-    with pytest.raises(CannotMapError, match="no LP-E-cores"):
-        cpus("lpecores", "set", 1)
-    with pytest.raises(CannotMapError, match="no E-cores"):
-        cpus("ecores", "set", 1, SERVER)
-    with pytest.raises(CannotMapError, match="one core kind"):
-        cpus("mixed", "set", 1, SERVER)
-    with pytest.raises(CannotMapError, match="SMT"):
-        cpus("siblings", "pin", 2)
+ONE_CPU = topology([("0", "P", 0)], [(3, "0")])
+ALIKE = topology([("0", "P", 0), ("1", "P", 0)], [(2, "0"), (2, "1"), (3, "0-1")])
+NO_E = topology([("0", "P", 0), ("1", "LP-E", 0)])
 
 
-def test_mixed_names_the_kind_without_a_usable_cpu() -> None:
-    only_p = i9_14900k_without_smt(allowed="2-5")
-    with pytest.raises(CannotMapError, match=r"its E-cores \(CPUs 8-23\) are outside .* \(2-5\)"):
-        cpus("mixed", "pin", 2, only_p)
-    only_e = i9_14900k_without_smt(allowed="8-23")
-    with pytest.raises(CannotMapError, match=r"its P-cores \(CPUs 0-7\) are outside .* \(8-23\)"):
-        cpus("mixed", "pin", 2, only_e)
-    with pytest.raises(CannotMapError, match="the node has no E-cores"):
-        cpus("mixed", "pin", 2, topology([("0", "P", 0), ("1", "LP-E", 0)]))
-
-
-def test_pairs_are_on_one_cpu_in_one_cluster_across_kinds_or_packages() -> None:
-    assert cpus("same-cpu", "pin", 4) == (0, 0, 1, 1)
-    assert cpus("same-cpu", "pin", 4, ULTRA) == (0, 0, 2, 2)
-    assert cpus("siblings", "pin", 4, ULTRA) == (0, 1, 2, 3)
-    assert cpus("same-cluster", "pin", 6) == (8, 9, 10, 11, 12, 13)
-    # LP-E-cores are a cluster too, and come after the E-cores.
-    assert cpus("same-cluster", "pin", 10, ULTRA) == (*range(4, 12), 12, 13)
-    assert cpus("across-kinds", "pin", 4) == (0, 8, 1, 9)
-    assert cpus("across-kinds", "pin", 4, ULTRA) == (0, 4, 2, 5)
-    assert cpus("across-packages", "pin", 4, SERVER) == (0, 2, 1, 3)
-    # No cores of the server share an L2, and each package's share an L3.
-    assert cpus("same-cluster", "pin", 4, SERVER) == (0, 1, 2, 3)
-    assert cpus("across-kinds", "set", 2) == (0, 8)
-
-
-def test_pairs_that_a_node_has_no_room_for_are_a_reason() -> None:
-    def refusal(selection: str, threads: int, node: Topology) -> str:
-        with pytest.raises(CannotMapError) as refused:
-            cpus(selection, "pin", threads, node)
-        return str(refused.value)
-
-    alone = topology([("0", "P", 0)], [(3, "0")])
-    all_alike = topology([("0", "P", 0), ("1", "P", 0)], [(2, "0"), (2, "1"), (3, "0-1")])
-    assert "same-cpu has room for 1 pair here" in refusal("same-cpu", 4, alone)
-    assert "share a cache that others do not" in refusal("same-cluster", 2, all_alike)
-    assert refusal("across-kinds", 2, all_alike) == "the node has one core kind (P)"
-    assert refusal("across-packages", 2, I9) == "the node has one package"
-    only_e = i9_14900k_without_smt(allowed="8-23")
-    assert "across-kinds has room for 0 pairs here" in refusal("across-kinds", 2, only_e)
-    assert (
-        refusal("same-cluster", 4, i9_14900k_without_smt(allowed="0-7,9,11,12"))
-        == "4 threads are 2 pairs; same-cluster has room for 1 pair here"
-    )
+@pytest.mark.parametrize(
+    ("node", "selection", "threads", "reason"),
+    [
+        (I9, "pcores", 9, "9 threads need 9 CPUs; pcores has 8 here"),
+        (I9, "lpecores", 1, "the node has no LP-E-cores"),
+        (SERVER, "ecores", 1, "the node has no E-cores"),
+        (NO_E, "mixed", 2, "the node has no E-cores"),
+        (SERVER, "mixed", 1, "the node has one core kind (P)"),
+        (i9_14900k_without_smt("2-5"), "mixed", 2, "its E-cores (CPUs 8-23) are outside"),
+        (i9_14900k_without_smt("8-23"), "mixed", 2, "its P-cores (CPUs 0-7) are outside"),
+        (I9, "siblings", 2, "SMT"),
+        (ONE_CPU, "same-cpu", 4, "same-cpu has room for 1 pair here"),
+        (ALIKE, "same-cluster", 2, "share a cache that others do not"),
+        (ALIKE, "across-kinds", 2, "the node has one core kind (P)"),
+        (I9, "across-packages", 2, "the node has one package"),
+        (i9_14900k_without_smt("8-23"), "across-kinds", 2, "across-kinds has room for 0 pairs"),
+        (
+            *(i9_14900k_without_smt("0-7,9,11,12"), "same-cluster", 4),
+            "4 threads are 2 pairs; same-cluster has room for 1 pair here",
+        ),
+    ],
+)
+def test_what_a_node_has_no_room_for_is_a_reason(
+    node: Topology, selection: str, threads: int, reason: str
+) -> None:
+    with pytest.raises(CannotMapError, match=re.escape(reason)):
+        cpus(selection, "pin", threads, node)
 
 
 def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() -> None:
@@ -152,35 +143,47 @@ def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() ->
         cpus("ecores", "set", 1, batch_job)
 
 
-def test_mechanisms_follow_binding_and_runtime() -> None:
-    pin = Mapping("m", "pcores", "pin")
-    assert choose_mechanism(pin, DEMO, "libgomp", 2) == "omp-places"
-    assert choose_mechanism(pin, DEMO, "none", 1) == "taskset"
-    assert choose_mechanism(pin, DEMO, "pthreads", 1) == "taskset"
-    assert choose_mechanism(pin, PINS_ITSELF, "pthreads", 2) == "program"
-    assert choose_mechanism(Mapping("m", "pcores", "set"), DEMO, "libomp", 2) == "taskset"
-    assert choose_mechanism(pin, DEMO, "other", 1) == "taskset"
-    assert choose_mechanism(Mapping("m", "pcores", "set"), DEMO, "other", 2) == "taskset"
-    assert choose_mechanism(Mapping("m", "all", "none"), DEMO, "libomp", 2) is None
+P_CORES_SET, FREE = Mapping("m", "pcores", "set"), Mapping("m", "all", "none")
+BY_PLACES = Mapping("m", "pcores", "pin", "omp-places")
+
+
+@pytest.mark.parametrize(
+    ("mapping", "app", "runtime", "threads", "mechanism"),
+    [
+        (PIN, DEMO, "libgomp", 2, "omp-places"),
+        (PIN, DEMO, "none", 1, "taskset"),
+        (PIN, DEMO, "pthreads", 1, "taskset"),
+        (PIN, PINS_ITSELF, "pthreads", 2, "program"),
+        (PIN, DEMO, "other", 1, "taskset"),
+        (P_CORES_SET, DEMO, "libomp", 2, "taskset"),
+        (P_CORES_SET, DEMO, "other", 2, "taskset"),
+        (FREE, DEMO, "libomp", 2, None),
+    ],
+)
+def test_mechanisms_follow_binding_and_runtime(
+    mapping: Mapping, app: App, runtime: str, threads: int, mechanism: str | None
+) -> None:
+    assert choose_mechanism(mapping, app, runtime, threads) == mechanism
 
 
 def test_what_a_mechanism_cannot_express_is_a_reason() -> None:
-    by_places = Mapping("m", "pcores", "pin", "omp-places")
     with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use taskset"):
-        choose_mechanism(by_places, DEMO, "none", 1)
+        choose_mechanism(BY_PLACES, DEMO, "none", 1)
     with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use likwid-pin"):
-        choose_mechanism(by_places, DEMO, "pthreads", 2)
+        choose_mechanism(BY_PLACES, DEMO, "pthreads", 2)
     with pytest.raises(CannotMapError, match="demo cannot pin its threads itself"):
         choose_mechanism(Mapping("m", "pcores", "pin", "program"), DEMO, "libgomp", 2)
     with pytest.raises(CannotMapError, match="one mask for all threads"):
         check_mechanism("taskset", PIN, 2, I9, ["taskset"])
+    with pytest.raises(CannotMapError, match="numactl is not installed"):
+        check_mechanism("numactl", P_CORES_SET, 2, I9, ["taskset"])
 
 
 def test_threads_of_an_unknown_runtime_are_pinned_by_a_named_mechanism_only() -> None:
     with pytest.raises(
         CannotMapError, match=r"need not read OMP_PLACES.* omp-places or likwid-pin"
     ):
-        choose_mechanism(Mapping("m", "pcores", "pin"), DEMO, "other", 2)
+        choose_mechanism(PIN, DEMO, "other", 2)
     for named in ("omp-places", "likwid-pin"):
         assert choose_mechanism(Mapping("m", "pcores", "pin", named), DEMO, "other", 2) == named
 
@@ -195,11 +198,6 @@ def test_likwid_pin_is_refused_inside_a_restricted_cpu_set() -> None:
     with pytest.raises(CannotMapError, match="logical"):
         check_mechanism("likwid-pin", PIN, 2, i9_14900k_without_smt("0-3"), ["likwid-pin"])
     check_mechanism("likwid-pin", PIN, 2, I9, ["likwid-pin"])
-
-
-def test_a_missing_tool_is_a_reason() -> None:
-    with pytest.raises(CannotMapError, match="numactl is not installed"):
-        check_mechanism("numactl", Mapping("m", "pcores", "set"), 2, I9, ["taskset"])
 
 
 @given(
@@ -229,3 +227,128 @@ def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
     assert set(found) <= set(node.allowed)
     if binding == "pin":
         assert len(found) == threads
+
+
+SHARED_BY_ALL = "no cores share a cache that others do not"
+ONE_EACH = "no core kind has two clusters, of which one could be left out"
+
+
+def half(node: Topology, threads: int = 1, binding: str = "set") -> tuple[int, ...]:
+    return resolve_cpus(Mapping("m", "half-clusters", binding), node, threads)
+
+
+def refusal(node: Topology, threads: int = 1) -> str:
+    with pytest.raises(CannotMapError) as refused:
+        half(node, threads, "pin")
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "cpus"),
+    [
+        # P-cores have an L2 each and keep all, of four modules of E-cores two are left.
+        ("i9-14900k", (*range(0, 16, 2), *range(16, 24))),
+        ("adl0", (0, 2, 4, 6, 8, 9, 10, 11)),
+        # The L3, which LP-E-cores have no part in, makes one cluster of the P-cores.
+        ("mtl-m-2", (0, 2, 4, 5, 6, 7, 12, 13)),
+        ("arl-h", (*range(8), 12, 13)),
+        # Ten cores of two kinds have one L3, and as many another.
+        ("gb10", (*range(5, 10), *range(5))),
+        # Of three modules of small cores, the last with one core online, two.
+        ("synthetic-forest", tuple(range(8))),
+        ("synthetic-x3d", tuple(range(8))),
+        ("synthetic-server", (0, 1, 2, 3)),
+    ],
+)
+def test_half_of_each_kinds_clusters_is_kept_best_kind_first(
+    machine: str, cpus: tuple[int, ...], tmp_path: Path
+) -> None:
+    assert half(read_topology(build_tree(tmp_path, machine))) == cpus
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        ("kvm-guest", SHARED_BY_ALL),
+        ("synthetic-favoured", SHARED_BY_ALL),
+        # One cluster of each kind.
+        ("lnl0", ONE_EACH),
+        ("hx370", ONE_EACH),
+    ],
+)
+def test_a_node_without_two_clusters_of_a_kind_says_so(
+    machine: str, reason: str, tmp_path: Path
+) -> None:
+    assert refusal(read_topology(build_tree(tmp_path, machine))) == reason
+
+
+def test_pinned_threads_take_the_best_kind_first_and_must_fit() -> None:
+    node = i9_14900k_without_smt()
+    assert half(node, 10, "pin") == tuple(range(10))
+    assert "17 threads need 17 CPUs; half-clusters has 16 here (0-15)" in refusal(node, 17)
+
+
+def test_clusters_of_the_first_package_come_first_however_cpus_are_numbered() -> None:
+    interleaved = topology(
+        [(str(cpu), "P", cpu % 2) for cpu in range(8)],
+        [(3, "0,2"), (3, "4,6"), (3, "1,3"), (3, "5,7")],
+    )
+    assert half(interleaved) == (0, 2, 4, 6)
+
+
+def test_it_is_half_of_the_clusters_that_may_be_used() -> None:
+    assert half(i9_14900k_without_smt("14-23")) == (14, 15, 16, 17, 18, 19)
+    assert refusal(i9_14900k_without_smt("16-19")) == ONE_EACH
+    # A core of each module: no two of them share anything that others do not.
+    assert refusal(i9_14900k_without_smt("8,12,16,20")) == SHARED_BY_ALL
+
+
+def test_one_cpu_of_each_core_of_every_kind() -> None:
+    def cores(node: Topology, threads: int, binding: str = "pin") -> tuple[int, ...]:
+        return resolve_cpus(Mapping("m", "cores", binding), node, threads)
+
+    ultra = core_ultra_7_164u()
+    assert cores(ultra, 1, "set") == (0, 2, *range(4, 14))
+    assert cores(ultra, 3) == (0, 2, 4)
+    assert cores(two_packages_with_smt(), 4) == (0, 1, 2, 3)
+    # E-cores that have the lower numbers come second all the same, and a core of no kind last.
+    mixed = topology([("0", "E", 0), ("1", "", 0), ("2-3", "P", 0)])
+    assert cores(mixed, 3) == (2, 0, 1)
+    with pytest.raises(CannotMapError, match="13 threads need 13 CPUs; cores has 12 here"):
+        cores(ultra, 13)
+
+
+@given(
+    cores=st.lists(
+        st.tuples(st.sampled_from(["P", "E", "LP-E", ""]), st.integers(0, 1)),
+        min_size=1,
+        max_size=16,
+    ),
+    l2=st.integers(1, 5),
+    l3=st.integers(1, 16),
+    data=st.data(),
+)
+def test_some_cores_of_each_kind_remain_and_what_shares_a_cache_stays_together(
+    cores: list[tuple[str, int]], l2: int, l3: int, data: st.DataObject
+) -> None:
+    count = len(cores)
+    caches = [
+        (level, f"{first}-{min(first + size, count) - 1}")
+        for level, size in ((2, l2), (3, l3))
+        for first in range(0, count, size)
+    ]
+    some = data.draw(st.sets(st.sampled_from(range(count)), min_size=1))
+    allowed = ",".join(map(str, sorted(some)))
+    node = topology([(str(cpu), *core) for cpu, core in enumerate(cores)], caches, allowed)
+    try:
+        kept = half(node)
+    except CannotMapError as reason:
+        assert str(reason) in (SHARED_BY_ALL, ONE_EACH)
+        return
+    assert set(kept) < some
+    assert len(set(kept)) == len(kept)
+    assert {cores[cpu][0] for cpu in kept} == {cores[cpu][0] for cpu in some}
+    if l2 < count:
+        for one, other in combinations(sorted(some), 2):
+            if cores[one][0] == cores[other][0] and one // l2 == other // l2:
+                assert (one in kept) is (other in kept)

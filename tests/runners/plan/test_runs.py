@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.plan.runs import PlannedRun, plan_groups, plan_order
+from runners.plan.case import Case
+from runners.plan.runs import OVERHEAD_S, Forecast, PlannedRun, plan_groups, plan_order
+from tests.runners.cases import SMALL, case
 
 CASES = ["a", "b", "c", "d", "e"]
 
@@ -24,18 +28,13 @@ def test_each_block_is_a_complete_pass_over_all_cases() -> None:
         assert all(run.warmup == (block == 0) for run in of_block)
 
 
-def test_the_seed_decides_the_order() -> None:
+def test_the_seed_decides_the_order_and_blocks_differ() -> None:
     def order(seed: int) -> list[str]:
         return [run.case_id for run in plan_order(CASES, 10, 0, "randomised-blocks", seed)]
 
     assert order(1) == order(1)
     assert order(1) != order(2)
-
-
-def test_blocks_differ_from_each_other() -> None:
-    runs = plan_order(CASES, 10, 0, "randomised-blocks", 1)
-    passes = {tuple(run.case_id for run in runs[i : i + 5]) for i in range(0, 50, 5)}
-    assert len(passes) > 5
+    assert len({tuple(order(1)[start : start + 5]) for start in range(0, 50, 5)}) > 5
 
 
 def test_positions_are_fair() -> None:
@@ -127,17 +126,6 @@ def test_the_order_in_which_groups_are_listed_decides_nothing(
     assert plan_groups(listed, 2, 1, order, seed) == plan_groups(groups, 2, 1, order, seed)
 
 
-def test_the_seed_decides_the_order_of_groups() -> None:
-    groups = grouped(dict.fromkeys("abcdefg", 1))
-
-    def names(seed: int) -> list[str]:
-        return [group_of(run) for run in plan_groups(groups, 1, 0, "randomised-blocks", seed)]
-
-    assert names(1) == names(1)
-    # Seven groups have 5040 orders: ten seeds that agree would be no chance.
-    assert len({tuple(names(seed)) for seed in range(10)}) > 1
-
-
 def test_every_group_comes_first_as_often() -> None:
     # Each of 4 groups comes first for 1/4 of 2000 seeds: 500, standard deviation 19.4.
     groups = grouped(dict.fromkeys("abcd", 1))
@@ -160,3 +148,47 @@ def test_a_study_without_guests_is_one_group_in_the_order_that_it_always_had(
     cases: list[str], order: str
 ) -> None:
     assert plan_groups({"": cases}, 3, 1, order, 7) == plan_order(cases, 3, 1, order, 7)
+
+
+TWO = case(threads=2)
+ONE = case(threads=1, cpus=(4,))
+
+
+UNKNOWN = case(size=replace(SMALL, name="other", estimate_s=None))
+
+
+def forecast_of(*cases: Case, earlier_s: dict[str, float] | None = None) -> Forecast:
+    ids = [case.case_id for case in cases]
+    return Forecast(cases, ids, earlier_s or {})
+
+
+def test_each_run_corrects_the_forecast_of_its_case() -> None:
+    forecast = forecast_of(ONE, TWO, TWO)
+    # The hint of 2 s is for one thread.
+    assert forecast.left_s == pytest.approx(2.0 + 2 * 1.0 + 3 * OVERHEAD_S)
+    forecast.made(TWO.case_id, 0.5)
+    assert forecast.left_s == pytest.approx(2.0 + 0.5 + 2 * OVERHEAD_S)
+    forecast.made(ONE.case_id, 3.0)
+    forecast.made(TWO.case_id, 0.6)
+    assert forecast.left_s == pytest.approx(0.0)
+
+
+def test_measured_times_of_earlier_attempts_come_before_hints() -> None:
+    forecast = forecast_of(ONE, earlier_s={ONE.case_id: 7.0})
+    assert forecast.left_s == pytest.approx(7.0 + OVERHEAD_S)
+
+
+def test_a_case_without_a_hint_makes_it_unknown_until_it_has_run() -> None:
+    forecast = forecast_of(UNKNOWN, UNKNOWN, UNKNOWN)
+    for elapsed_s, left_s in ((None, None), (1.0, pytest.approx(1.0 + OVERHEAD_S)), (None, 0.0)):
+        forecast.made(UNKNOWN.case_id, elapsed_s)
+        assert forecast.left_s == left_s
+
+
+def test_a_case_that_ends_early_takes_its_time_along_known_or_not() -> None:
+    forecast = forecast_of(UNKNOWN, UNKNOWN, ONE, TWO, TWO)
+    forecast.made(TWO.case_id, 0.5)
+    assert forecast.left_s is None
+    for early, runs in ((UNKNOWN, 2), (TWO, 1), (TWO, 0)):
+        assert forecast.forget(early.case_id) == runs
+    assert forecast.left_s == pytest.approx(2.0 + OVERHEAD_S)
