@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from base.files import NotAFileError, read_given
+from base.files import NotAFileError, read_given, write_whole
 
 
 def test_a_file_is_read_up_to_a_byte_more_than_asked_for(tmp_path: Path) -> None:
@@ -57,3 +57,47 @@ def test_a_link_to_itself_and_a_name_with_a_nul_are_errors_that_callers_expect(
         read_given(tmp_path / "it", 10)
     with pytest.raises(ValueError, match="null"):
         read_given("a\0b", 10)
+
+
+def test_the_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new" / "file.json"
+    synced: list[tuple[str, bytes, bool]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        file = Path(f"/proc/self/fd/{descriptor}").readlink()
+        content = b"" if file.is_dir() else file.read_bytes()
+        synced.append((file.name.partition(".json")[0], content, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_whole(path, b"content")
+
+    assert synced == [(".file", b"content", False), ("new", b"", True)]
+    assert [file.name for file in path.parent.iterdir()] == ["file.json"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(OSError(5, "Input/output error"), id="disk fails"),
+        pytest.param(KeyboardInterrupt(), id="user stops pinstudy"),
+    ],
+)
+def test_a_write_that_ends_early_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    path = tmp_path / "file.json"
+    write_whole(path, b"old")
+
+    def failing(_descriptor: int) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(type(error)):
+        write_whole(path, b"new")
+
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["file.json"]

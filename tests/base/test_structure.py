@@ -142,13 +142,6 @@ def test_a_field_without_a_kind_is_no_key() -> None:
     assert "'note' is not known here" in mistakes(PLAIN | {"note": "x"})[0][1]
 
 
-def test_a_table_may_stay_a_dict() -> None:
-    assert Table(Edge, "an edge", dict).decode({"length": "4"}, name="left") == {
-        "name": "left",
-        "length_mm": 4,
-    }
-
-
 values = st.recursive(
     st.none() | st.text(max_size=3) | st.sampled_from(["1", "2"]),
     lambda inner: (

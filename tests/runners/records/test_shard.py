@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -37,48 +37,49 @@ def lines_of(folder: Path, most_bytes: int | None = None) -> list[Line]:
     return [line for part in parts_of(folder, most_bytes) for line in read_part(part)]
 
 
+def numbers(folder: Path) -> list[object]:
+    return [found["number"] for found in read_records(folder)]
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Iterator[Shard]:
+    """A shard with one record, alone in its folder."""
+    with closing(Shard(tmp_path / "records", "n")) as made:
+        made.append(record(number=1))
+        yield made
+
+
 def test_records_are_read_back_in_the_order_of_attempts(tmp_path: Path) -> None:
     for attempt in (1, 2):
         shard = Shard(tmp_path, "node-a")
         assert shard.attempt == attempt
         shard.append(record(number=attempt))
         shard.close()
-    assert [r["number"] for r in read_records(tmp_path)] == [1, 2]
+    assert numbers(tmp_path) == [1, 2]
 
 
-def test_a_newer_attempt_fences_the_older(tmp_path: Path, at_end: ExitStack) -> None:
-    older = at_end.enter_context(closing(Shard(tmp_path, "n")))
-    older.append(record(number=1))
-    newer = at_end.enter_context(closing(Shard(tmp_path, "n")))
-    with pytest.raises(StudyError, match="a newer pinstudy run works here"):
-        older.append(record(number=2))
-    newer.append(record(number=3))
-    assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
-
-
-def test_what_a_fenced_attempt_has_still_measured_is_kept_aside(
-    tmp_path: Path, at_end: ExitStack
+def test_a_newer_attempt_fences_the_older_whose_record_is_kept_aside(
+    tmp_path: Path, shard: Shard
 ) -> None:
-    folder = tmp_path / "records"
-    older = at_end.enter_context(closing(Shard(folder, "n")))
-    older.append(record(number=1))
-    at_end.enter_context(closing(Shard(folder, "n")))
-    with pytest.raises(StoppedError, match=r"kept in .*late/n-0001\.jsonl"):
-        older.append(record(number=2))
-    assert [r["number"] for r in read_records(folder)] == [1]
-    assert [r["number"] for r in read_records(tmp_path / LATE)] == [2]
+    with closing(Shard(tmp_path / "records", "n")) as newer:
+        with pytest.raises(
+            StoppedError, match=r"a newer pinstudy run works here.*kept in .*late/n-0001\.jsonl"
+        ):
+            shard.append(record(number=2))
+        newer.append(record(number=3))
+    assert numbers(tmp_path / "records") == [1, 3]
+    assert numbers(tmp_path / LATE) == [2]
 
 
 def test_who_else_may_not_write_keeps_records_aside_with_the_reason(
     tmp_path: Path, at_end: ExitStack
 ) -> None:
-    folder = tmp_path / "records"
     reasons = ["", "a newer worker has taken over"]
-    shard = at_end.enter_context(closing(Shard(folder, "n", fenced=lambda: reasons.pop(0))))
-    shard.append(record(number=1))
+    made = Shard(tmp_path / "records", "n", fenced=lambda: reasons.pop(0))
+    at_end.enter_context(closing(made)).append(record(number=1))
     with pytest.raises(StoppedError, match="a newer worker has taken over; this one stops"):
-        shard.append(record(number=2))
-    assert [r["number"] for r in read_records(tmp_path / LATE)] == [2]
+        made.append(record(number=2))
+    assert numbers(tmp_path / LATE) == [2]
 
 
 def test_a_late_record_that_cannot_be_kept_is_said_to_be_lost(
@@ -106,33 +107,17 @@ def test_other_nodes_shards_do_not_fence(tmp_path: Path, at_end: ExitStack) -> N
     assert other.attempt == 1
 
 
-def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, "n")
-    shard.append(record(number=1))
-    shard.close()
-    with (tmp_path / "n-0001.jsonl").open("ab") as file:
-        file.write(b'{"schema":1,"number":2,"ela')
-    assert [r["number"] for r in read_records(tmp_path)] == [1]
-
-
 def test_a_shard_without_records_leaves_no_file(tmp_path: Path) -> None:
     Shard(tmp_path, "n").close()
     assert not list(tmp_path.iterdir())
 
 
-def test_records_of_a_newer_schema_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "n-0001.jsonl").write_text('{"schema":99}\n')
-    with pytest.raises(UserError, match=r"n-0001.jsonl:1: record schema 99"):
-        list(read_records(tmp_path))
-
-
 def test_a_record_of_a_newer_schema_is_named_by_its_line_in_any_part(tmp_path: Path) -> None:
-    path = tmp_path / "n-0001.jsonl"
-    path.write_text('{"schema":1}\n\n{"schema":1}\n{"schema":99}\n')
+    lines = '{"schema":1}\n\n{"schema":1}\n{"schema":99}\n'
+    (tmp_path / "n-0001.jsonl").write_text(lines)
     for most_bytes in (1, 5, 30, None):
         with pytest.raises(UserError, match=r"n-0001.jsonl:4: record schema 99"):
-            for part in parts_of(tmp_path, most_bytes):
-                list(read_part(part))
+            lines_of(tmp_path, most_bytes)
 
 
 @given(
@@ -149,33 +134,17 @@ def test_parts_have_every_line_once_wherever_they_are_cut(
     assert lines_of(folder, most_bytes) == lines_of(folder)
 
 
-def test_a_folder_that_cannot_be_made_is_a_users_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot write results here"):
-        Shard(tmp_path / "file" / "records", "n")
-
-
 def test_not_a_number_is_never_written(tmp_path: Path, at_end: ExitStack) -> None:
     with pytest.raises(ValueError, match="JSON"):
         at_end.enter_context(closing(Shard(tmp_path, "n"))).append(record(elapsed_s=float("nan")))
 
 
-def test_a_full_disk_stops_with_one_line(tmp_path: Path, at_end: ExitStack) -> None:
-    shard = at_end.enter_context(closing(Shard(tmp_path, "n")))
-    full = os.open("/dev/full", os.O_WRONLY)
-    at_end.callback(os.close, full)
-    os.dup2(full, shard._descriptor)
-    with pytest.raises(StudyError, match="No space left"):
-        shard.append(record(number=1))
-
-
-def little_room(shard: Shard, kept: int) -> Callable[[int, bytes], int]:
+def little_room(kept: int) -> Callable[[int, bytes], int]:
     """Return what writes to a disk that takes `kept` bytes of each line that it refuses."""
     write = os.write
     taken: list[int] = []
 
     def writes(descriptor: int, line: bytes) -> int:
-        assert descriptor == shard._descriptor
         if taken:
             raise OSError(errno.ENOSPC, "No space left on device")
         taken.append(write(descriptor, line[:kept]))
@@ -186,69 +155,59 @@ def little_room(shard: Shard, kept: int) -> Callable[[int, bytes], int]:
 
 @pytest.mark.parametrize("kept", [1, 10, -1, None])
 def test_a_line_that_did_not_fit_is_glued_to_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int | None, at_end: ExitStack
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int | None, shard: Shard
 ) -> None:
-    shard = at_end.enter_context(closing(Shard(tmp_path, "n")))
-    shard.append(record(number=1))
     with monkeypatch.context() as full:
         if kept is None:
             full.setattr(os, "fsync", lambda _: os.close(-1))
         else:
-            full.setattr(os, "write", little_room(shard, kept))
+            full.setattr(os, "write", little_room(kept))
         with pytest.raises(StudyError, match=r"cannot write the record .* make room"):
             shard.append(record(number=2))
     shard.append(record(number=3))
     shard.append(record(number=4))
     # A line without its line break is whole; whether it was told to be on the disk is not known.
     whole = [] if kept in (1, 10) else [2]
-    assert [r["number"] for r in read_records(tmp_path)] == [1, *whole, 3, 4]
+    assert numbers(tmp_path / "records") == [1, *whole, 3, 4]
 
 
 def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(
-    tmp_path: Path, at_end: ExitStack
+    tmp_path: Path, shard: Shard
 ) -> None:
-    shard = at_end.enter_context(closing(Shard(tmp_path, "n")))
-    shard.append(record(number=1))
     with (
         files_of_at_most(shard.path.stat().st_size + 10),
         pytest.raises(StudyError, match=r"\(File too large\); raise the limit \(ulimit -f\)"),
     ):
         shard.append(record(number=2))
     shard.append(record(number=3))
-    assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
+    assert numbers(tmp_path / "records") == [1, 3]
 
 
-@pytest.mark.parametrize("keep", [0, 1, -1, -12])
+@pytest.mark.parametrize(
+    ("keep", "before"),
+    # Without its line break alone a record is whole.
+    [(0, []), (1, []), (-1, [1, 2]), (-12, [1])],
+)
 def test_a_shard_that_was_cut_meanwhile_ends_the_attempt_and_keeps_the_last_record(
-    tmp_path: Path, keep: int
+    tmp_path: Path, shard: Shard, keep: int, before: list[int]
 ) -> None:
-    shard = Shard(tmp_path, "n")
-    shard.append(record(number=1))
     shard.append(record(number=2))
     size = shard.path.stat().st_size
     os.truncate(shard.path, keep % size)
-    with pytest.raises(StudyError, match=rf"cut by {size - keep % size} bytes while") as told:
+    cut = rf"cut by {size - keep % size} bytes while.*the runs again whose records are gone"
+    with pytest.raises(StudyError, match=cut):
         shard.append(record(number=3))
-    assert "it makes the runs again whose records are gone" in str(told.value)
-    shard.close()
-    # Without its line break alone a record is whole.
-    before = {0: [], 1: [], -1: [1, 2], -12: [1]}[keep]
-    assert [r["number"] for r in read_records(tmp_path)] == [*before, 3]
+    assert numbers(tmp_path / "records") == [*before, 3]
 
 
-def test_a_shard_that_something_else_writes_to_ends_the_attempt(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, "n")
-    shard.append(record(number=1))
+def test_a_shard_that_something_else_writes_to_ends_the_attempt(
+    tmp_path: Path, shard: Shard
+) -> None:
     with shard.path.open("ab") as file:
         file.write(b"hello")
     with pytest.raises(StudyError, match="5 bytes were written to it by something else"):
         shard.append(record(number=2))
-    shard.close()
-    assert [r["number"] for r in read_records(tmp_path)] == [1, 2]
-
-
-def put_fifo(path: Path) -> None:
-    os.mkfifo(path)
+    assert numbers(tmp_path / "records") == [1, 2]
 
 
 def put_socket(path: Path) -> None:
@@ -260,22 +219,14 @@ def put_link_to_a_device(path: Path) -> None:
     path.symlink_to("/dev/null")
 
 
-def put_file(path: Path) -> None:
-    path.touch()
-
-
-def put_folder(path: Path) -> None:
-    path.mkdir()
-
-
 @pytest.mark.parametrize(
     ("put", "called"),
     [
-        (put_fifo, "a FIFO"),
+        (os.mkfifo, "a FIFO"),
         (put_socket, "a socket"),
         (put_link_to_a_device, "a link to /dev/null"),
-        (put_file, "another file"),
-        (put_folder, "a folder"),
+        (Path.touch, "another file"),
+        (Path.mkdir, "a folder"),
     ],
 )
 @pytest.mark.parametrize("moved", [True, False])
@@ -296,7 +247,7 @@ def test_what_has_taken_a_shards_place_is_named_and_left_there(
     assert shard.path.is_symlink() or shard.path.exists()
 
 
-@pytest.mark.parametrize("put", [put_fifo, put_socket, put_link_to_a_device])
+@pytest.mark.parametrize("put", [os.mkfifo, put_socket, put_link_to_a_device])
 def test_what_is_no_file_has_no_records(
     tmp_path: Path, put: Callable[[Path], None], at_end: ExitStack
 ) -> None:
@@ -306,37 +257,29 @@ def test_what_is_no_file_has_no_records(
     assert at_end.enter_context(closing(Shard(tmp_path, "n"))).attempt == 2
 
 
-def test_records_that_were_removed_meanwhile_end_the_attempt(tmp_path: Path) -> None:
-    folder = tmp_path / "records"
-    shard = Shard(folder, "n")
-    shard.append(record(number=1))
-    shutil.rmtree(folder)
+def test_records_that_were_removed_meanwhile_end_the_attempt(tmp_path: Path, shard: Shard) -> None:
+    shutil.rmtree(tmp_path / "records")
     with pytest.raises(StudyError, match=r"n-0001\.jsonl: was removed while the study ran"):
         shard.append(record(number=2))
-    shard.close()
 
 
-def test_records_that_were_moved_meanwhile_are_kept_there(tmp_path: Path) -> None:
-    folder, elsewhere = tmp_path / "records", tmp_path / "moved"
-    shard = Shard(folder, "n")
-    folder.rename(elsewhere)
+def test_records_that_were_moved_meanwhile_are_kept_there(tmp_path: Path, shard: Shard) -> None:
+    (tmp_path / "records").rename(tmp_path / "moved")
     with pytest.raises(StudyError, match=r"was moved to \S+/moved/n-0001\.jsonl .* move it back"):
-        shard.append(record(number=1))
-    shard.close()
-    assert [r["number"] for r in read_records(elsewhere)] == [1]
+        shard.append(record(number=2))
+    assert numbers(tmp_path / "moved") == [1, 2]
 
 
 def test_an_attempt_without_records_still_fences_when_there_is_a_newer_one(
-    tmp_path: Path, at_end: ExitStack
+    tmp_path: Path, shard: Shard, at_end: ExitStack
 ) -> None:
-    oldest = at_end.enter_context(closing(Shard(tmp_path, "n")))
-    middle = Shard(tmp_path, "n")
-    newest = at_end.enter_context(closing(Shard(tmp_path, "n")))
+    middle = Shard(tmp_path / "records", "n")
+    newest = at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
     middle.close()
     with pytest.raises(StoppedError, match="a newer pinstudy run works here"):
-        oldest.append(record(number=1))
-    newest.append(record(number=2))
-    assert [r["number"] for r in read_records(tmp_path)] == [2]
+        shard.append(record(number=2))
+    newest.append(record(number=3))
+    assert numbers(tmp_path / "records") == [1, 3]
 
 
 def test_an_empty_shard_of_a_killed_attempt_keeps_its_number(
@@ -381,12 +324,7 @@ def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path)
     tracemalloc.start()
 
     cases = [record["case_id"] for record in read_records(tmp_path)]
-    of_parts = [
-        record["case_id"]
-        for part in parts_of(tmp_path, 5 << 20)
-        for record in read_part(part)
-        if isinstance(record, dict)
-    ]
+    of_parts = [line["case_id"] for line in lines_of(tmp_path, 5 << 20) if isinstance(line, dict)]
 
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
