@@ -210,8 +210,9 @@ def _parse(raw: bytes, owner: int) -> Entry:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"expected an object of schema {SCHEMA}")
     entry = structured(Entry, {"user": owner} | data, settings=_settings(data.get("settings")))
-    texts = (entry.boot_id, entry.started_at, *entry.command, *entry.restore_command)
-    if not all(map(str.isprintable, texts)):
+    # A site's command may be a script of several lines.
+    texts = (entry.boot_id, entry.started_at, *entry.command)
+    if not all(map(str.isprintable, texts)) or "\0" in "".join(entry.restore_command):
         raise ValueError("a text has unprintable characters")
     return entry
 

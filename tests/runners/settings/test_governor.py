@@ -131,8 +131,9 @@ def test_where_another_is_in_charge_only_the_governor_in_force_runs(
 SITE = """
 import sys
 from pathlib import Path
+sys.path.insert(0, sys.argv[1])
 from base.cpulist import parse_cpulist
-root, governor, cpus = Path(sys.argv[1]), *sys.argv[2:]
+root, governor, cpus = Path(sys.argv[2]), *sys.argv[3:]
 if governor == "ondemand":
     sys.exit("ondemand is not allowed at this site")
 for cpu in parse_cpulist(cpus):
@@ -143,17 +144,14 @@ with (root / "asked").open("a") as log:
 """
 
 
-def of_site(root: Path, monkeypatch: pytest.MonkeyPatch) -> Governors:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    command = (sys.executable, "-c", SITE, str(root), "{governor}", "{cpus}")
+def of_site(root: Path) -> Governors:
+    command = (sys.executable, "-c", SITE, str(ROOT), str(root), "{governor}", "{cpus}")
     return switch_of(root, GovernorRule("command", command))
 
 
-def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: Path) -> None:
     write(root, f"{POLICIES}/policy5/scaling_governor", "performance")
-    governors = of_site(root, monkeypatch)
+    governors = of_site(root)
     assert governors.settle("performance", range(8)) is None
     assert in_force(root)["performance"] == list(range(8))
     done = governors.restore()
@@ -163,13 +161,11 @@ def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(
     assert asked == ["performance 0-4,6-7", "powersave 0-4,6-7"]
 
 
-def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(root: Path) -> None:
     write(root, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
     lacking = switch_of(root, GovernorRule("command", ("/no/such", "{governor}")))
     for governors, said in (
-        (of_site(root, monkeypatch), ("ondemand is not allowed at this site", "status 1")),
+        (of_site(root), ("ondemand is not allowed at this site", "status 1")),
         (lacking, ("/no/such", "No such file")),
     ):
         reason = governors.settle("ondemand", (0,))

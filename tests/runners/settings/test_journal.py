@@ -140,6 +140,7 @@ def test_a_link_that_waits_under_the_temporary_name_is_not_written_through(
         {"command": "pinstudy"},
         {"boot_id": "\x1b[2J"},
         {"restore_command": [1]},
+        {"restore_command": ["set\0"]},
     ],
 )
 def test_what_no_pinstudy_has_written_is_not_believed(
