@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from runners.node.discovery import read_topology
 from runners.node.node import state_changes
 from runners.settings.governor import Governors
-from tests.support.machines import INTEL, PSTATE, policy
-from tests.support.trees import CPU, Machine, build_tree, singles
+from tests.runners.settings.conftest import NODE
+from tests.support.trees import CPU, build_tree
 
 POLICIES = f"{CPU}/cpufreq"
-NODE = Machine(singles("0-3"), policies={"0-3": policy(3000000)}, block=INTEL, files=PSTATE)
 FILES = (
     *("scaling_governor", "scaling_available_governors", "scaling_driver", "affected_cpus"),
     *("energy_performance_preference", "scaling_min_freq", "scaling_max_freq"),

@@ -17,12 +17,10 @@ NMI = "proc/sys/kernel/nmi_watchdog"
 NUMA = "proc/sys/kernel/numa_balancing"
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = build_tree(tmp_path, "adl0")
+@pytest.fixture(autouse=True)
+def watchdog_and_balancing(root: Path) -> None:
     write(root, NMI, 1)
     write(root, NUMA, 0)
-    return root
 
 
 def files(root: Path) -> dict[str, str]:

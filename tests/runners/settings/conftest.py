@@ -1,0 +1,17 @@
+"""The node whose settings most tests change: four CPUs with a policy each, and turbo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.machines import INTEL, PSTATE, policy
+from tests.support.trees import Machine, build_tree, singles
+
+NODE = Machine(singles("0-3"), policies={"0-3": policy(3000000)}, block=INTEL, files=PSTATE)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return build_tree(tmp_path, NODE)
