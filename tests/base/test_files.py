@@ -16,7 +16,6 @@ def test_a_file_is_read_up_to_a_byte_more_than_asked_for(tmp_path: Path) -> None
     path = tmp_path / "file"
     path.write_bytes(b"12345")
     (tmp_path / "link").symlink_to(path)
-
     assert read_given(path, 5) == b"12345"
     assert read_given(tmp_path / "link", 3) == b"1234"
     assert read_given(path, 4) == b"12345"
@@ -35,7 +34,6 @@ def test_what_is_no_file_is_refused_without_being_opened(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "it")
-
     with pytest.raises(NotAFileError):
         read_given(tmp_path / "it", 10)
 
@@ -43,7 +41,6 @@ def test_what_is_no_file_is_refused_without_being_opened(
 def test_a_file_of_the_kernel_that_waits_for_news_is_not_waited_for(tmp_path: Path) -> None:
     # A regular file to look at; reading it waits for the kernel's next message.
     (tmp_path / "it").symlink_to("/proc/kmsg")
-
     with suppress(OSError):
         read_given(tmp_path / "it", 1 << 24)
 
@@ -52,7 +49,6 @@ def test_a_link_to_itself_and_a_name_with_a_nul_are_errors_that_callers_expect(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "it").symlink_to("it")
-
     with pytest.raises(OSError, match="symbolic links"):
         read_given(tmp_path / "it", 10)
     with pytest.raises(ValueError, match="null"):
@@ -74,7 +70,6 @@ def test_the_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(
 
     monkeypatch.setattr(os, "fsync", noted)
     write_whole(path, b"content")
-
     assert synced == [(".file", b"content", False), ("new", b"", True)]
     assert [file.name for file in path.parent.iterdir()] == ["file.json"]
 
@@ -98,6 +93,5 @@ def test_a_write_that_ends_early_leaves_the_old_file_and_nothing_else(
     monkeypatch.setattr(os, "fsync", failing)
     with pytest.raises(type(error)):
         write_whole(path, b"new")
-
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file.json"]

@@ -91,9 +91,7 @@ def test_every_mistake_is_told_with_its_path() -> None:
         "edges": {"a b": {}, "right": {"length": None}},
         "wieght": "1",
     }
-
     found = mistakes(value)
-
     assert sorted(found, key=str) == sorted(
         [
             (("size", 1), "'x' is not a number"),
@@ -122,7 +120,6 @@ def test_every_mistake_is_told_with_its_path() -> None:
 def test_what_is_valid_beside_mistakes_is_passed_on() -> None:
     with pytest.raises(InvalidError) as refused:
         BOX.decode(PLAIN | {"size": ["1", "x", "3"], "weight": "0"})
-
     # The gap keeps the third in its place.
     assert refused.value.valid == {
         "size": (1, None, 3),

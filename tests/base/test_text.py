@@ -35,7 +35,6 @@ names = st.binary(min_size=1, max_size=12).map(os.fsdecode).filter(lambda name: 
 @example(["$(id)", "`id`", "'", "~", "*", "!!", "a;b", "#", "-rf", "\x7f", "ü\n"])
 def test_a_shell_reads_the_path_that_was_meant(paths: list[str]) -> None:
     line = " ".join(as_typed(path) for path in paths)
-
     assert line.isprintable()
     done = subprocess.run(
         [need_tool("bash"), "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True

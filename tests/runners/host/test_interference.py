@@ -16,11 +16,11 @@ import pytest
 from base.errors import StudyError
 from runners.host.interference import daemon_warning, end_orphans, find_daemons, stop_commands
 from runners.host.processes import parse_task
-from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.processes import alive, children, name_of
+from tests.support.programs import witness as built_witness
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import until
 
@@ -73,17 +73,11 @@ class Study:
 
 @contextmanager
 def study(witness: Path | None = None, launcher: tuple[str, ...] = ()) -> Iterator[Study]:
-    made = Study(witness or own_witness(), launcher)
+    made = Study(witness or built_witness(), launcher)
     try:
         yield made
     finally:
         made.end()
-
-
-def own_witness() -> Path:
-    found = find_program(WITNESS)
-    assert found, "run `make setup`"
-    return found
 
 
 def test_an_orphan_is_ended_with_all_that_descends_from_it() -> None:
@@ -108,7 +102,7 @@ def test_somebody_elses_orphan_is_named_with_the_command_that_ends_it() -> None:
     if os.geteuid() != 0:
         missing("working for somebody else needs root")
     with open_folder() as folder:
-        witness = Path(shutil.copy(own_witness(), folder))
+        witness = Path(shutil.copy(built_witness(), folder))
         as_nobody = (need_tool("setpriv"), f"--reuid={NOBODY}", "--clear-groups")
         with study(witness, as_nobody) as theirs:
             theirs.lose_runner()

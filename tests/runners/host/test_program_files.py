@@ -19,7 +19,7 @@ from runners.host.program_files import (
     programs_in,
     runtime_among,
 )
-from runners.host.software import find_program
+from tests.support.programs import built
 from tests.support.tools import need_tool
 
 ENVIRONMENT = dict(os.environ)
@@ -59,9 +59,7 @@ def test_a_library_of_the_programs_own_belongs_to_it(tmp_path: Path) -> None:
     assert before.paths["libown.so"] == own
     assert {"program", "libc.so.6"} < set(before.digests)
     assert not before.unavailable
-
     library(own, 2)
-
     after = read(program, reader=reader)
     assert after.digest != before.digest
     changed = [part for part in after.digests if after.digests[part] != before.digests[part]]
@@ -77,9 +75,7 @@ def test_a_library_that_is_found_earlier_than_before_is_another(tmp_path: Path) 
     program = compiled(tmp_path / "program", text, f"-L{own.parent}", "-lown")
     reader = ProgramReader(ENVIRONMENT | {"LD_LIBRARY_PATH": ":".join(map(str, folders))})
     before = read(program, reader=reader)
-
     library(folders[0] / "libown.so", 2)
-
     assert read(program, reader=reader).paths["libown.so"] == folders[0] / "libown.so"
     assert read(program, reader=reader).digest != before.digest
 
@@ -145,10 +141,8 @@ def test_a_file_that_is_written_in_place_with_its_old_times_is_noticed(tmp_path:
     os.utime(run, ns=(10**18, 10**18))
     reader = ProgramReader(ENVIRONMENT)
     before = read(run, reader=reader)
-
     run.write_text("#!/bin/sh\ntrue 2\n")
     os.utime(run, ns=(10**18, 10**18))
-
     assert read(run, reader=reader).digest != before.digest
 
 
@@ -189,7 +183,6 @@ def test_an_ldd_that_was_killed_is_asked_once_more(
     ldd.chmod(0o755)
     (tmp_path / "ldd.kills").write_text(str(kills))
     path = f"{tmp_path}:{Path(need_tool('cat')).parent}"
-
     assert loaded_libraries(Path("/bin/true"), {"PATH": path}) == answer
 
 
@@ -213,9 +206,7 @@ def test_a_program_without_openmp_has_a_reason() -> None:
 
 @pytest.mark.parametrize("family", ["libgomp", "libomp"])
 def test_our_variants_load_the_runtime_they_are_named_after(family: str) -> None:
-    program = find_program(f"mandelbrot-{family}")
-    assert program, "run `make setup`"
-    found = find_runtime(program, dict(os.environ))
+    found = find_runtime(built(f"mandelbrot-{family}"), ENVIRONMENT)
     assert isinstance(found, OpenMPRuntime)
     assert found.name == family
     assert any(character.isdigit() for character in found.version)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +202,7 @@ def test_of_a_run_that_two_nodes_made_the_older_attempt_s_counts(tmp_path: Path)
     assert read_completed(tmp_path, STUDY.digest).runs == {("a", False, 1): "failed"}
 
 
-def test_ten_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> None:
+def test_four_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> None:
     def peak(records: int) -> int:
         line = line_of(run(stderr_tail="x" * 4000))
         (tmp_path / "n-0001.jsonl").write_bytes(line * records)
@@ -216,7 +215,7 @@ def test_ten_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> No
             tracemalloc.stop()
 
     # Once a buffer is full: it holds some 250 of these lines.
-    assert peak(3000) < 1.1 * peak(300)
+    assert peak(1200) < 1.1 * peak(300)
 
 
 def test_a_line_that_is_too_long_for_a_record_is_one_torn_line(tmp_path: Path) -> None:
@@ -234,13 +233,15 @@ def test_a_line_that_is_too_long_for_a_record_is_one_torn_line(tmp_path: Path) -
             ]
 
 
-def test_no_bit_of_a_line_can_be_flipped_so_that_a_study_is_not_continued(tmp_path: Path) -> None:
+def test_no_byte_of_a_line_can_have_a_bit_flipped_so_that_a_study_is_not_continued(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "records"
     folder.mkdir()
     lines = [line_of(run(repetition=repetition)) for repetition in (1, 2, 3)]
     middle = lines[1]
-    for at, bit in product(range(len(middle)), (0, 5)):
-        flipped = middle[:at] + bytes([middle[at] ^ 1 << bit]) + middle[at + 1 :]
+    for at in range(len(middle)):
+        flipped = middle[:at] + bytes([middle[at] ^ 1 << at % 8]) + middle[at + 1 :]
         (folder / "n1-0001.jsonl").write_bytes(b"".join((lines[0], flipped, lines[2])))
         # No "the node has changed", and no run that was not made; a line break joins two lines.
         done = {repetition for _, _, repetition in read_history(tmp_path, STUDY, "same").done}

@@ -322,10 +322,8 @@ def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path)
             stream.write(b" " * (1 << 20))
         stream.write(b'\n{"schema": 1, "case_id": "b"}\n')
     tracemalloc.start()
-
     cases = [record["case_id"] for record in read_records(tmp_path)]
     of_parts = [line["case_id"] for line in lines_of(tmp_path, 5 << 20) if isinstance(line, dict)]
-
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert cases == of_parts == ["a", "b"]
@@ -338,10 +336,8 @@ def test_a_schema_that_is_no_version_is_refused_in_a_short_line(
     tmp_path: Path, schema: str
 ) -> None:
     (tmp_path / "n-0001.jsonl").write_text(f'{{"schema": {schema}}}\n')
-
     with pytest.raises(UserError, match=r"n-0001.jsonl:1: record schema") as refused:
         list(read_records(tmp_path))
-
     assert len(str(refused.value)) < 400
 
 

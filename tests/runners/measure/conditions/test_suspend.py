@@ -21,8 +21,8 @@ from runners.node.node import open_node
 from tests.runners.study.made_node import Quiet
 from tests.runners.study.test_energy import records, run, study_of
 from tests.support.cli import argv
+from tests.support.studies import write_app, write_program, write_study
 from tests.support.tools import need_tool
-from tests.support.trees import write
 from tests.support.wait import HANG_S
 
 HOUR_S = 3600.0
@@ -99,26 +99,6 @@ def test_a_run_in_which_the_node_slept_is_no_result(tmp_path: Path) -> None:
     assert progress.warnings == ["the node slept for 30 s"]
 
 
-STUDY = """\
-# A study while the clock is set
-title: a clock that is set
-apps:
-  - {app: setter, variants: plain, sizes: small, threads: 1}
-mappings: [scheduler]
-governors: current
-repetitions: 4
-warmup: 0
-"""
-SETTER = """\
-# A program that sets the clock after its second run
-title: sets the clock
-variants:
-  plain: {program: ./setter, runtime: none}
-sizes:
-  small: {arguments: [], estimate: 20 ms}
-"""
-
-
 # Stands before the C library's, whose clock every process of a study asks.
 CLOCK = """\
 #include <ctime>
@@ -155,15 +135,15 @@ def clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_clock_that_is_set_in_the_middle_is_told_and_misorders_nothing(
     tmp_path: Path, clock: Path
 ) -> None:
-    offset, setter = tmp_path / "offset", tmp_path / "setter"
+    offset, runs = tmp_path / "offset", tmp_path / "runs"
     offset.write_text("0")
-    setter.write_text(
-        f"#!/bin/sh\necho run >>{tmp_path}/runs\n"
-        f"[ $(wc -l <{tmp_path}/runs) -ne 2 ] || echo -3600 >{offset}\nsleep 0.02\n"
+    setter = write_program(
+        tmp_path / "setter",
+        f"#!/bin/sh\necho run >>{runs}\n"
+        f"[ $(wc -l <{runs}) -ne 2 ] || echo -3600 >{offset}\nsleep 0.02\n",
     )
-    setter.chmod(0o755)
-    write(tmp_path, "apps/setter.yaml", SETTER.replace("./setter", str(setter)))
-    write(tmp_path, "clock.yaml", STUDY)
+    write_app(tmp_path, "setter", setter, {"small": {"arguments": [], "estimate": "20 ms"}})
+    write_study(tmp_path, "clock", "setter", "small", governors="current", repetitions=4)
     done = subprocess.run(
         argv("run", "clock.yaml", "--no-report"),
         cwd=tmp_path,

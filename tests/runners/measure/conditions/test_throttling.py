@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.reading import Reading
@@ -153,6 +153,7 @@ def test_time_that_goes_back_is_no_time(tmp_path: Path) -> None:
     assert found.unavailable == {"quota_throttled_s": reason}
 
 
+@settings(max_examples=30)  # each writes and reads files
 @given(group=st.text(max_size=80), stat=st.text(max_size=80))
 def test_any_text_is_survived(group: str, stat: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

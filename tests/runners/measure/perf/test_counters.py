@@ -304,7 +304,6 @@ def test_a_kind_without_a_single_load_has_no_share_of_them() -> None:
 def test_the_share_of_misses_is_spoken_of_only_where_it_was_asked_for() -> None:
     reading = read(HOMOGENEOUS, CLOCK, row(L1D[1], 1000))
     assert "l1d_miss_rate" not in reading.fields | reading.unavailable
-
     assert fields_of(L1D[1:]) == FIELDS
     assert no_counters("no perf", fields_of(L1D)) == Reading(
         {}, dict.fromkeys((*FIELDS, "l1d_miss_rate"), "no perf")
