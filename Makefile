@@ -104,6 +104,7 @@ schema: ## Write configs/schema.json, the tables of keys in docs and docs/comman
 
 docs: ## Build the documentation as a site: build/site/index.html
 	@tools/setup.sh docs
+	@.venv/bin/python -m tools.gallery
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
 
 lint: ## Check style and types of Python, C++ and shell

@@ -1,4 +1,7 @@
-"""A hook of mkdocs: a link that leads out of docs/ leads to the same file on the site."""
+"""A hook of mkdocs: a link that leads out of docs/ leads to the same file on the site.
+
+The gallery (tools/gallery.py) lies beside the pages of docs/.
+"""
 
 import re
 from pathlib import Path
@@ -11,6 +14,9 @@ from mkdocs.structure.pages import Page
 _LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
 # Pages that are not in docs/; any other file gets a page that shows it as code.
 _PAGES = [*map(str, Path().glob("*.md")), "vnode/README.md", "benchmarks/RESULTS.md"]
+
+
+_GALLERY = Path("build/gallery")
 
 
 def _on_site(link: str, page: str) -> str:
@@ -31,6 +37,9 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
                 added[uri] = f"---\nsearch: {{exclude: true}}\n---\n# {shown}\n\n{code}"
     for uri, text in added.items():
         files.append(File.generated(config, uri, content=text))
+    for path in filter(Path.is_file, sorted(_GALLERY.rglob("*"))):
+        uri = path.relative_to(_GALLERY).as_posix()
+        files.append(File.generated(config, uri, abs_src_path=str(path.resolve())))
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:

@@ -1,0 +1,47 @@
+"""The gallery shows every figure, table and report of a publication, and says what it lacks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.answer import find
+from analysis.figures.drawing import NotDrawn
+from analysis.figures.gallery import all_figures
+from analysis.results.sources import open_results
+from tools.gallery import PUBLICATION, make
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("build") / "gallery"
+    make(folder, virtual_node=folder / "nothing")
+    return folder
+
+
+def test_the_page_names_every_figure_and_shows_those_that_can_be_drawn(folder: Path) -> None:
+    page = (folder / "gallery.md").read_text(encoding="utf-8")
+    results = open_results(PUBLICATION)
+    figures = list(all_figures(results, find(results)))
+    drawn = {figure.name for figure in figures if not isinstance(figure, NotDrawn)}
+    shown = dict(re.findall(r"^#### (\S+)\n\n!\[[^]]+\]\((\S+)\)$", page, re.MULTILINE))
+
+    assert drawn and set(shown) == drawn
+    assert all((folder / path).is_file() for path in shown.values())
+    for figure in figures:
+        if isinstance(figure, NotDrawn):
+            assert f"- `{figure.name}` ({figure.title}): n/a, because {figure.reason}" in page
+
+
+def test_the_page_has_all_tables_and_the_report(folder: Path) -> None:
+    page = (folder / "gallery.md").read_text(encoding="utf-8")
+    assert re.findall(r"^#### Table (\d+):", page, re.MULTILINE) == [str(n) for n in range(3, 11)]
+    (report,) = re.findall(r"\((\S+/report\.html)\)", page)
+    assert (folder / report).is_file()
+
+
+def test_without_a_study_in_the_virtual_node_it_says_how_to_make_one(folder: Path) -> None:
+    page = (folder / "gallery.md").read_text(encoding="utf-8")
+    assert "n/a, because `build/vnode-study` has no results" in page
