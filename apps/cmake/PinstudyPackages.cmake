@@ -1,25 +1,35 @@
-# The libraries that are used: CLI11 always, GoogleTest on demand.
+# The libraries that are used: CLI11 and nlohmann/json always, GoogleTest on demand.
 #
-# Targets: pinstudy::cli11
+# Targets: pinstudy::cli11, pinstudy::json
 # Result:  PINSTUDY_BUILD_TESTS
 
-find_package(CLI11 CONFIG QUIET)
-if(TARGET CLI11::CLI11)
-  get_target_property(pinstudy_cli11_include CLI11::CLI11 INTERFACE_INCLUDE_DIRECTORIES)
-else()
-  # Some distributions ship the header without its CMake files.
-  find_path(PINSTUDY_CLI11_INCLUDE_DIR CLI/CLI.hpp DOC "Directory that holds CLI/CLI.hpp")
-  mark_as_advanced(PINSTUDY_CLI11_INCLUDE_DIR)
-  set(pinstudy_cli11_include "${PINSTUDY_CLI11_INCLUDE_DIR}")
-endif()
-if(NOT pinstudy_cli11_include)
-  message(FATAL_ERROR "CLI11 (header CLI/CLI.hpp) is not found: install it (Debian and Ubuntu: "
-                      "libcli11-dev; Fedora and RHEL with EPEL: cli11-devel), or set "
-                      "PINSTUDY_CLI11_INCLUDE_DIR")
-endif()
-add_library(pinstudy-cli11 INTERFACE)
-add_library(pinstudy::cli11 ALIAS pinstudy-cli11)
-target_include_directories(pinstudy-cli11 SYSTEM INTERFACE "${pinstudy_cli11_include}")
+# pinstudy_headers(<target> <package> <imported target> <header> <where to get it>): a library of
+# headers, by its CMake files, or by its header alone, because some distributions ship just that.
+function(pinstudy_headers target package imported header where)
+  find_package(${package} CONFIG QUIET)
+  if(TARGET ${imported})
+    get_target_property(include ${imported} INTERFACE_INCLUDE_DIRECTORIES)
+  else()
+    string(TOUPPER "PINSTUDY_${target}_INCLUDE_DIR" variable)
+    find_path(${variable} ${header} DOC "Directory that holds ${header}")
+    mark_as_advanced(${variable})
+    set(include "${${variable}}")
+  endif()
+  if(NOT include)
+    message(FATAL_ERROR "${package} (header ${header}) is not found: install it (${where}), or set "
+                        "${variable}")
+  endif()
+  add_library(pinstudy-${target} INTERFACE)
+  add_library(pinstudy::${target} ALIAS pinstudy-${target})
+  target_include_directories(pinstudy-${target} SYSTEM INTERFACE "${include}")
+endfunction()
+
+pinstudy_headers(cli11 CLI11 CLI11::CLI11 CLI/CLI.hpp
+                 "Debian and Ubuntu: libcli11-dev; Fedora and RHEL with EPEL: cli11-devel"
+)
+pinstudy_headers(json nlohmann_json nlohmann_json::nlohmann_json nlohmann/json.hpp
+                 "Debian and Ubuntu: nlohmann-json3-dev; Fedora and RHEL with EPEL: json-devel"
+)
 
 set(PINSTUDY_BUILD_TESTS OFF)
 if(PINSTUDY_TESTS OR PINSTUDY_TESTS STREQUAL "AUTO")

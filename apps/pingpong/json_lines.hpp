@@ -17,7 +17,4 @@ std::string pair_line(const PairResult& result);
 // The last line: how many pairs have runs, how many were left out, and how long all has taken.
 std::string end_line(std::size_t measured, std::size_t left_out, double elapsed_s);
 
-// The text between the quotes of a JSON string.
-std::string escaped(const std::string& text);
-
 }  // namespace pinstudy::pingpong

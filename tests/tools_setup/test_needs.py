@@ -61,8 +61,8 @@ def test_a_bare_debian_machine_asks_for_each_package_once(tmp_path: Path) -> Non
     )
 
     assert packages.split() == [
-        *("python3", "python3-venv", "g++", "make", "cmake", "libcli11-dev", "clang", "libomp-dev"),
-        *("linux-perf", "likwid", "numactl", "hwloc-nox"),
+        *("python3", "python3-venv", "g++", "make", "cmake", "libcli11-dev", "nlohmann-json3-dev"),
+        *("clang", "libomp-dev", "linux-perf", "likwid", "numactl", "hwloc-nox"),
     ]
 
 

@@ -103,9 +103,10 @@ def _libraries() -> Iterator[tuple[str, Packages]]:
         version = re.search(r'CLI11_VERSION "([0-9.]+)"', text)
         if version:
             yield "cli11", _entry(f"cli11@{version[1]}", Path("/usr"))
-    said = output_of(["pkg-config", "--modversion", "gtest"])
-    if said:
-        yield "googletest", _entry(f"googletest@{said.strip()}", Path("/usr"))
+    for package, module in (("nlohmann-json", "nlohmann_json"), ("googletest", "gtest")):
+        said = output_of(["pkg-config", "--modversion", module])
+        if said:
+            yield package, _entry(f"{package}@{said.strip()}", Path("/usr"))
     newest = max(Path("/").glob(_LIBOMP), key=_llvm, default=None)
     if newest:
         yield "llvm-openmp", _entry(f"llvm-openmp@{_llvm(newest)}", newest.parent.parent)

@@ -11,9 +11,9 @@ TEST(JsonLines, TheFirstOneSaysByWhatIsMeasured) {
     settings.method = "store";
     settings.sampling.precision = 0.005;
     EXPECT_EQ(header_line(settings, 28, 25.5),
-              R"({"pingpong":1,"method":"store","pause":false,"sample_ns":50000.000000,)"
-              R"("samples_least":30,"samples_most":300,"precision":0.005000,"addresses":2,)"
-              R"("seed":1,"pairs":28,"clock_ns":25.500000})");
+              R"({"pingpong":1,"method":"store","pause":false,"sample_ns":50000.0,)"
+              R"("samples_least":30,"samples_most":300,"precision":0.005,"addresses":2,)"
+              R"("seed":1,"pairs":28,"clock_ns":25.5})");
 }
 
 TEST(JsonLines, APairNamesForEachRunWhoBegan) {
@@ -24,13 +24,13 @@ TEST(JsonLines, APairNamesForEachRunWhoBegan) {
     const PairResult result{{4, 9}, {{false, 1, 0}, {true, 0, 0}}, {played, played}, "", false};
     EXPECT_EQ(pair_line(result),
               R"({"cpus":[4,9],"runs":[{"from":9,"to":4,"address":1,"round_trips":400,)"
-              R"("one_way_ns":[61.250,1234567.000],"switched":3},{"from":4,"to":9,"address":0,)"
-              R"("round_trips":400,"one_way_ns":[61.250,1234567.000],"switched":3}]})");
+              R"("one_way_ns":[61.25,1234567.0],"switched":3},{"from":4,"to":9,"address":0,)"
+              R"("round_trips":400,"one_way_ns":[61.25,1234567.0],"switched":3}]})");
 }
 
 TEST(JsonLines, APairThatWasLeftOutHasTheReason) {
     const PairResult result{{0, 1}, {}, {}, "no \"CPU\" 1\n\\", false};
-    EXPECT_EQ(pair_line(result), R"({"cpus":[0,1],"left_out":"no \"CPU\" 1\u000a\\"})");
+    EXPECT_EQ(pair_line(result), R"({"cpus":[0,1],"left_out":"no \"CPU\" 1\n\\"})");
 }
 
 TEST(JsonLines, TheLastOneCounts) {

@@ -5,8 +5,6 @@
 
 #include <array>
 
-#include "apps/threadmap/json.hpp"
-
 namespace pinstudy::threadmap {
 namespace {
 
@@ -33,12 +31,6 @@ TEST(PlacingVariables, AreShownWithHarmlessCharactersOnly) {
 
 TEST(Harmless, CutsWhatIsVeryLong) {
     EXPECT_EQ(harmless(std::string(5000, 'x')).size(), 303u);
-}
-
-TEST(JsonText, EscapesWhatEndsATextAndReplacesControls) {
-    EXPECT_EQ(json_text("a\"b\\c\nd"), R"("a\"b\\c?d")");
-    EXPECT_EQ(json_object({{"k", json_list({"1", "2"})}, {"l", json_bool(true)}}),
-              R"({"k": [1, 2], "l": true})");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(ThreadmapProgram, PrintsJsonAloneOnDemand) {
     EXPECT_EQ(result.output.substr(result.output.size() - 2), "}\n");
     for (const char* const key : {"node", "process", "cgroup", "runtime", "environment", "team",
                                   "slices", "visited", "state", "each_cpu", "check"}) {
-        EXPECT_NE(result.output.find(std::string("\"").append(key).append("\": ")),
+        EXPECT_NE(result.output.find(std::string("\"").append(key).append("\":")),
                   std::string::npos)
             << key;
     }

@@ -23,6 +23,7 @@ class PinstudyApps(CMakePackage):
     depends_on("cmake@3.20:", type="build")
     depends_on("gmake", type="build")
     depends_on("cli11", type="build")
+    depends_on("nlohmann-json", type="build")
     depends_on("googletest", type="test")
 
     requires("%cxx=gcc", "%cxx=llvm", policy="one_of", msg="built with GCC or Clang")
