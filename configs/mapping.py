@@ -37,8 +37,7 @@ SELECTIONS = {
     "across-kinds": "a P-core and an E-core in turn, or the first two kinds that the node has",
     "across-packages": "a core of one package and a core of the next in turn",
 }
-# Selections in which threads 2i and 2i + 1 are neighbours; apps/common/placements.hpp has the
-# programs' own words for them.
+# Selections in which threads 2i and 2i + 1 are neighbours.
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
 MECHANISMS = {
     "omp-places": "OMP_PLACES with explicit single-CPU places and OMP_PROC_BIND",

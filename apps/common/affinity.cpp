@@ -3,10 +3,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
-#include <memory>
-#include <new>
 #include <stdexcept>
 #include <system_error>
 
@@ -16,33 +15,13 @@ namespace {
 // Far beyond what Linux can be built for (CONFIG_NR_CPUS is 8192 at most in distributions).
 constexpr int kMostCpus = 65536;
 
-// The kernel's mask of CPUs, large enough for every CPU number that parse_cpus() accepts: the
-// cpu_set_t of <sched.h> ends at 1024, and sched_getaffinity() refuses a mask smaller than its own.
-class Mask {
-  public:
-    Mask() : set_(CPU_ALLOC(kMostCpus)) {
-        if (!set_) {
-            throw std::bad_alloc();
-        }
-        CPU_ZERO_S(bytes(), set_.get());
-    }
-
-    static std::size_t bytes() { return CPU_ALLOC_SIZE(kMostCpus); }
-    cpu_set_t* get() { return set_.get(); }
-    bool has(int cpu) const { return CPU_ISSET_S(static_cast<unsigned>(cpu), bytes(), set_.get()); }
-    void add(int cpu) { CPU_SET_S(static_cast<unsigned>(cpu), bytes(), set_.get()); }
-
-  private:
-    struct Free {
-        void operator()(cpu_set_t* set) const { CPU_FREE(set); }
-    };
-    std::unique_ptr<cpu_set_t, Free> set_;
-};
+// Large enough for every CPU number that parse_cpus() accepts: one cpu_set_t ends at 1024, and
+// sched_getaffinity() refuses a mask smaller than the kernel's own.
+using Mask = std::array<cpu_set_t, kMostCpus / CPU_SETSIZE>;
 
 [[noreturn]] void refuse(std::string_view text) {
-    std::string message("'");
-    message.append(text).append("' is no list of CPUs; expected one such as 0,2,4-6");
-    throw std::invalid_argument(message);
+    throw std::invalid_argument("'" + std::string(text) +
+                                "' is no list of CPUs; expected one such as 0,2,4-6");
 }
 
 int parse_number(std::string_view digits, std::string_view whole) {
@@ -95,45 +74,33 @@ std::string format_cpus(const Cpus& cpus) {
     return text;
 }
 
-std::string list_cpus(const Cpus& cpus) {
-    std::string text;
-    for (const int cpu : cpus) {
-        text.append(text.empty() ? "" : ",").append(std::to_string(cpu));
-    }
-    return text;
-}
-
 Cpus allowed_cpus() {
-    Mask mask;
-    if (sched_getaffinity(0, Mask::bytes(), mask.get()) != 0) {
+    Mask mask{};
+    if (sched_getaffinity(0, sizeof mask, mask.data()) != 0) {
         throw std::system_error(errno, std::generic_category(), "sched_getaffinity");
     }
     Cpus cpus;
     for (int cpu = 0; cpu < kMostCpus; ++cpu) {
-        if (mask.has(cpu)) {
+        if (CPU_ISSET_S(static_cast<unsigned>(cpu), sizeof mask, mask.data())) {
             cpus.push_back(cpu);
         }
     }
     return cpus;
 }
 
-void allow_this_thread(const Cpus& cpus) {
-    allow_thread(0, cpus);
-}
-
 void allow_thread(int thread, const Cpus& cpus) {
-    Mask mask;
+    Mask mask{};
     for (const int cpu : cpus) {
-        mask.add(cpu);
+        CPU_SET_S(static_cast<unsigned>(cpu), sizeof mask, mask.data());
     }
-    if (sched_setaffinity(thread, Mask::bytes(), mask.get()) != 0) {
+    if (sched_setaffinity(thread, sizeof mask, mask.data()) != 0) {
         throw std::system_error(errno, std::generic_category(), "CPUs " + format_cpus(cpus));
     }
 }
 
 std::string pin_this_thread(int cpu) {
     try {
-        allow_this_thread({cpu});
+        allow_thread(0, {cpu});
         const Cpus now = allowed_cpus();
         return now == Cpus{cpu} ? "" : "the kernel allows CPUs " + format_cpus(now) + " instead";
     } catch (const std::system_error& error) {

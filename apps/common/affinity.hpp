@@ -17,9 +17,6 @@ Cpus parse_cpus(std::string_view text);
 // The list in its order, runs of following numbers as ranges: {0, 1, 2, 5} is "0-2,5".
 std::string format_cpus(const Cpus& cpus);
 
-// The list in its order, without ranges: {0, 0, 1, 1} is "0,0,1,1".
-std::string list_cpus(const Cpus& cpus);
-
 // The CPUs that the kernel allows the calling thread, ascending. Throws std::system_error.
 Cpus allowed_cpus();
 
@@ -27,10 +24,8 @@ Cpus allowed_cpus();
 // does not, or an empty text.
 std::string pin_this_thread(int cpu);
 
-// Lets the calling thread run on these CPUs. Throws std::system_error.
-void allow_this_thread(const Cpus& cpus);
-
-// The same for a thread of this process, by the number that the kernel gave it (gettid()).
+// Lets a thread of this process run on these CPUs; it goes by the number that the kernel gave it
+// (gettid()), or 0 for the calling one. Throws std::system_error.
 void allow_thread(int thread, const Cpus& cpus);
 
 // The CPU that the calling thread is on at this moment; -1 if the kernel does not say.

@@ -1,6 +1,8 @@
 #include "apps/common/ompscr.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace pinstudy {
 
@@ -9,8 +11,10 @@ std::optional<int> parse_size(Options& options, const SizeArgument& argument, st
     bool test = false;
     size = 0;
     options.integer(argument.name, size, 1, argument.highest, argument.help);
-    options.flag("-test", test, "Run with " + std::to_string(argument.test_value));
-    if (const auto exit_status = options.parse(argc, argv)) {
+    options.flag("--test", test, "Run with " + std::to_string(argument.test_value));
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    std::replace(arguments.begin(), arguments.end(), std::string("-test"), std::string("--test"));
+    if (const auto exit_status = options.parse(arguments)) {
         return exit_status;
     }
     const bool given = size != 0;
@@ -31,8 +35,6 @@ void print_header(const std::string& program, const std::string& description,
     std::printf("Program:       %s\nDescription:   %s\n\n", program.c_str(), description.c_str());
     std::printf("Argument %s %lld\n", argument.name.c_str(), static_cast<long long>(size));
     std::printf("Argument NUMTHREADS %d\n\nRunning ...\n\n", threads);
-    // A reader of a pipe sees that the run began.
-    std::fflush(stdout);
 }
 
 void print_timer(const std::string& name, double seconds) {

@@ -25,12 +25,12 @@ bool schedule_is_static(int chunk) {
     return (static_cast<unsigned>(kind) & 0xffU) == omp_sched_static && given == chunk;
 }
 
-int max_threads() {
-    return omp_get_max_threads();
+bool has_openmp() {
+    return true;
 }
 
-int team_size() {
-    return omp_get_num_threads();
+int max_threads() {
+    return omp_get_max_threads();
 }
 
 int thread_number() {
@@ -45,11 +45,11 @@ bool schedule_is_static(int /*chunk*/) {
     return true;
 }
 
-int max_threads() {
-    return 1;
+bool has_openmp() {
+    return false;
 }
 
-int team_size() {
+int max_threads() {
     return 1;
 }
 

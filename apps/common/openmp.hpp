@@ -12,12 +12,12 @@ void default_to_static_schedule(int chunk);
 // OpenMP.
 bool schedule_is_static(int chunk);
 
+bool has_openmp();
+
 // The number of threads a parallel region may get; 1 without OpenMP.
 int max_threads();
 
-// The number of threads in the present team, and that of the calling thread in it, from 0; 1 and 0
-// without OpenMP.
-int team_size();
+// The number of the calling thread in its team, from 0; 0 without OpenMP.
 int thread_number();
 
 }  // namespace pinstudy

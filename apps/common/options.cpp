@@ -4,122 +4,34 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <iostream>
 #include <stdexcept>
 
-#include "apps/common/exit_status.hpp"
+#include "apps/common/program.hpp"
 
 namespace pinstudy {
 namespace {
 
-std::string without_blanks(const std::string& text) {
-    constexpr const char* kBlanks = " \t\n\r";
-    const auto first = text.find_first_not_of(kBlanks);
-    if (first == std::string::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-// CLI11's own conversion would read 010 as eight and 0x10 as sixteen.
-std::optional<std::int64_t> decimal(const std::string& text) {
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || stop != end) {
-        return std::nullopt;
-    }
-    return number;
-}
-
-bool is_positional(const std::string& names) {
-    return names.front() != '-';
-}
-
-std::string one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return without_blanks(text);
+// Stores a number of a range. CLI11's own conversion would read 010 as eight and 0x10 as sixteen.
+template <typename Number>
+auto number_in(Number& value, Number lowest, Number highest, const std::string& expected) {
+    return [&value, lowest, highest, expected](const std::string& given) {
+        const std::string digits = CLI::detail::trim_copy(given);
+        const char* const end = digits.data() + digits.size();
+        Number number = 0;
+        const auto [stop, error] = std::from_chars(digits.data(), end, number);
+        if (error != std::errc{} || stop != end || !(number >= lowest && number <= highest)) {
+            throw std::invalid_argument("expected " + expected + ", got '" + digits + "'");
+        }
+        value = number;
+    };
 }
 
 }  // namespace
 
-struct Options::Parser {
-    using Store = std::function<void(const std::string&)>;  // throws CLI::ValidationError
-
-    void number(const std::string& names, std::int64_t& value, const std::string& help,
-                const std::string& expected, std::function<bool(std::int64_t)> allowed);
-    CLI::Option* option(const std::string& names, const Store& store, const std::string& type,
-                        const std::string& help);
-    std::vector<std::string> prepared(const std::vector<std::string>& arguments) const;
-
-    CLI::App cli;
-    std::vector<std::string> one_dash_names;  // "-test"
-    std::vector<std::string> names_with_value;
-    Store store_positional;
-};
-
-void Options::Parser::number(const std::string& names, std::int64_t& value, const std::string& help,
-                             const std::string& expected,
-                             std::function<bool(std::int64_t)> allowed) {
-    const Store store = [&value, names, expected,
-                         allowed = std::move(allowed)](const std::string& given) {
-        const std::string text = without_blanks(given);
-        const auto number = decimal(text);
-        if (!number || !allowed(*number)) {
-            throw CLI::ValidationError(names, "expected " + expected + ", got '" + text + "'");
-        }
-        value = *number;
-    };
-    CLI::Option* const made = option(names, store, "N", help + ": " + expected);
-    if (is_positional(names)) {
-        store_positional = store;
-        return;
-    }
-    made->default_str(std::to_string(value));
-    for (const std::string& name : CLI::detail::split(names, ',')) {
-        names_with_value.push_back(name);
-    }
-}
-
-CLI::Option* Options::Parser::option(const std::string& names, const Store& store,
-                                     const std::string& type, const std::string& help) {
-    CLI::Option* const made = cli.add_option(
-        names,
-        [store](const CLI::results_t& texts) {
-            store(texts.front());
-            return true;
-        },
-        help);
-    return made->type_name(type)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-}
-
-// The arguments in CLI11's order (last first), with what CLI11 would misread taken care of: it
-// takes -test for four one-letter options and a negative positional number for an option.
-std::vector<std::string> Options::Parser::prepared(
-    const std::vector<std::string>& arguments) const {
-    const auto contains = [](const std::vector<std::string>& list, const std::string& text) {
-        return std::find(list.begin(), list.end(), text) != list.end();
-    };
-    std::vector<std::string> result;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        const bool is_value = i > 0 && contains(names_with_value, arguments[i - 1]);
-        if (!is_value && store_positional && argument.size() > 1 && argument[0] == '-' &&
-            decimal(argument)) {
-            store_positional(argument);
-        }
-        result.push_back(contains(one_dash_names, argument) ? '-' + argument : argument);
-    }
-    std::reverse(result.begin(), result.end());
-    return result;
-}
-
-Options::Options(const std::string& app, const std::string& description, const std::string& version)
-    : parser_(std::make_unique<Parser>()) {
-    parser_->cli.name(app);
-    parser_->cli.description(description);
-    parser_->cli.set_version_flag("--version", version, "Print how the program was built");
+Options::Options(const std::string& app, const std::string& description)
+    : cli_(std::make_unique<CLI::App>(description, app)) {
+    cli_->set_version_flag("--version", version_text(app), "Print how the program was built");
 }
 
 Options::~Options() = default;
@@ -128,81 +40,70 @@ void Options::integer(const std::string& names, std::int64_t& value, std::int64_
                       std::int64_t highest, const std::string& help) {
     const std::string expected =
         "a whole number from " + std::to_string(lowest) + " to " + std::to_string(highest);
-    parser_->number(names, value, help, expected, [lowest, highest](std::int64_t number) {
-        return lowest <= number && number <= highest;
-    });
+    const bool positional = names.front() != '-';
+    text(names, "N", number_in(value, lowest, highest, expected), help + ": " + expected,
+         positional ? "" : std::to_string(value));
 }
 
-void Options::one_of(const std::string& names, std::int64_t& value,
-                     const std::vector<std::int64_t>& allowed, const std::string& help) {
-    std::string expected;
-    for (const std::int64_t number : allowed) {
-        expected += (expected.empty() ? "" : " or ") + std::to_string(number);
-    }
-    parser_->number(names, value, help, expected, [allowed](std::int64_t number) {
-        return std::find(allowed.begin(), allowed.end(), number) != allowed.end();
-    });
+void Options::real(const std::string& names, const std::string& type, double& value, double lowest,
+                   double highest, const std::string& help) {
+    const std::string expected = printed("a number from %g to %g", lowest, highest);
+    text(names, type, number_in(value, lowest, highest, expected), help + ": " + expected,
+         printed("%g", value));
 }
 
 void Options::word(const std::string& names, std::string& value,
                    const std::vector<std::string>& allowed, const std::string& help) {
-    std::string expected;
-    for (const std::string& word : allowed) {
-        expected += (expected.empty() ? "" : " or ") + word;
-    }
-    const auto store = [&value, names, allowed, expected](const std::string& given) {
+    const std::string expected = CLI::detail::join(allowed, " or ");
+    const auto store = [&value, allowed, expected](const std::string& given) {
         if (std::find(allowed.begin(), allowed.end(), given) == allowed.end()) {
-            throw CLI::ValidationError(names, "expected " + expected + ", got '" + given + "'");
+            throw std::invalid_argument("expected " + expected + ", got '" + given + "'");
         }
         value = given;
     };
-    parser_->option(names, store, "WORD", help + ": " + expected)->default_str(value);
+    text(names, "WORD", store, help + ": " + expected, value);
 }
 
 void Options::text(const std::string& names, const std::string& type,
-                   std::function<void(const std::string&)> store, const std::string& help) {
-    const auto checked = [names, store = std::move(store)](const std::string& given) {
+                   const std::function<void(const std::string&)>& store, const std::string& help,
+                   const std::string& shown_default) {
+    const auto checked = [names, store](const CLI::results_t& texts) {
         try {
-            store(given);
+            store(texts.front());
         } catch (const std::invalid_argument& error) {
             throw CLI::ValidationError(names, error.what());
         }
+        return true;
     };
-    parser_->option(names, checked, type, help);
+    cli_->add_option(names, checked, help)
+        ->type_name(type)
+        ->default_str(shown_default)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
 
 void Options::flag(const std::string& names, bool& value, const std::string& help) {
-    std::string accepted;
-    for (const std::string& name : CLI::detail::split(names, ',')) {
-        const bool one_dash = name.size() > 2 && name[0] == '-' && name[1] != '-';
-        if (one_dash) {
-            parser_->one_dash_names.push_back(name);
-        }
-        accepted += (accepted.empty() ? "" : ",") + (one_dash ? '-' + name : name);
-    }
-    parser_->cli.add_flag(accepted, value, help);
+    cli_->add_flag(names, value, help);
 }
 
-std::optional<int> Options::parse(const std::vector<std::string>& arguments) {
+std::optional<int> Options::parse(std::vector<std::string> arguments) {
+    // CLI11 takes them from the end.
+    std::reverse(arguments.begin(), arguments.end());
     try {
-        parser_->cli.parse(parser_->prepared(arguments));
+        cli_->parse(arguments);
         return std::nullopt;
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
-            parser_->cli.exit(error);
-            return kExitOk;
+            return cli_->exit(error);
         }
-        return user_error(one_line(error.what()) + " (see --help)");
+        std::string message = error.what();
+        std::replace(message.begin(), message.end(), '\n', ' ');
+        return user_error(CLI::detail::trim(message) + " (see --help)");
     }
 }
 
-std::optional<int> Options::parse(int argc, char** argv) {
-    return parse(argc > 1 ? std::vector<std::string>(argv + 1, argv + argc)
-                          : std::vector<std::string>{});
-}
-
 int Options::user_error(const std::string& message) const {
-    std::cerr << parser_->cli.get_name() << ": " << message << '\n';
+    std::cerr << cli_->get_name() << ": " << message << '\n';
     return kExitUserError;
 }
 

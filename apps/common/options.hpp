@@ -12,15 +12,17 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace pinstudy {
 
 class Options {
   public:
-    // `app` is the program's name without its variant, `version` what --version prints.
-    Options(const std::string& app, const std::string& description, const std::string& version);
+    // `app` is the program's name without its variant.
+    Options(const std::string& app, const std::string& description);
     ~Options();
-    Options(const Options&) = delete;
-    Options& operator=(const Options&) = delete;
 
     // In the following, `names` is "-s,--size" for an option and "size" for a positional argument,
     // and `value` keeps its content when nothing is given; --help shows it as an option's default.
@@ -29,9 +31,9 @@ class Options {
     void integer(const std::string& names, std::int64_t& value, std::int64_t lowest,
                  std::int64_t highest, const std::string& help);
 
-    // Takes one of the whole numbers in `allowed`.
-    void one_of(const std::string& names, std::int64_t& value,
-                const std::vector<std::int64_t>& allowed, const std::string& help);
+    // Takes a decimal number from `lowest` to `highest`, which --help names `type`.
+    void real(const std::string& names, const std::string& type, double& value, double lowest,
+              double highest, const std::string& help);
 
     // Takes one of the words in `allowed`.
     void word(const std::string& names, std::string& value, const std::vector<std::string>& allowed,
@@ -40,22 +42,22 @@ class Options {
     // Takes a text, which --help names `type`. `store` keeps what it means; it throws
     // std::invalid_argument, whose text says what is wrong, for one that it cannot take.
     void text(const std::string& names, const std::string& type,
-              std::function<void(const std::string&)> store, const std::string& help);
+              const std::function<void(const std::string&)>& store, const std::string& help,
+              const std::string& shown_default = "");
 
-    // Takes no value; sets `value`. A long name with one dash ("-test") is accepted with two also.
+    // Takes no value; sets `value`.
     void flag(const std::string& names, bool& value, const std::string& help);
 
     // Parses the arguments that follow the program's name. Returns the exit status with which the
     // program must end at once, everything being said already; nothing if it shall go on.
-    std::optional<int> parse(const std::vector<std::string>& arguments);
-    std::optional<int> parse(int argc, char** argv);
+    std::optional<int> parse(std::vector<std::string> arguments);
+    std::optional<int> parse(int argc, char** argv) { return parse({argv + 1, argv + argc}); }
 
     // Says on standard error what is wrong with the command line; returns the exit status for it.
     int user_error(const std::string& message) const;
 
   private:
-    struct Parser;
-    std::unique_ptr<Parser> parser_;
+    std::unique_ptr<CLI::App> cli_;
 };
 
 }  // namespace pinstudy

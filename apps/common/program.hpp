@@ -1,22 +1,36 @@
-// The frame of a program: whatever goes wrong is one line and an exit status.
+// What all programs have in common: how they say what they are, what their check found, and what
+// went wrong.
 #pragma once
 
-#include <cstdio>
-#include <exception>
-
-#include "apps/common/exit_status.hpp"
+#include <string>
 
 namespace pinstudy {
 
-// Returns what run(argc, argv) returns; what it throws is told with the program's name before it.
-template <typename Run>
-int run_program(const char* name, const Run& run, int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "%s: %s\n", name, error.what());
-        return kExitFailed;
-    }
-}
+enum ExitStatus : int {
+    kExitOk = 0,          // the program ran and its result passed its check
+    kExitFailed = 1,      // something broke that the user could not have known
+    kExitUserError = 2,   // the command line or the environment asks for what cannot be done
+    kExitCheckFailed = 3  // the program ran, but its result is wrong
+};
+
+// What a program's check of its own result says.
+struct Verdict {
+    bool passed = false;
+    std::string reason;  // the numbers compared
+};
+
+// Prints "Check: passed (REASON)" or "Check: FAILED (REASON)" to standard output; returns the
+// program's exit status.
+int report(const Verdict& verdict);
+
+// Lines for --version: program, project version, variant, compiler, flags, OpenMP.
+std::string version_text(const std::string& app);
+
+// Returns what run(argc, argv) returns; what it throws is told in one line with the program's name.
+// Each line of output is written at once, so that a reader of a pipe sees what the program is at.
+int run_program(const char* name, int (*run)(int, char**), int argc, char** argv);
+
+// The text that printf would print.
+[[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
 
 }  // namespace pinstudy

@@ -65,14 +65,6 @@ double standard_deviation(const Samples& samples) {
     return std::sqrt(squares / static_cast<double>(samples.size() - 1));
 }
 
-Spread spread_of(const Samples& samples) {
-    Spread spread{median(samples), mean(samples), {}};
-    if (samples.size() > 1) {
-        spread.sd = standard_deviation(samples);
-    }
-    return spread;
-}
-
 Interval median_interval(Samples samples) {
     std::sort(samples.begin(), samples.end());
     const std::size_t rank = rank_of_low_end(samples.size());

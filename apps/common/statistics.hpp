@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 namespace pinstudy {
@@ -27,16 +26,6 @@ double half_quartile_distance(Samples samples);
 
 // With n - 1, of two samples or more.
 double standard_deviation(const Samples& samples);
-
-// Centre and spread of a quantity. Of one sample there is no standard deviation.
-struct Spread {
-    double median = 0.0;
-    double mean = 0.0;
-    std::optional<double> sd;
-};
-
-// Of one sample or more.
-Spread spread_of(const Samples& samples);
 
 // An interval for the median whose ends are samples, so that it holds for every distribution: the
 // number of samples below the median is binomial. Of six samples or more; fewer cannot tell.

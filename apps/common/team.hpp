@@ -1,70 +1,69 @@
-// Threads that do one thing together: OpenMP's in the variants that have OpenMP, else the C++
-// library's, so that what places threads from outside can be compared.
+// Threads that do one thing together, or rounds of it side by side.
 #pragma once
 
 #include <atomic>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <thread>
+#include <chrono>
+#include <functional>
 #include <vector>
-
-#ifndef PINSTUDY_IN_A_VARIANT
-    #error "list the source that includes this with the sources of OPENMP"
-#endif
-#ifdef _OPENMP
-    #include <omp.h>
-#endif
 
 namespace pinstudy {
 
-// Runs body(i) for i = 0 .. threads - 1, each in a thread of its own and all at once; thread 0 is
-// the calling one, as in OpenMP and as likwid-pin counts. `body` must not throw. Throws
-// std::runtime_error, before any body has done its work, when fewer threads can be had.
-template <typename Body>
-void run_team(int threads, const Body& body) {
-#ifdef _OPENMP
-    int formed = 0;
-    #pragma omp parallel num_threads(threads)
-    {
-        if (omp_get_thread_num() == 0) {
-            formed = omp_get_num_threads();
-        }
-    #pragma omp barrier
-        if (formed == threads) {
-            body(omp_get_thread_num());
-        }
-    }
-    if (formed != threads) {
-        throw std::runtime_error("the OpenMP runtime gave " + std::to_string(formed) + " of " +
-                                 std::to_string(threads) + " threads");
-    }
-#else
-    // Nobody begins before all are there, or ends without having begun.
-    enum Order { kWait, kBegin, kEnd };
-    std::atomic<int> order{kWait};
-    const auto give = [&order](Order word) {
-        order = word;
-        order.notify_all();
-    };
-    std::vector<std::jthread> others;
-    try {
-        for (int i = 1; i < threads; ++i) {
-            others.emplace_back([&body, &order, i] {
-                order.wait(kWait);
-                if (order == kBegin) {
-                    body(i);
-                }
-            });
-        }
-    } catch (const std::system_error& error) {
-        give(kEnd);
-        throw std::runtime_error("the system gave " + std::to_string(1 + others.size()) + " of " +
-                                 std::to_string(threads) + " threads: " + error.what());
-    }
-    give(kBegin);
-    body(0);
-#endif
-}
+// Runs body(i) for i = 0 .. threads - 1, each in a thread of its own and all at once: OpenMP's in
+// the variants that have OpenMP, else the C++ library's, so that what places threads from outside
+// can be compared. Thread 0 is the calling one, as in OpenMP and as likwid-pin counts. `body` must
+// not throw. Throws std::runtime_error, before any body has done its work, when fewer threads can
+// be had.
+void run_team(int threads, const std::function<void(int thread)>& body);
+
+// A thread's part in a round: seconds from the release, which is the same moment for all threads,
+// until its work was done, and the CPUs that it was on right after the release and at the end (-1
+// if the kernel does not say).
+struct Turn {
+    double seconds = 0;
+    int first_cpu = -1;
+    int last_cpu = -1;
+};
+
+// Threads that stay between rounds, asleep, so that neither their creation nor their waking up is
+// timed, and those that have finished leave their CPU to others. Woken up for a round, each spins
+// until all have come, and lets others run now and then, because some may share its CPU.
+class Team {
+  public:
+    // Does the work of one thread; must not throw.
+    using Work = std::function<void(int thread)>;
+
+    // Forms a team of so many threads and has its thread 0, the calling one, lead it: returns what
+    // lead(team) returns, or throws what it throws. Throws std::runtime_error when fewer threads
+    // can be had.
+    static int lead(int threads, const std::function<int(Team&)>& lead);
+
+    int threads() const { return threads_; }
+
+    // For the leader: has every thread, the calling one included, do the work, and returns when all
+    // have, with their turns.
+    const std::vector<Turn>& round(const Work& work);
+
+    // For a thread at work: seconds since the release.
+    double since_release() const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Team(int threads) : threads_(threads), turns_(static_cast<std::size_t>(threads)) {}
+
+    void call(int round);
+    void follow(int thread);
+    void take_turn(int thread, int round);
+
+    int threads_;
+    const Work* work_ = nullptr;
+    std::vector<Turn> turns_;
+    Clock::time_point released_;
+    // Each changes while others are waited for, none while there is work; lines of their own.
+    alignas(128) std::atomic<int> called_{0};   // the round that threads are called to; -1: none
+    alignas(128) std::atomic<int> arrived_{0};  // threads at the gate
+    alignas(128) std::atomic<int> open_{0};     // the last round whose gate was opened
+    alignas(128) std::atomic<int> at_work_{0};  // threads that have not finished
+};
 
 }  // namespace pinstudy

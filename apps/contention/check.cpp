@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "apps/common/columns.hpp"
-
 namespace pinstudy::contention {
 
 void Check::look(double sum) {
@@ -19,12 +17,6 @@ double Check::lost_share() const {
     return sums_ == 0 ? 0.0 : 1.0 - total_ / (highest() * static_cast<double>(sums_));
 }
 
-std::string Check::expected() const {
-    return operation_ == Operation::integer
-               ? fixed(highest(), 0)
-               : "a whole number from " + fixed(lowest(), 0) + " to " + fixed(highest(), 0);
-}
-
 double Check::lowest() const {
     if (operation_ == Operation::integer) {
         return highest();
@@ -33,12 +25,16 @@ double Check::lowest() const {
 }
 
 Verdict Check::verdict() const {
+    const std::string expected =
+        operation_ == Operation::integer
+            ? printed("%.0f", highest())
+            : printed("a whole number from %.0f to %.0f", lowest(), highest());
     if (wrong_ > 0) {
         return {false, std::to_string(wrong_) + " of " + std::to_string(sums_) + " sums are not " +
-                           expected() + "; the first one is " + fixed(first_wrong_, 1)};
+                           expected + printed("; the first one is %.1f", first_wrong_)};
     }
     return {sums_ > 0, std::to_string(sums_) + (sums_ == 1 ? " sum" : " sums") +
-                           ", each of a pair in a round: " + expected()};
+                           ", each of a pair in a round: " + expected};
 }
 
 }  // namespace pinstudy::contention

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include "apps/common/verdict.hpp"
+#include "apps/common/program.hpp"
 
 namespace pinstudy::contention {
 
@@ -32,17 +31,13 @@ class Check {
     // Share of all additions that the sums lack.
     double lost_share() const;
 
-    // Sums seen so far, and those that cannot be.
+    // Sums seen so far.
     std::int64_t sums() const { return sums_; }
-    std::int64_t wrong() const { return wrong_; }
 
     // Passed when every sum can be; failed when there is none.
     Verdict verdict() const;
 
   private:
-    // What is expected of a sum, in words.
-    std::string expected() const;
-
     double lowest() const;
     double highest() const { return 2.0 * static_cast<double>(times_); }
 

@@ -2,33 +2,38 @@
 
 #include <algorithm>
 
-#include "apps/contention/adding.hpp"
-
 namespace pinstudy::contention {
-namespace {
 
-std::variant<Slots<std::int32_t>, Slots<float>> make_slots(const Settings& settings) {
-    if (settings.operation() == Operation::integer) {
-        return Slots<std::int32_t>(settings.pairs(), settings.distance());
+// Relaxed order is enough for a count, and is what hardware of weak order does cheapest; on x86
+// there is no cheaper and no dearer one.
+void add(std::atomic<std::int32_t>& sum, std::int64_t times) noexcept {
+    for (std::int64_t i = 0; i < times; ++i) {
+        sum.fetch_add(1, std::memory_order_relaxed);
     }
-    return Slots<float>(settings.pairs(), settings.distance());
 }
 
-}  // namespace
+void add(std::atomic<float>& sum, std::int64_t times) noexcept {
+    for (std::int64_t i = 0; i < times; ++i) {
+        const float next = sum.load(std::memory_order_relaxed) + 1.0F;
+        sum.store(next, std::memory_order_relaxed);
+    }
+}
 
-Experiment::Experiment(PlacedTeam& team, const Settings& settings)
+Experiment::Experiment(Team& team, Operation operation, std::int64_t additions,
+                       std::int64_t spacing)
     : team_(team),
-      additions_(settings.additions()),
-      slots_(make_slots(settings)),
-      check_(settings.operation(), additions_),
-      tracks_(static_cast<std::size_t>(team.threads())) {}
+      operation_(operation),
+      additions_(additions),
+      slots_(static_cast<std::size_t>(team.threads()) / 2, spacing),
+      check_(operation, additions),
+      seen_(team.threads()) {}
 
 double Experiment::round() {
     if (check_.sums() == 0) {
         one_round();
     }
     const std::vector<Turn>& turns = one_round();
-    follow(tracks_, turns);
+    seen_.add(turns);
     double seconds = 0;
     for (const Turn& turn : turns) {
         seconds = std::max(seconds, turn.seconds);
@@ -37,20 +42,22 @@ double Experiment::round() {
 }
 
 const std::vector<Turn>& Experiment::one_round() {
-    return std::visit(
-        [this](auto& slots) -> const std::vector<Turn>& {
-            for (std::size_t pair = 0; pair < slots.size(); ++pair) {
-                slots[pair].store(0, std::memory_order_relaxed);
-            }
-            const std::vector<Turn>& turns = team_.round([&slots, this](int thread) {
-                add(slots[static_cast<std::size_t>(thread) / 2], additions_);
-            });
-            for (std::size_t pair = 0; pair < slots.size(); ++pair) {
-                check_.look(static_cast<double>(slots[pair].load(std::memory_order_relaxed)));
-            }
-            return turns;
-        },
-        slots_);
+    return operation_ == Operation::integer ? one_round_of<std::int32_t>() : one_round_of<float>();
+}
+
+template <typename Number>
+const std::vector<Turn>& Experiment::one_round_of() {
+    const std::size_t pairs = static_cast<std::size_t>(team_.threads()) / 2;
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+        slots_.at<Number>(pair).store(0, std::memory_order_relaxed);
+    }
+    const std::vector<Turn>& turns = team_.round([this](int thread) {
+        add(slots_.at<Number>(static_cast<std::size_t>(thread) / 2), additions_);
+    });
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+        check_.look(static_cast<double>(slots_.at<Number>(pair).load(std::memory_order_relaxed)));
+    }
+    return turns;
 }
 
 }  // namespace pinstudy::contention

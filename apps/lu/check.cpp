@@ -1,8 +1,6 @@
 #include "apps/lu/check.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 namespace pinstudy::lu {
@@ -73,11 +71,9 @@ double tolerance(std::int64_t n) {
 Verdict check(const Factors& factors) {
     const double deviation = largest_deviation(factors);
     const double allowed = tolerance(factors.size());
-    std::array<char, 160> reason{};
-    std::snprintf(reason.data(), reason.size(),
-                  "largest relative deviation from the closed form %.2e, tolerance %.2e", deviation,
-                  allowed);
-    return {deviation <= allowed, reason.data()};
+    return {deviation <= allowed,
+            printed("largest relative deviation from the closed form %.2e, tolerance %.2e",
+                    deviation, allowed)};
 }
 
 }  // namespace pinstudy::lu

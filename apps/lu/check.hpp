@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "apps/common/verdict.hpp"
-#include "apps/lu/matrix.hpp"
+#include "apps/common/program.hpp"
+#include "apps/lu/elimination.hpp"
 
 namespace pinstudy::lu {
 

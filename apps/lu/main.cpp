@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "apps/common/build_info.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/ompscr.hpp"
 #include "apps/common/openmp.hpp"
@@ -10,17 +9,16 @@
 #include "apps/common/timer.hpp"
 #include "apps/lu/check.hpp"
 #include "apps/lu/elimination.hpp"
-#include "apps/lu/matrix.hpp"
 
 namespace pinstudy::lu {
 namespace {
 
 int run(int argc, char** argv) {
     const SizeArgument argument{"size", "Rows and columns of the matrix", 1000000, 500};
-    Options options("lu",
-                    "Reduces a dense matrix to its factors L and U, without pivoting; threads and "
-                    "schedule are taken from OMP_NUM_THREADS and OMP_SCHEDULE (default: static,1).",
-                    version_text("lu"));
+    Options options(
+        "lu",
+        "Reduces a dense matrix to its factors L and U, without pivoting; threads and "
+        "schedule are taken from OMP_NUM_THREADS and OMP_SCHEDULE (default: static,1).");
     std::int64_t size = 0;
     if (const auto exit_status = parse_size(options, argument, size, argc, argv)) {
         return *exit_status;

@@ -1,7 +1,10 @@
-// The problem as a whole: the mesh, its regions, and the fields on its nodes and elements.
+// The problem as a whole: the mesh, its regions, and the fields on its nodes and elements; and the
+// end of a run whose solution is none.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "apps/lulesh/mesh.hpp"
@@ -85,5 +88,31 @@ double memory_bytes(std::int64_t edge);
 
 // The energy deposited in the element at the origin: the same total for every mesh.
 double deposited_energy(Index edge);
+
+// The solution breaks down; what() says what is wrong.
+class Breakdown : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// Watches the volumes that the threads of a loop come upon.
+class VolumeCheck {
+  public:
+    void look_at(double volume) {
+        if (!(volume > 0.0)) {
+            all_positive_.store(false, std::memory_order_relaxed);
+        }
+    }
+
+    // Throws Breakdown if one was not positive.
+    void require_positive() const {
+        if (!all_positive_) {
+            throw Breakdown("an element's volume is not positive");
+        }
+    }
+
+  private:
+    std::atomic<bool> all_positive_ = true;
+};
 
 }  // namespace pinstudy::lulesh

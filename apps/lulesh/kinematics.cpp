@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "apps/common/parallel_loop.hpp"
-#include "apps/lulesh/breakdown.hpp"
 #include "apps/lulesh/temporary.hpp"
 
 namespace pinstudy::lulesh {

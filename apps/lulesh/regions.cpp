@@ -1,29 +1,22 @@
 #include "apps/lulesh/regions.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/common/glibc_random.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
 
-// k^exponent, or kLargestWeight + 1 if it is larger than kLargestWeight.
-std::int64_t bounded_power(std::int64_t k, std::int64_t exponent) {
-    if (k <= 1) {
-        return k;
-    }
-    std::int64_t result = 1;
-    for (std::int64_t i = 0; i < exponent && result <= kLargestWeight; ++i) {
-        result = std::min(result * k, kLargestWeight + 1);
-    }
-    return result;
-}
-
-std::vector<std::int64_t> cumulative_weights(const RegionOptions& options) {
+// The sums of k^balance for k up to each region; those that are too large are larger than
+// kLargestWeight.
+std::vector<std::int64_t> cumulative_weights(std::int64_t regions, std::int64_t balance) {
     std::vector<std::int64_t> cumulative;
     std::int64_t sum = 0;
-    for (std::int64_t k = 1; k <= options.regions; ++k) {
-        sum += bounded_power(k, options.balance);
+    for (std::int64_t k = 1; k <= regions; ++k) {
+        // A power of whole numbers is exact as long as it is below 2^53.
+        const double weight = std::pow(static_cast<double>(k), static_cast<double>(balance));
+        sum += static_cast<std::int64_t>(std::min(weight, kLargestWeight + 1.0));
         cumulative.push_back(sum);
     }
     return cumulative;
@@ -51,11 +44,7 @@ Index draw_run_length(GlibcRandom& random) {
 }  // namespace
 
 std::int64_t total_weight(std::int64_t regions, std::int64_t balance) {
-    std::int64_t sum = 0;
-    for (std::int64_t k = 1; k <= regions && sum <= kLargestWeight; ++k) {
-        sum += bounded_power(k, balance);
-    }
-    return std::min(sum, kLargestWeight + 1);
+    return cumulative_weights(regions, balance).back();
 }
 
 std::int64_t eos_repetitions(std::int64_t region, std::int64_t regions, std::int64_t extra_cost) {
@@ -74,7 +63,8 @@ std::vector<Index> assign_regions(Index elements, const RegionOptions& options) 
         return region_of_element;
     }
     GlibcRandom random(0);
-    const std::vector<std::int64_t> cumulative = cumulative_weights(options);
+    const std::vector<std::int64_t> cumulative =
+        cumulative_weights(options.regions, options.balance);
     Index previous = -1;
     for (std::size_t next = 0; next < region_of_element.size();) {
         Index region = draw_region(random, cumulative);

@@ -20,8 +20,7 @@ struct RegionOptions {
 // The largest sum of weights k^balance that can be drawn from.
 inline constexpr std::int64_t kLargestWeight = 2147483647;
 
-// The sum of k^balance for k = 1..regions, or kLargestWeight + 1 if it is larger than
-// kLargestWeight.
+// The sum of k^balance for k = 1..regions, or any number above kLargestWeight if it is above that.
 std::int64_t total_weight(std::int64_t regions, std::int64_t balance);
 
 // How often the equation of state is evaluated for the elements of a region (0-based): once in the

@@ -1,9 +1,7 @@
 #include "apps/lulesh/verification.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "apps/lulesh/constants.hpp"
 
@@ -19,12 +17,6 @@ constexpr Reference kReferences[] = {
 bool all_finite(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(),
                        [](double value) { return std::isfinite(value); });
-}
-
-std::string printed(const char* format, double value) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
 }
 
 std::string result_text(std::int64_t cycles, const std::string& energy) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/verdict.hpp"
+#include "apps/common/program.hpp"
 #include "apps/lulesh/domain.hpp"
 
 namespace pinstudy::lulesh {

@@ -2,10 +2,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
-#include "apps/mandelbrot/points.hpp"
 #include "apps/mandelbrot/sampling.hpp"
 
 namespace pinstudy::mandelbrot {
@@ -51,11 +49,9 @@ Verdict compare_with_area(std::int64_t points, std::int64_t inside, std::int64_t
     const double expected = kArea - loss;
     const double tolerance = kStandardErrors * standard_error(points) + loss;
     const double area = area_of(inside, points);
-    std::array<char, 160> reason{};
-    std::snprintf(reason.data(), reason.size(),
-                  "area %.6f, expected %.6f +- %.6f, which is %.0f standard errors", area, expected,
-                  tolerance, kStandardErrors);
-    return {std::abs(area - expected) <= tolerance, reason.data()};
+    return {std::abs(area - expected) <= tolerance,
+            printed("area %.6f, expected %.6f +- %.6f, which is %.0f standard errors", area,
+                    expected, tolerance, kStandardErrors)};
 }
 
 }  // namespace

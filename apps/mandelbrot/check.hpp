@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "apps/common/verdict.hpp"
+#include "apps/common/program.hpp"
 
 namespace pinstudy::mandelbrot {
 

@@ -2,14 +2,12 @@
 #include <cmath>
 #include <cstdio>
 
-#include "apps/common/build_info.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/ompscr.hpp"
 #include "apps/common/openmp.hpp"
 #include "apps/common/program.hpp"
 #include "apps/common/timer.hpp"
 #include "apps/mandelbrot/check.hpp"
-#include "apps/mandelbrot/points.hpp"
 #include "apps/mandelbrot/sampling.hpp"
 
 namespace pinstudy::mandelbrot {
@@ -28,16 +26,16 @@ int run(int argc, char** argv) {
     const SizeArgument argument{"NPOINTS", "Number of points", 2147483647, 4092};
     Options options("mandelbrot",
                     "Estimates the area of the Mandelbrot set from random points; threads and "
-                    "schedule are taken from OMP_NUM_THREADS and OMP_SCHEDULE (default: static).",
-                    version_text("mandelbrot"));
+                    "schedule are taken from OMP_NUM_THREADS and OMP_SCHEDULE (default: static).");
     std::int64_t points_wanted = 0;
-    std::int64_t escape = kOmpscrEscape;
-    options.one_of("--escape", escape, {kOmpscrEscape, kExactEscape},
-                   "Threshold on |z|^2 beyond which a point is outside; 2 is OmpSCR's, 4 loses no "
-                   "member of the set");
+    std::string escape_word = std::to_string(kOmpscrEscape);
+    options.word("--escape", escape_word, {escape_word, std::to_string(kExactEscape)},
+                 "Threshold on |z|^2 beyond which a point is outside; 2 is OmpSCR's, 4 loses no "
+                 "member of the set");
     if (const auto exit_status = parse_size(options, argument, points_wanted, argc, argv)) {
         return *exit_status;
     }
+    const std::int64_t escape = std::stoll(escape_word);
     const double bytes = static_cast<double>(points_wanted) * sizeof(Point);
     if (const std::string reason = why_too_large("NPOINTS", bytes); !reason.empty()) {
         return options.user_error(reason);

@@ -19,6 +19,9 @@ struct alignas(128) Line {
     std::atomic<std::uint64_t> turn{0};
 };
 
+// Lines in a page of any size that Linux has.
+inline constexpr int kSlots = 4096 / sizeof(Line);
+
 // Takes so many turns, the first of which is `turn`; `turn` becomes the next one of this thread.
 // Returns false when the waiting was ended before that. The beginning thread starts with turn 0,
 // the answering one with 1; `thread` is this one in the pairing.

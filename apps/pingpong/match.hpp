@@ -1,4 +1,5 @@
-// The runs of one pair of threads, one run after the other.
+// The runs of one pair of threads, one run after the other; and those of a pair of CPUs, with two
+// threads pinned there.
 #pragma once
 
 #include <array>
@@ -16,8 +17,10 @@ namespace pinstudy::pingpong {
 // how many turns the thread that did not begin has taken.
 struct PlayedRun {
     Run run;
-    std::int64_t switches = 0;
+    std::array<std::int64_t, 2> switches_of_thread{};
     std::uint64_t answers = 0;
+
+    std::int64_t switches() const { return switches_of_thread[0] + switches_of_thread[1]; }
 };
 
 // What both threads and the line counted, if they do not agree; empty when they do.
@@ -28,7 +31,8 @@ std::string wrong_count(const std::vector<PlayedRun>& runs);
 class Match {
   public:
     Match(const std::vector<RunPlan>& plan, const Sampling& sampling,
-          std::chrono::milliseconds patience = Pairing::kPatience);
+          std::chrono::milliseconds patience = Pairing::kPatience)
+        : plan_(plan), sampling_(sampling), pairing_(patience), runs_(plan.size()) {}
 
     // Must be called by both threads, which are where they shall be; must not throw. Returns early
     // when the pairing is given up, which anything that goes wrong does.
@@ -37,7 +41,7 @@ class Match {
     Pairing& pairing() { return pairing_; }
 
     // The runs in the plan's order; to be asked for when both threads have returned.
-    std::vector<PlayedRun> runs() const;
+    const std::vector<PlayedRun>& runs() const { return runs_; }
 
   private:
     void play_all(int thread);
@@ -47,7 +51,21 @@ class Match {
     Pairing pairing_;
     Line* line_ = nullptr;
     std::vector<PlayedRun> runs_;
-    std::array<std::vector<std::int64_t>, 2> switches_;
 };
+
+// The runs of a pair in its plan's order, or why it has none: a pair whose threads were not where
+// they should be is left out as a whole, and so is one that failed its check.
+struct PairResult {
+    CpuPair cpus;
+    std::vector<RunPlan> plan;
+    std::vector<PlayedRun> runs;
+    std::string left_out;
+    bool check_failed = false;
+};
+
+// Measures a pair of `home`, the CPUs that the process may use. Threads that are kept from their
+// CPUs for longer than the patience are let go to all of them.
+PairResult measure_pair(const PairPlan& plan, const Sampling& sampling, const Cpus& home,
+                        std::chrono::milliseconds patience = Pairing::kPatience);
 
 }  // namespace pinstudy::pingpong

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "apps/pingpong/page.hpp"
+#include "apps/pingpong/handover.hpp"
 
 namespace pinstudy::pingpong {
 namespace {
@@ -73,7 +73,7 @@ std::vector<CpuPair> all_pairs(const Cpus& cpus) {
 std::vector<PairPlan> shuffled(std::vector<CpuPair> pairs, int addresses, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::shuffle(pairs.begin(), pairs.end(), random);
-    std::uniform_int_distribution slot(0, Page::kSlots - 1);
+    std::uniform_int_distribution slot(0, kSlots - 1);
     std::vector<PairPlan> plans;
     for (const CpuPair& pair : pairs) {
         PairPlan plan{pair, {}};

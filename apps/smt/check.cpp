@@ -1,24 +1,8 @@
 #include "apps/smt/check.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <string>
-
-#include "apps/smt/items.hpp"
 
 namespace pinstudy::smt {
-namespace {
-
-// Enough digits to tell any two floats apart.
-std::string text_of(float sum) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.9g", static_cast<double>(sum));
-    return text.data();
-}
-
-}  // namespace
-
 float expected(Work work, std::uint64_t items) {
     float sum = 0;
     for (std::uint64_t i = 0; i < items; ++i) {
@@ -31,6 +15,8 @@ float expected(Work work, std::uint64_t items) {
 
 Verdict Check::verdict(std::uint64_t items) const {
     std::string found;
+    // Enough digits to tell any two floats apart.
+    const auto text_of = [](float sum) { return printed("%.9g", static_cast<double>(sum)); };
     std::int64_t sums = 0;
     for (const auto& [work, counts] : sums_) {
         const float right = expected(work, items);

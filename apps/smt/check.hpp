@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "apps/common/verdict.hpp"
+#include "apps/common/program.hpp"
 #include "apps/smt/work.hpp"
 
 namespace pinstudy::smt {

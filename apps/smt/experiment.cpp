@@ -6,13 +6,6 @@
 #include <utility>
 
 namespace pinstudy::smt {
-namespace {
-
-// Small enough that a thread which goes on until all have been timed ends soon after.
-constexpr std::size_t kPortion = 16384;
-
-}  // namespace
-
 Works works_of(const std::string& word, std::int64_t threads) {
     Works works;
     for (std::int64_t i = 0; i < threads; ++i) {
@@ -22,8 +15,8 @@ Works works_of(const std::string& word, std::int64_t threads) {
     return works;
 }
 
-Experiment::Experiment(PlacedTeam& team, std::int64_t items, Works works)
-    : team_(team), works_(std::move(works)), benches_(works_.size()), tracks_(works_.size()) {
+Experiment::Experiment(Team& team, std::int64_t items, Works works)
+    : team_(team), works_(std::move(works)), benches_(works_.size()), seen_(team.threads()) {
     std::atomic<bool> full{false};
     team_.round([&](int thread) {
         try {
@@ -40,7 +33,7 @@ Experiment::Experiment(PlacedTeam& team, std::int64_t items, Works works)
 
 std::vector<double> Experiment::round() {
     untimed_ = team_.threads();
-    follow(tracks_, team_.round([&](int thread) {
+    seen_.add(team_.round([&](int thread) {
         const auto i = static_cast<std::size_t>(thread);
         work_through(benches_[i], works_[i]);
     }));
@@ -53,6 +46,8 @@ std::vector<double> Experiment::round() {
 }
 
 void Experiment::work_through(Bench& bench, Work work) {
+    // Small enough that a thread which goes on until all have been timed ends soon after.
+    constexpr std::size_t kPortion = 16384;
     const std::span<const float> items = bench.items->all();
     bench.sum = do_work(work, items);
     bench.seconds = team_.since_release();

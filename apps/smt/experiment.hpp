@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/placed_team.hpp"
+#include "apps/common/placement.hpp"
 #include "apps/smt/check.hpp"
-#include "apps/smt/items.hpp"
 #include "apps/smt/work.hpp"
 
 namespace pinstudy::smt {
@@ -22,17 +21,17 @@ Works works_of(const std::string& word, std::int64_t threads);
 
 class Experiment {
   public:
-    // Thread 0: has each thread make its array, where it is. The team must outlive this. Throws
+    // Has each thread make its array, where it is. The team must outlive this. Throws
     // std::runtime_error where the memory does not suffice.
-    Experiment(PlacedTeam& team, std::int64_t items, Works works);
+    Experiment(Team& team, std::int64_t items, Works works);
 
-    // Thread 0: a round. Each thread works through its array once, for which it is timed; then it
+    // A round. Each thread works through its array once, for which it is timed; then it
     // goes on with the same work until all have been timed, so that everyone is disturbed as much
     // all the time. Returns the milliseconds of each thread.
     std::vector<double> round();
 
     const Check& check() const { return check_; }
-    const std::vector<Track>& tracks() const { return tracks_; }
+    const SeenCpus& seen() const { return seen_; }
 
   private:
     // A thread's own, in lines of its own.
@@ -45,11 +44,11 @@ class Experiment {
 
     void work_through(Bench& bench, Work work);
 
-    PlacedTeam& team_;
+    Team& team_;
     Works works_;
     std::vector<Bench> benches_;
     Check check_;
-    std::vector<Track> tracks_;
+    SeenCpus seen_;
     alignas(128) std::atomic<int> untimed_{0};
 };
 

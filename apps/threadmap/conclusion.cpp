@@ -4,29 +4,49 @@
 #include <map>
 #include <set>
 
-#include "apps/common/columns.hpp"
-#include "apps/threadmap/core_kinds.hpp"
-#include "apps/threadmap/matching.hpp"
+#include "apps/common/program.hpp"
 
 namespace pinstudy::threadmap {
 namespace {
+
+using Masks = std::vector<Cpus>;
 
 std::string counted(std::size_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-bool is_single(const Cpus& mask) {
-    return mask.size() == 1;
+bool all_single(const Masks& masks) {
+    return std::all_of(masks.begin(), masks.end(),
+                       [](const Cpus& mask) { return mask.size() == 1; });
+}
+
+bool disjoint(const Masks& masks) {
+    std::set<int> all;
+    std::size_t together = 0;
+    for (const Cpus& mask : masks) {
+        all.insert(mask.begin(), mask.end());
+        together += mask.size();
+    }
+    return all.size() == together;
 }
 
 // Whether the thread may run wherever the process may, and has a choice. Threads may have been
 // given more CPUs than the process had.
 bool is_free(const Cpus& mask, const Cpus& process) {
-    return std::includes(mask.begin(), mask.end(), process.begin(), process.end()) &&
-           !is_single(mask);
+    return mask.size() > 1 &&
+           std::includes(mask.begin(), mask.end(), process.begin(), process.end());
 }
 
-// Some kinds, best first: "P and E".
+// Texts of core kinds, the best kind's first.
+std::string joined(const std::map<int, std::string>& by_rank, const std::string& separator) {
+    std::string text;
+    for (const auto& [rank, part] : by_rank) {
+        text += (text.empty() ? "" : separator) + part;
+    }
+    return text;
+}
+
+// The kinds of some CPUs: "P and E".
 std::string kinds_of(const Cpus& cpus, const Topology& topology) {
     std::map<int, std::string> kinds;
     for (const int cpu : cpus) {
@@ -35,16 +55,12 @@ std::string kinds_of(const Cpus& cpus, const Topology& topology) {
             kinds[kind_rank(core->kind)] = core->kind;
         }
     }
-    std::string text;
-    for (const auto& [rank, kind] : kinds) {
-        text += (text.empty() ? "" : " and ") + kind;
-    }
-    return text;
+    return joined(kinds, " and ");
 }
 
 // How many threads are bound to CPUs of which kinds: "2 threads on P, 1 thread on E". Empty unless
 // each is bound within one kind, and they are not all of one.
-std::string split(const std::vector<Cpus>& masks, const Topology& topology) {
+std::string split(const Masks& masks, const Topology& topology) {
     std::map<std::string, std::size_t> threads_of;
     for (const Cpus& mask : masks) {
         ++threads_of[kinds_of(mask, topology)];
@@ -56,47 +72,14 @@ std::string split(const std::vector<Cpus>& masks, const Topology& topology) {
         }
         parts[kind_rank(kind)] = counted(threads, "thread") + " on " + kind;
     }
-    std::string text;
-    for (const auto& [rank, part] : parts) {
-        text += (text.empty() ? "" : ", ") + part;
-    }
-    return parts.size() > 1 ? text : "";
-}
-
-// The distinct sets among the masks, in the order of their first thread.
-std::vector<Cpus> distinct(const std::vector<Cpus>& masks) {
-    std::vector<Cpus> sets;
-    for (const Cpus& mask : masks) {
-        if (std::find(sets.begin(), sets.end(), mask) == sets.end()) {
-            sets.push_back(mask);
-        }
-    }
-    return sets;
-}
-
-std::string list_sets(const std::vector<Cpus>& sets) {
-    constexpr std::size_t kMostShown = 8;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(sets.size(), kMostShown); ++i) {
-        text += (text.empty() ? "{" : " {") + format_cpus(sets[i]) + "}";
-    }
-    return text + (sets.size() > kMostShown ? " ..." : "");
-}
-
-bool disjoint(const std::vector<Cpus>& masks) {
-    std::set<int> all;
-    std::size_t together = 0;
-    for (const Cpus& mask : masks) {
-        all.insert(mask.begin(), mask.end());
-        together += mask.size();
-    }
-    return all.size() == together;
+    return parts.size() > 1 ? joined(parts, ", ") : "";
 }
 
 // How the threads are bound, all of them, CPUs in the order of threads.
-std::string describe_bound(const std::vector<Cpus>& masks) {
+std::string describe_bound(const Masks& masks) {
+    constexpr std::size_t kMostShown = 8;
     const bool own = disjoint(masks);
-    if (std::all_of(masks.begin(), masks.end(), is_single)) {
+    if (all_single(masks)) {
         Cpus in_order;
         for (const Cpus& mask : masks) {
             in_order.push_back(mask.front());
@@ -104,46 +87,60 @@ std::string describe_bound(const std::vector<Cpus>& masks) {
         return (own ? "each thread has a CPU of its own: " : "each thread is bound to one CPU: ") +
                format_cpus(in_order);
     }
-    const std::vector<Cpus> sets = distinct(masks);
-    return own ? "each thread has CPUs of its own: " + list_sets(sets)
+    // The distinct sets in the order of their first thread.
+    Masks sets;
+    std::string listed;
+    for (const Cpus& mask : masks) {
+        if (std::find(sets.begin(), sets.end(), mask) == sets.end()) {
+            sets.push_back(mask);
+            listed += sets.size() <= kMostShown ? " {" + format_cpus(mask) + "}" : "";
+        }
+    }
+    listed += sets.size() > kMostShown ? " ..." : "";
+    return own ? "each thread has CPUs of its own:" + listed
                : counted(masks.size(), "thread") + " are bound to " + counted(sets.size(), "set") +
-                     " of CPUs: " + list_sets(sets);
+                     " of CPUs:" + listed;
 }
 
-std::string describe_free(const TeamFacts& facts, std::size_t free) {
-    const std::string all =
-        counted(facts.process.size(), "CPU") + " of the process: " + format_cpus(facts.process);
-    return free == facts.masks.size()
-               ? "each thread may run on all " + all
-               : std::to_string(free) + " of " + counted(facts.masks.size(), "thread") +
-                     " may run on all " + all;
+std::string describe_free(const TeamFacts& facts, std::size_t free, const Topology& topology) {
+    const Cpus& process = topology.allowed;
+    const std::string kinds = kinds_of(process, topology);
+    return (free == facts.masks.size()
+                ? "each thread"
+                : std::to_string(free) + " of " + counted(facts.masks.size(), "thread")) +
+           " may run on all " + counted(process.size(), "CPU") +
+           " of the process: " + format_cpus(process) +
+           (kinds.find(' ') != std::string::npos ? ", of kinds " + kinds : "");
 }
 
 // Why not every thread can run at the same time; empty if they can.
 std::string describe_oversubscribed(const TeamFacts& facts) {
+    const std::string threads = counted(facts.masks.size(), "thread");
     std::string text;
     const Shortage shortage = find_shortage(facts.masks);
     if (!shortage.threads.empty()) {
         const bool whole_team = shortage.threads.size() == facts.masks.size();
-        text = (whole_team ? "" : std::to_string(shortage.threads.size()) + " of ") +
-               counted(facts.masks.size(), "thread") + " have " +
-               counted(shortage.cpus.size(), "CPU") + ": " + format_cpus(shortage.cpus);
+        text = (whole_team ? "" : std::to_string(shortage.threads.size()) + " of ") + threads +
+               " have " + counted(shortage.cpus.size(), "CPU") + ": " + format_cpus(shortage.cpus);
     }
     if (facts.quota && *facts.quota < static_cast<double>(facts.masks.size())) {
-        text += (text.empty() ? "" : "; ") + counted(facts.masks.size(), "thread") +
-                (facts.masks.size() == 1 ? " has" : " share") + " a quota of " +
-                fixed(*facts.quota, 2) + " CPUs";
+        text += (text.empty() ? "" : "; ") + threads +
+                (facts.masks.size() == 1 ? " has" : " share") +
+                printed(" a quota of %.2f CPUs", *facts.quota);
     }
     return text;
 }
 
-std::size_t cores_with_several(const std::vector<Cpus>& masks, const Topology& topology) {
-    std::map<const Core*, std::size_t> threads;
-    for (const Cpus& mask : masks) {
-        if (const Core* const core = topology.core_of(mask.front()); core != nullptr) {
-            ++threads[core];
-        }
+// How many cores have several of these threads, each of which has a CPU of its own.
+std::size_t shared_cores(const Masks& masks, const Topology& topology) {
+    if (!all_single(masks) || !disjoint(masks)) {
+        return 0;
     }
+    std::map<const Core*, int> threads;
+    for (const Cpus& mask : masks) {
+        ++threads[topology.core_of(mask.front())];
+    }
+    threads.erase(nullptr);
     return static_cast<std::size_t>(std::count_if(
         threads.begin(), threads.end(), [](const auto& entry) { return entry.second > 1; }));
 }
@@ -153,9 +150,7 @@ std::string remarks(const TeamFacts& facts, const Topology& topology, bool overs
     // Above this share the rest is what the kernel's own work takes.
     constexpr double kNearlyAll = 0.9;
     std::string text;
-    const bool single = std::all_of(facts.masks.begin(), facts.masks.end(), is_single);
-    const std::size_t shared = single ? cores_with_several(facts.masks, topology) : 0;
-    if (single && disjoint(facts.masks) && shared > 0) {
+    if (const std::size_t shared = shared_cores(facts.masks, topology); shared > 0) {
         text += "; " + counted(shared, "core") + (shared == 1 ? " has" : " have") +
                 " more than one thread";
     }
@@ -164,7 +159,7 @@ std::string remarks(const TeamFacts& facts, const Topology& topology, bool overs
                 " the allowed CPUs changed meanwhile";
     }
     if (!oversubscribed && facts.ran < kNearlyAll) {
-        text += "; the threads ran " + fixed(100 * facts.ran, 0) + " % of the time";
+        text += printed("; the threads ran %.0f %% of the time", 100 * facts.ran);
     }
     return text;
 }
@@ -174,30 +169,81 @@ std::string remarks(const TeamFacts& facts, const Topology& topology, bool overs
 Conclusion conclude(const TeamFacts& facts, const Topology& topology) {
     const auto free = static_cast<std::size_t>(
         std::count_if(facts.masks.begin(), facts.masks.end(),
-                      [&facts](const Cpus& mask) { return is_free(mask, facts.process); }));
+                      [&topology](const Cpus& mask) { return is_free(mask, topology.allowed); }));
     const std::string over = describe_oversubscribed(facts);
     const std::string kinds = free == 0 ? split(facts.masks, topology) : "";
     Conclusion conclusion;
     if (!over.empty()) {
-        conclusion.state = "oversubscribed";
-        conclusion.details = over + "; ";
+        conclusion = {"oversubscribed", over + "; "};
     } else if (free > 0) {
         conclusion.state = "free";
     } else {
         conclusion.state = kinds.empty() ? "bound" : "split across kinds";
     }
     if (free > 0) {
-        conclusion.details += describe_free(facts, free);
-        const std::string reachable = kinds_of(facts.process, topology);
-        if (reachable.find(' ') != std::string::npos) {
-            conclusion.details += ", of kinds " + reachable;
-        }
+        conclusion.details += describe_free(facts, free, topology);
+    } else if (kinds.empty()) {
+        conclusion.details += describe_bound(facts.masks);
     } else {
-        conclusion.details += (kinds.empty() ? "" : "bound: ") + describe_bound(facts.masks) +
-                              (kinds.empty() ? "" : "; " + kinds);
+        conclusion.details += "bound: " + describe_bound(facts.masks) + "; " + kinds;
     }
     conclusion.details += remarks(facts, topology, !over.empty());
     return conclusion;
+}
+
+// Gives the threads CPUs one by one, taking one from another thread where that can have a third
+// (augmenting paths: König 1931, Kuhn 1955).
+Shortage find_shortage(const Masks& masks) {
+    std::map<int, std::size_t> owner;  // CPU -> thread
+    std::map<std::size_t, int> has;    // thread -> CPU
+    for (std::size_t thread = 0; thread < masks.size(); ++thread) {
+        // The search is a list of threads still to be helped, not recursion: a chain of thousands
+        // of threads must not use up the stack.
+        std::map<int, std::size_t> wanted_by;  // CPU -> the thread that wants it
+        std::vector<std::size_t> pending{thread};
+        bool given = false;
+        while (!given && !pending.empty()) {
+            const std::size_t helped = pending.back();
+            pending.pop_back();
+            for (const int cpu : masks[helped]) {
+                if (!wanted_by.emplace(cpu, helped).second) {
+                    continue;
+                }
+                if (owner.contains(cpu)) {
+                    pending.push_back(owner[cpu]);
+                    continue;
+                }
+                // The free CPU goes to the thread that wants it, that thread's CPU to the one that
+                // wants that, and so on up to the thread that had none.
+                for (int freed = cpu; freed >= 0;) {
+                    const std::size_t taker = wanted_by.at(freed);
+                    const int before = has.contains(taker) ? has[taker] : -1;
+                    owner[freed] = taker;
+                    has[taker] = freed;
+                    freed = before;
+                }
+                given = true;
+                break;
+            }
+        }
+        if (given) {
+            continue;
+        }
+        // The CPUs that were tried belong to threads that may run on no others. These and the one
+        // that got none are among the threads that may run there only.
+        Shortage shortage;
+        for (const auto& [cpu, by] : wanted_by) {
+            shortage.cpus.push_back(cpu);
+        }
+        for (std::size_t other = 0; other < masks.size(); ++other) {
+            if (std::all_of(masks[other].begin(), masks[other].end(),
+                            [&](int cpu) { return wanted_by.contains(cpu); })) {
+                shortage.threads.push_back(static_cast<int>(other));
+            }
+        }
+        return shortage;
+    }
+    return {};
 }
 
 }  // namespace pinstudy::threadmap

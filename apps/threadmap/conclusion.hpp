@@ -9,12 +9,10 @@
 
 namespace pinstudy::threadmap {
 
-// What is known of a team: the CPUs that each thread may run on, those that the process was given,
-// the CPUs' worth of time that its control group leaves it, and the share of the time that the
-// threads ran, all together.
+// What is known of a team: the CPUs that each thread may run on, the CPUs' worth of time that its
+// control group leaves it, and the share of the time that the threads ran, all together.
 struct TeamFacts {
     std::vector<Cpus> masks;
-    Cpus process;
     std::optional<double> quota;
     double ran = 1;
     int masks_changed = 0;
@@ -35,5 +33,16 @@ struct Conclusion {
 };
 
 Conclusion conclude(const TeamFacts& facts, const Topology& topology);
+
+// Threads (by their place in the list) that have fewer CPUs between them than they are, and these
+// CPUs. Both are empty when every thread can have one of its own.
+struct Shortage {
+    std::vector<int> threads;
+    Cpus cpus;
+};
+
+// `masks` are the CPUs that each thread may run on. By Hall's theorem there is either a CPU for
+// each thread or such a group of threads.
+Shortage find_shortage(const std::vector<Cpus>& masks);
 
 }  // namespace pinstudy::threadmap

@@ -3,20 +3,19 @@
 
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "apps/common/affinity.hpp"
 
 namespace pinstudy::threadmap {
 
-// The files of this machine ("/"), or of a recorded one. Paths are those of the machine, such as
+// The files of this machine (""), or of a recorded one. Paths are those of the machine, such as
 // "/sys/devices/system/cpu/online". Nothing here throws for what a file is or holds.
 class KernelFiles {
   public:
-    explicit KernelFiles(std::string root);
+    explicit KernelFiles(std::string root) : root_(std::move(root)) {}
 
-    // What the file holds without the white space around it; nothing if it cannot be read or is
-    // larger than 64 KiB.
+    // What the file holds without the white space around it; nothing if it cannot be read.
     std::optional<std::string> text(const std::string& path) const;
 
     // A decimal whole number.
@@ -24,9 +23,6 @@ class KernelFiles {
 
     // The CPUs that the file lists, ascending and each once; an empty file is an empty list.
     std::optional<Cpus> cpus(const std::string& path) const;
-
-    // The N of each "prefixN" in a directory, ascending.
-    std::vector<int> numbered(const std::string& directory, const std::string& prefix) const;
 
   private:
     std::string root_;

@@ -2,12 +2,9 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "apps/common/build_info.hpp"
-#include "apps/common/exit_status.hpp"
+#include "apps/common/options.hpp"
 #include "apps/common/program.hpp"
-#include "apps/threadmap/environment.hpp"
 #include "apps/threadmap/report.hpp"
-#include "apps/threadmap/settings.hpp"
 #include "apps/threadmap/start_mask.hpp"
 
 extern char** environ;
@@ -15,78 +12,92 @@ extern char** environ;
 namespace pinstudy::threadmap {
 namespace {
 
-constexpr int kSlices = 20;
+struct Settings {
+    std::int64_t threads = 0;  // 0: as many as the environment says
+    double seconds = 1;
+    bool team_only = false;
+    bool json = false;
+    std::string kinds;
+    AssignedCpus assigned;
+};
 
-// The first two lines, program and variant, in one.
-std::string first_lines(std::string text) {
-    text.replace(text.find('\n'), 1, ", ");
-    return text.substr(0, text.find('\n'));
+void add_options(Options& options, Settings& settings) {
+    options.integer("--threads", settings.threads, 0, 65536,
+                    "Threads of the team; 0 for as many as the environment says");
+    options.real("--duration", "SECONDS", settings.seconds, 0.01, 3600,
+                 "How long the team is watched");
+    options.flag("--team-only", settings.team_only,
+                 "Form the team only, and start no thread on each CPU");
+    settings.assigned.add_options(options);
+    options.flag("--json", settings.json, "Print JSON instead of text");
+    options.text(
+        "--kinds", "KINDS", [&settings](const std::string& text) { settings.kinds = text; },
+        "Declare the core kinds, such as P=0-7,E=8-15, where the kernel does not tell them");
+}
+
+// The node as its files describe it, and where threads run without such files, what is known
+// without them.
+Topology topology_of(const std::string& kinds) {
+    const Cpus given = mask_at_start();
+    try {
+        return read_topology(KernelFiles(""), kinds, given);
+    } catch (const std::runtime_error& error) {
+        return {{}, given, error.what()};
+    }
 }
 
 Surroundings look_around(const Topology& topology, const Cpus& initial) {
-    Surroundings surroundings;
-    surroundings.version = first_lines(version_text("threadmap"));
-    surroundings.topology = topology;
-    surroundings.initial = initial;
-    surroundings.cgroup = read_cgroup(KernelFiles("/"));
-    surroundings.runtime = describe_runtime();
-    surroundings.variables = placing_variables(environ);
-    return surroundings;
+    // Its first two lines, program and variant, in one.
+    std::string version = version_text("threadmap");
+    version.replace(version.find('\n'), 1, ", ");
+    version.resize(version.find('\n'));
+    return {version,
+            topology,
+            initial,
+            read_cgroup(KernelFiles("")),
+            describe_runtime(),
+            placing_variables(environ)};
 }
 
-TeamFacts facts_of(const Team& team, const Surroundings& surroundings) {
+Conclusion conclude_from(const std::vector<Member>& members, const Surroundings& surroundings) {
     TeamFacts facts;
-    facts.process = surroundings.topology.allowed;
     facts.quota = surroundings.cgroup.quota;
     facts.ran = 0;
-    for (const Member& member : team.members) {
-        facts.masks.push_back(member.view.allowed_last);
-        facts.masks_changed += member.view.allowed_changed ? 1 : 0;
-        facts.ran += member.view.ran / static_cast<double>(team.members.size());
+    for (const Member& member : members) {
+        facts.masks.push_back(member.allowed_last);
+        facts.masks_changed += member.allowed_changed ? 1 : 0;
+        facts.ran += member.ran / static_cast<double>(members.size());
     }
-    return facts;
+    return conclude(facts, surroundings.topology);
 }
 
 // The kernel never lets a thread run where it is not allowed; what was assigned on the command line
 // must be what it is allowed.
-Verdict check(const Team& team, bool assigned) {
-    for (std::size_t i = 0; i < team.members.size(); ++i) {
-        const Member& member = team.members[i];
-        if (!member.misplaced.empty()) {
-            return {false, member.misplaced};
+Verdict check(const std::vector<Member>& members, bool assigned) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        if (!members[i].misplaced.empty()) {
+            return {false, members[i].misplaced};
         }
-        if (!member.view.outside.empty()) {
+        if (!members[i].outside.empty()) {
             return {false, "thread " + std::to_string(i) + " was seen on CPU " +
-                               format_cpus(member.view.outside) + ", which it is not allowed"};
+                               format_cpus(members[i].outside) + ", which it is not allowed"};
         }
     }
     return {true, assigned ? "each thread may run on the CPU assigned to it only"
                            : "each thread was seen only on CPUs that it is allowed"};
 }
 
-// The node as its files describe it, and where threads run without such files, what is known
-// without them.
-Topology topology_of(const Settings& settings) {
-    const Cpus given = mask_at_start();
-    try {
-        return read_topology("/", settings.kinds, given);
-    } catch (const std::runtime_error& error) {
-        return {{}, given, error.what()};
-    }
-}
-
 int print_map(const Settings& settings, int threads, const Surroundings& surroundings) {
+    constexpr int kSlices = 20;
     const Topology& topology = surroundings.topology;
     if (!settings.json) {
         std::fputs(as_text(surroundings).c_str(), stdout);
     }
     Outcome outcome;
-    outcome.team = watch_team(threads, settings.seconds, kSlices, settings.assigned);
-    if (!outcome.team.problem.empty()) {
-        throw std::runtime_error(outcome.team.problem);
-    }
-    outcome.conclusion = conclude(facts_of(outcome.team, surroundings), topology);
-    outcome.check = check(outcome.team, settings.assigned.given());
+    outcome.seconds = settings.seconds;
+    outcome.members = watch_team(threads, settings.seconds, kSlices, settings.assigned);
+    outcome.conclusion = conclude_from(outcome.members, surroundings);
+    outcome.check = check(outcome.members, settings.assigned.given());
     // After the team: what pins threads as they are created would count these, too.
     if (!settings.team_only) {
         outcome.reached = reach_each(topology.allowed);
@@ -102,20 +113,17 @@ int print_map(const Settings& settings, int threads, const Surroundings& surroun
 int run(int argc, char** argv) {
     // Before the first team is formed, with which some runtimes bind this thread.
     const Cpus initial = allowed_cpus();
-    // Whoever reads along, or ends the program, has every line that was printed.
-    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     Options options("threadmap",
                     "Forms a team of threads under the environment as it is, lets it work, and "
-                    "prints which thread ran where; then starts a thread on each CPU.",
-                    version_text("threadmap"));
+                    "prints which thread ran where; then starts a thread on each CPU.");
     Settings settings;
-    settings.add_options(options);
+    add_options(options, settings);
     if (const auto exit_status = options.parse(argc, argv)) {
         return *exit_status;
     }
     Topology topology;
     try {
-        topology = topology_of(settings);
+        topology = topology_of(settings.kinds);
     } catch (const std::invalid_argument& error) {
         return options.user_error(std::string("--kinds: ") + error.what());
     }

@@ -6,13 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/verdict.hpp"
-#include "apps/threadmap/cgroup.hpp"
 #include "apps/threadmap/conclusion.hpp"
-#include "apps/threadmap/each_cpu.hpp"
 #include "apps/threadmap/runtime.hpp"
+#include "apps/threadmap/surroundings.hpp"
 #include "apps/threadmap/team.hpp"
-#include "apps/threadmap/topology.hpp"
 
 namespace pinstudy::threadmap {
 
@@ -27,23 +24,15 @@ struct Surroundings {
     std::vector<std::pair<std::string, std::string>> variables;
 };
 
-// What was seen of the team, and what follows. `reached` is missing with --team-only.
+// What was seen of the team in so many seconds, and what follows. `reached` is missing with
+// --team-only.
 struct Outcome {
-    Team team;
+    double seconds = 0;
+    std::vector<Member> members;
     Conclusion conclusion;
     Verdict check;
     std::optional<std::vector<Reached>> reached;
 };
-
-// The numbers that a study reads: threads, distinct CPUs on which they were seen, moves, and
-// threads that are allowed exactly one CPU.
-struct Counts {
-    std::size_t threads = 0;
-    std::size_t cpus_used = 0;
-    std::int64_t moves = 0;
-    std::size_t bound = 0;
-};
-Counts count(const Team& team);
 
 std::string as_text(const Surroundings& surroundings);
 std::string as_text(const Outcome& outcome, const Topology& topology);

@@ -50,10 +50,36 @@ Runtime describe_runtime() {
     }
     return runtime;
 }
+
+int place_of_this_thread() {
+    return omp_get_place_num();
+}
+
+int default_team_size(const Cpus& /*allowed*/) {
+    int size = 0;
+    #pragma omp parallel
+    {
+        if (omp_get_thread_num() == 0) {
+            size = omp_get_num_threads();
+        }
+    }
+    return size;
+}
+
 #else
+
 Runtime describe_runtime() {
     return {};
 }
+
+int place_of_this_thread() {
+    return -1;
+}
+
+int default_team_size(const Cpus& allowed) {
+    return static_cast<int>(allowed.size());
+}
+
 #endif
 
 }  // namespace pinstudy::threadmap

@@ -1,4 +1,4 @@
-// What the OpenMP runtime says of itself and of its places.
+// What the OpenMP runtime says of itself, of its places, and of the team that it forms.
 #pragma once
 
 #include <string>
@@ -21,5 +21,12 @@ struct Runtime {
 };
 
 Runtime describe_runtime();
+
+// The OpenMP place that the calling thread is bound to, -1 if none.
+int place_of_this_thread();
+
+// How many threads a team has when nobody asks for a number: the OpenMP runtime's choice, or a
+// thread for each CPU that the process may use.
+int default_team_size(const Cpus& allowed);
 
 }  // namespace pinstudy::threadmap

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/common/affinity.hpp"
+#include "apps/threadmap/kernel_files.hpp"
 
 namespace pinstudy::threadmap {
 
@@ -27,10 +28,15 @@ struct Topology {
     const Core* core_of(int cpu) const;
 };
 
-// Reads the kernel's files below `root` ("/" for this machine). `kinds`, such as
-// "P=0-7,E=8-15", declares the kinds instead; empty to look for them. Of `allowed` those that are
-// online are kept; an empty list stands for all that are. Throws std::runtime_error when the files
-// do not say which CPUs there are, std::invalid_argument for bad `kinds`.
-Topology read_topology(const std::string& root, const std::string& kinds, const Cpus& allowed);
+// Place of a kind among kinds, best first: P, E, LP-E, any other.
+int kind_rank(const std::string& kind);
+
+// Reads the kernel's files. `kinds`, such as "P=0-7,E=8-15", declares the kinds instead; empty to
+// look for them: Intel's hybrid CPUs have a core PMU for each core type, with the list of its CPUs,
+// and LP-E cores have no L3 cache. Nothing else is evidence here: not the CPU's number, not its
+// frequency. Of `allowed` those that are online are kept. Throws std::runtime_error when the files
+// do not say which CPUs there are, std::invalid_argument, whose text says what is wrong, for
+// `kinds` of another form, another kind, and a CPU that is in two kinds or not online.
+Topology read_topology(const KernelFiles& files, const std::string& kinds, const Cpus& allowed);
 
 }  // namespace pinstudy::threadmap

@@ -3,9 +3,6 @@
 
 #include <string>
 
-#ifndef PINSTUDY_IN_A_VARIANT
-    #error "list the source that includes this with the sources of OPENMP"
-#endif
 #ifdef _OPENMP
     #include <omp.h>
 #endif

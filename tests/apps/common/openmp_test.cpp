@@ -12,7 +12,6 @@ namespace pinstudy {
 namespace {
 
 TEST(Team, OutsideOfAParallelRegionIsOneThread) {
-    EXPECT_EQ(team_size(), 1);
     EXPECT_EQ(thread_number(), 0);
 }
 
@@ -55,16 +54,6 @@ TEST(Schedule, IsTheUsersIfTheUserSaysSo) {
     EXPECT_EQ(schedule_in_force().kind, omp_sched_guided);
     EXPECT_EQ(schedule_in_force().chunk, 3);
     EXPECT_FALSE(schedule_is_static(3));
-}
-
-TEST(Team, IsWhatWasFormed) {
-    int formed = 0;
-    #pragma omp parallel num_threads(2)
-    {
-    #pragma omp single
-        formed = team_size();
-    }
-    EXPECT_EQ(formed, 2);
 }
 
 #else

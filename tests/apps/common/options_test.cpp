@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "apps/common/affinity.hpp"
-#include "apps/common/build_info.hpp"
+#include "apps/common/program.hpp"
 #include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy {
@@ -21,7 +21,7 @@ struct Outcome {
 Outcome parse_size(const std::vector<std::string>& arguments) {
     Outcome outcome;
     outcome.size = 30;
-    Options options("program", "Does something.", version_text("program"));
+    Options options("program", "Does something.");
     options.integer("-s,--size", outcome.size, 1, 1000, "Elements along an edge");
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
@@ -106,17 +106,17 @@ TEST(Options, VersionTellsHowTheProgramWasBuilt) {
 struct Positional {
     std::optional<int> exit_status;
     std::int64_t points = 7;
-    std::int64_t escape = 2;
-    bool test = false;
+    double share = 0.5;
+    bool fast = false;
     std::string error;
 };
 
 Positional parse_positional(const std::vector<std::string>& arguments) {
     Positional result;
-    Options options("program", "Does something.", "1");
+    Options options("program", "Does something.");
     options.integer("points", result.points, 1, 100, "Number of points");
-    options.one_of("--escape", result.escape, {2, 4}, "Threshold");
-    options.flag("-test", result.test, "Use the default");
+    options.real("--share", "SHARE", result.share, 0, 1, "Share");
+    options.flag("--fast", result.fast, "Be fast");
     ::testing::internal::CaptureStderr();
     result.exit_status = options.parse(arguments);
     result.error = ::testing::internal::GetCapturedStderr();
@@ -125,7 +125,7 @@ Positional parse_positional(const std::vector<std::string>& arguments) {
 
 TEST(Options, TakePositionalArguments) {
     EXPECT_EQ(parse_positional({"55"}).points, 55);
-    EXPECT_EQ(parse_positional({"--escape", "4", " 55 "}).points, 55);
+    EXPECT_EQ(parse_positional({"--share", "1", " 55 "}).points, 55);
 }
 
 TEST(Options, NameThePositionalArgumentThatIsNegative) {
@@ -136,19 +136,21 @@ TEST(Options, NameThePositionalArgumentThatIsNegative) {
         << result.error;
 }
 
-TEST(Options, AcceptALongFlagWithOneDash) {
-    EXPECT_TRUE(parse_positional({"-test"}).test);
-    EXPECT_TRUE(parse_positional({"--test"}).test);
-    EXPECT_FALSE(parse_positional({}).test);
-    EXPECT_EQ(parse_positional({"-tset"}).exit_status, 2);
+TEST(Options, TakeNumbersOfARange) {
+    EXPECT_EQ(parse_positional({}).share, 0.5);
+    EXPECT_EQ(parse_positional({"--share", "0.25"}).share, 0.25);
+    for (const char* text : {"-0.1", "1.01", "nan", "1%", ""}) {
+        const Positional result = parse_positional({"--share", text});
+        EXPECT_EQ(result.exit_status, 2) << text;
+        EXPECT_NE(result.error.find("--share: expected a number from 0 to 1, got '"),
+                  std::string::npos)
+            << result.error;
+    }
 }
 
-TEST(Options, TakeOneOfAList) {
-    EXPECT_EQ(parse_positional({"--escape", "4"}).escape, 4);
-    const Positional result = parse_positional({"--escape", "3"});
-    EXPECT_EQ(result.exit_status, 2);
-    EXPECT_NE(result.error.find("--escape: expected 2 or 4, got '3'"), std::string::npos)
-        << result.error;
+TEST(Options, TakeFlags) {
+    EXPECT_TRUE(parse_positional({"--fast"}).fast);
+    EXPECT_FALSE(parse_positional({}).fast);
 }
 
 struct Words {
@@ -160,7 +162,7 @@ struct Words {
 
 Words parse_words(const std::vector<std::string>& arguments) {
     Words words;
-    Options options("program", "Does something.", version_text("program"));
+    Options options("program", "Does something.");
     options.word("-m,--method", words.method, {"cas", "store"}, "How");
     options.text(
         "--cpus", "LIST", [&](const std::string& text) { words.cpus = parse_cpus(text); }, "Where");
@@ -190,7 +192,7 @@ TEST(Options, TakeTextsAsTheyAreUnderstood) {
 }
 
 TEST(Options, RejectTheSameOptionTwice) {
-    EXPECT_EQ(parse_positional({"--escape", "4", "--escape", "2"}).exit_status, 2);
+    EXPECT_EQ(parse_positional({"--share", "1", "--share", "0"}).exit_status, 2);
 }
 
 }  // namespace

@@ -91,26 +91,5 @@ TEST(Statistics, TheMeansIntervalIsStudents) {
     EXPECT_NEAR(interval.high, 10.0 + half_width, 1e-4);
 }
 
-TEST(Spread, TellsMedianMeanAndDeviation) {
-    const Spread spread = spread_of({4.0, 1.0, 3.0, 2.0});
-    EXPECT_DOUBLE_EQ(spread.median, 2.5);
-    EXPECT_DOUBLE_EQ(spread.mean, 2.5);
-    ASSERT_TRUE(spread.sd);
-    EXPECT_NEAR(*spread.sd, 1.2909944487358056, 1e-12);  // sqrt(5/3)
-}
-
-TEST(Spread, OneLongRoundDoesNotMoveTheMedian) {
-    const Spread spread = spread_of({3.0, 1.0, 1000.0, 2.0, 4.0});
-    EXPECT_DOUBLE_EQ(spread.median, 3.0);
-    EXPECT_DOUBLE_EQ(spread.mean, 202.0);
-}
-
-TEST(Spread, OfOneSampleThereIsNoDeviation) {
-    const Spread spread = spread_of({7.0});
-    EXPECT_DOUBLE_EQ(spread.median, 7.0);
-    EXPECT_DOUBLE_EQ(spread.mean, 7.0);
-    EXPECT_FALSE(spread.sd);
-}
-
 }  // namespace
 }  // namespace pinstudy

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "apps/common/affinity.hpp"
+
 namespace pinstudy {
 namespace {
 
@@ -76,6 +78,79 @@ TEST(Team, DoesNothingWhenTheSystemGivesFewerThreads) {
     EXPECT_EXIT(form_a_team_without_room(), ::testing::ExitedWithCode(0), "");
 }
 #endif
+
+TEST(Rounds, EveryThreadDoesItsPartOfEachOnce) {
+    constexpr int kThreads = 4;
+    constexpr int kRounds = 50;
+    std::vector<int> turns(kThreads);
+    Team::lead(kThreads, [&](Team& team) {
+        for (int i = 0; i < kRounds; ++i) {
+            team.round([&](int thread) { ++turns[static_cast<std::size_t>(thread)]; });
+            EXPECT_EQ(turns, std::vector<int>(kThreads, i + 1));
+        }
+        return 0;
+    });
+}
+
+TEST(Rounds, NobodyBeginsBeforeAllHaveCome) {
+    std::atomic<int> begun{0};
+    Team::lead(3, [&](Team& team) {
+        for (int i = 0; i < 20; ++i) {
+            begun = 0;
+            team.round([&](int) {
+                ++begun;
+                // Ends only because the others begin as well.
+                while (begun < 3) {
+                    std::this_thread::yield();
+                }
+            });
+        }
+        return 0;
+    });
+    EXPECT_EQ(begun, 3);
+}
+
+TEST(Rounds, TellHowLongEachThreadWorkedSinceTheRelease) {
+    Team::lead(2, [](Team& team) {
+        double inside = 0;
+        const std::vector<Turn> turns = team.round([&](int thread) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 1 : 20));
+            if (thread == 1) {
+                inside = team.since_release();
+            }
+        });
+        EXPECT_GE(turns[0].seconds, 0.001);
+        EXPECT_GE(turns[1].seconds, 0.020);
+        EXPECT_GE(turns[1].seconds, inside);
+        EXPECT_GE(inside, 0.020);
+        return 0;
+    });
+}
+
+TEST(Rounds, GoOnWhenAllThreadsShareOneCpu) {
+    const Cpus before = allowed_cpus();
+    Team::lead(4, [&](Team& team) {
+        team.round([&](int) { pin_this_thread(before.front()); });
+        for (int i = 0; i < 20; ++i) {
+            const std::vector<Turn>& turns = team.round([](int) {});
+            for (const Turn& turn : turns) {
+                EXPECT_EQ(turn.first_cpu, before.front());
+                EXPECT_EQ(turn.last_cpu, before.front());
+            }
+        }
+        // A runtime keeps its threads for the next team.
+        team.round([&](int) { allow_thread(0, before); });
+        return 0;
+    });
+    EXPECT_EQ(allowed_cpus(), before);
+}
+
+TEST(LeadTeam, ReturnsWhatTheLeaderReturnsAndThrowsWhatItThrows) {
+    EXPECT_EQ(Team::lead(2, [](Team& team) { return team.threads(); }), 2);
+    EXPECT_EQ(Team::lead(1, [](Team& team) { return team.threads(); }), 1);
+    EXPECT_THROW(Team::lead(2, [](Team&) -> int { throw std::runtime_error("enough"); }),
+                 std::runtime_error);
+}
 
 }  // namespace
 }  // namespace pinstudy

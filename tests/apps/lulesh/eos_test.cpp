@@ -1,5 +1,5 @@
 // The equation of state against its definition, one element at a time.
-#include "apps/lulesh/eos.hpp"
+#include "apps/lulesh/material.hpp"
 
 #include <gtest/gtest.h>
 

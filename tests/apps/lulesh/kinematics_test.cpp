@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "apps/lulesh/breakdown.hpp"
-
 namespace pinstudy::lulesh {
 namespace {
 

@@ -134,15 +134,13 @@ TEST(LuleshProgram, RefusesWhatIsNoNumberAndWhatIsMissing) {
 TEST(LuleshProgram, RefusesWhatItCannotDo) {
     expect_user_error({kProgram, "-v"}, {"-v", "no files"});
     expect_user_error({kProgram, "-f", "3"}, {"-f", "no files"});
-    expect_user_error({kProgram, "-q", "--verify-trace"}, {"-q", "--verify-trace"});
 }
 
 TEST(LuleshProgram, ExplainsItself) {
     for (const char* option : {"-h", "--help"}) {
         const ProgramResult result = run_program({kProgram, option});
         EXPECT_EQ(result.exit_status, 0);
-        for (const char* word :
-             {"-s", "-i", "-r", "-b", "-c", "-p", "-q", "-v", "--verify-trace", "OMP_SCHEDULE"}) {
+        for (const char* word : {"-s", "-i", "-r", "-b", "-c", "-p", "-q", "-v", "OMP_SCHEDULE"}) {
             EXPECT_NE(result.output.find(word), std::string::npos) << word;
         }
     }

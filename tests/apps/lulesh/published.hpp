@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
 
 #include "apps/common/openmp.hpp"
+#include "apps/common/program.hpp"
 #include "apps/lulesh/solver.hpp"
 #include "apps/lulesh/verification.hpp"
 
@@ -22,9 +21,7 @@ struct Published {
 };
 
 inline std::string as_printed(double energy) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.6e", energy);
-    return text.data();
+    return printed("%.6e", energy);
 }
 
 inline void expect_published(const Published& published, const RegionOptions& options = {}) {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "apps/lulesh/breakdown.hpp"
 #include "tests/apps/common/openmp.hpp"
 #include "tests/apps/lulesh/published.hpp"
 

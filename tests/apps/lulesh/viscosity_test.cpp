@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/lulesh/breakdown.hpp"
 #include "apps/lulesh/kinematics.hpp"
 
 namespace pinstudy::lulesh {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/mandelbrot/points.hpp"
 #include "apps/mandelbrot/sampling.hpp"
 
 namespace pinstudy::mandelbrot {

@@ -1,4 +1,4 @@
-#include "apps/mandelbrot/points.hpp"
+#include "apps/mandelbrot/sampling.hpp"
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,7 @@ TEST(Match, BothThreadsPlayAllRunsInBothDirections) {
     EXPECT_EQ(wrong_count(runs), "");
     for (const PlayedRun& played : runs) {
         EXPECT_EQ(played.run.one_way_ns.size(), 10U);
-        EXPECT_GE(played.switches, 0);
+        EXPECT_GE(played.switches(), 0);
     }
 }
 
@@ -56,6 +56,47 @@ TEST(Match, CountsThatDoNotAgreeAreSaid) {
     played.answers = 2;
     EXPECT_EQ(wrong_count({played}),
               "the threads handed the line over 3 and 2 times, and it counted 5");
+}
+
+const Cpus kHome = allowed_cpus();
+
+TEST(MeasuredPair, HasARunForEachDirectionAndAddress) {
+    if (kHome.size() < 2) {
+        GTEST_SKIP() << "needs two CPUs";
+    }
+    const PairPlan plan = shuffled({{kHome[0], kHome[1]}}, 2, 1).front();
+    const PairResult result = measure_pair(plan, brief(), kHome);
+    EXPECT_EQ(result.left_out, "");
+    EXPECT_FALSE(result.check_failed);
+    EXPECT_EQ(result.cpus, plan.cpus);
+    EXPECT_EQ(result.runs.size(), 4U);
+}
+
+TEST(MeasuredPair, IsLeftOutWhereAThreadCannotBePinned) {
+    const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
+    const PairResult result = measure_pair(plan, brief(), {kHome[0], 65535});
+    EXPECT_TRUE(result.runs.empty());
+    EXPECT_FALSE(result.check_failed);
+    EXPECT_EQ(result.left_out,
+              "a thread cannot be pinned to CPU 65535: CPUs 65535: Invalid argument");
+}
+
+TEST(MeasuredPair, IsLeftOutWhereTheProcessMayNotUseBothCpus) {
+    const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
+    EXPECT_EQ(measure_pair(plan, brief(), kHome).left_out,
+              "CPU 65535 is none of those that the process may use (" + format_cpus(kHome) + ")");
+}
+
+TEST(MeasuredPair, IsLeftOutWhenItsThreadsDoNotGetOn) {
+    const PairPlan plan{{kHome.front(), kHome.back()}, {RunPlan{}}};
+    const PairResult result = measure_pair(plan, brief(), kHome, std::chrono::milliseconds(0));
+    EXPECT_TRUE(result.runs.empty());
+    EXPECT_NE(result.left_out.find("something keeps"), std::string::npos) << result.left_out;
+}
+
+TEST(MeasuredPair, LeavesTheCallerWhereItWas) {
+    measure_pair({{kHome[0], kHome.back()}, {RunPlan{}}}, brief(), kHome);
+    EXPECT_EQ(allowed_cpus(), kHome);
 }
 
 }  // namespace

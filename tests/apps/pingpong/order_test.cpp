@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "apps/pingpong/page.hpp"
+#include "apps/pingpong/handover.hpp"
 
 namespace pinstudy::pingpong {
 namespace {
@@ -104,11 +104,11 @@ TEST(Order, LinesAreAtDifferentPlacesOfTheirPages) {
     for (const PairPlan& plan : shuffled(all_pairs({0, 1, 2, 3, 4, 5, 6, 7}), 4, 1)) {
         for (const RunPlan& run : plan.runs) {
             EXPECT_GE(run.slot, 0);
-            EXPECT_LT(run.slot, Page::kSlots);
+            EXPECT_LT(run.slot, kSlots);
             slots.insert(run.slot);
         }
     }
-    EXPECT_EQ(slots.size(), static_cast<std::size_t>(Page::kSlots));
+    EXPECT_EQ(slots.size(), static_cast<std::size_t>(kSlots));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ const bool kTwo = kAllowed.size() > 1;
 ProgramResult run_on_one_cpu(const std::vector<std::string>& command) {
     ProgramResult result;
     std::thread([&] {
-        allow_this_thread({kAllowed.front()});
+        allow_thread(0, {kAllowed.front()});
         result = run_program(command);
     }).join();
     return result;
@@ -137,8 +137,8 @@ TEST(PingpongProgram, RefusesWhatItCannotDo) {
     expect_user_error({kProgram, "--pairs", "0:0"}, {"--pairs", "'0:0' is one CPU"});
     expect_user_error({kProgram, "--pairs", "0-1"}, {"--pairs", "no pair of CPUs"});
     expect_user_error({kProgram, "--method", "load"}, {"--method", "cas or store"});
-    expect_user_error({kProgram, "--precision", "1%"}, {"--precision", "a share", "'1%'"});
-    expect_user_error({kProgram, "--precision", "nan"}, {"--precision", "a share"});
+    expect_user_error({kProgram, "--precision", "1%"}, {"--precision", "from 0 to 1", "'1%'"});
+    expect_user_error({kProgram, "--precision", "nan"}, {"--precision", "from 0 to 1"});
     expect_user_error({kProgram, "--samples", "3"}, {"--samples", "from 10 to 10000"});
     expect_user_error({kProgram, "--threads", "3"}, {"--threads", "2"});
     expect_user_error({kProgram, "--pin", "0,1"}, {"--pin", "--threads 2"});

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "apps/smt/items.hpp"
+#include "apps/smt/work.hpp"
 
 namespace pinstudy::smt {
 namespace {

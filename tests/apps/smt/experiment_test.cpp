@@ -3,16 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/common/led_team.hpp"
-#include "apps/smt/report.hpp"
-
 namespace pinstudy::smt {
 namespace {
 
 constexpr std::int64_t kItems = 50000;
 
 TEST(Experiment, TimesEachThreadAndChecksItsSum) {
-    lead_team(2, [](PlacedTeam& team) {
+    Team::lead(2, [](Team& team) {
         Experiment experiment(team, kItems, {Work::accumulate, Work::sin});
         for (int i = 0; i < 3; ++i) {
             const std::vector<double> ms = experiment.round();
@@ -29,29 +26,20 @@ TEST(Experiment, TimesEachThreadAndChecksItsSum) {
 
 TEST(Experiment, WorksWhereTheThreadsWerePut) {
     const Cpus before = allowed_cpus();
-    lead_team(2, [&](PlacedTeam& team) {
+    Team::lead(2, [&](Team& team) {
         for (const Cpus& cpus :
              {Cpus{before.back(), before.front()}, Cpus{before.front(), before.front()}}) {
             team.round(
                 [&](int thread) { pin_this_thread(cpus[static_cast<std::size_t>(thread)]); });
             Experiment experiment(team, kItems, {Work::accumulate, Work::accumulate});
             experiment.round();
-            EXPECT_EQ(experiment.tracks()[0].cpus, std::set<int>{cpus[0]});
-            EXPECT_EQ(experiment.tracks()[1].cpus, std::set<int>{cpus[1]});
+            EXPECT_EQ(experiment.seen().cpus(), (std::set<int>{cpus[0], cpus[1]}));
             EXPECT_TRUE(experiment.check().verdict(kItems).passed);
         }
         // A runtime keeps its threads for the next team.
-        team.round([&](int) { allow_this_thread(before); });
+        team.round([&](int) { allow_thread(0, before); });
         return 0;
     });
-}
-
-TEST(Measured, HasTheMeanAndTheSlowestOfTheThreads) {
-    Measured measured;
-    measured.add({2.0, 6.0}, 1000);
-    EXPECT_EQ(measured.thread_ms, Samples{4.0});
-    EXPECT_EQ(measured.slowest_ms, Samples{6.0});
-    EXPECT_DOUBLE_EQ(measured.items_per_s.front(), 250000.0);
 }
 
 TEST(Works, OfMixedAlternate) {

@@ -22,7 +22,7 @@ ProgramResult run(std::vector<std::string> arguments) {
 ProgramResult run_on_one_cpu(const std::vector<std::string>& arguments) {
     ProgramResult result;
     std::thread([&] {
-        allow_this_thread({allowed_cpus().front()});
+        allow_thread(0, {allowed_cpus().front()});
         result = run(arguments);
     }).join();
     return result;

@@ -14,7 +14,12 @@ namespace {
 
 using testing::FakeNode;
 
-const Cpus kAll;
+const Cpus kTen = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+Topology topology_of(const FakeNode& node, const std::string& kinds = "",
+                     const Cpus& allowed = kTen) {
+    return read_topology(KernelFiles(node.root()), kinds, allowed);
+}
 
 // Two P-cores with two CPUs each, two modules of two E-cores, two LP-E-cores without an L3 cache.
 void write_hybrid(FakeNode& node) {
@@ -45,7 +50,7 @@ void expect_untold(const Topology& topology, const std::string& because) {
 TEST(ReadTopology, TellsThreeKindsByPmuListsAndMissingL3) {
     FakeNode node("0-9");
     write_hybrid(node);
-    const Topology topology = read_topology(node.root(), "", kAll);
+    const Topology topology = topology_of(node);
     EXPECT_EQ(
         cpus_by_kind(topology),
         (std::map<std::string, Cpus>{{"P", {0, 1, 2, 3}}, {"E", {4, 5, 6, 7}}, {"LP-E", {8, 9}}}));
@@ -58,7 +63,7 @@ TEST(ReadTopology, TellsThreeKindsByPmuListsAndMissingL3) {
 TEST(ReadTopology, GroupsSiblingsIntoCores) {
     FakeNode node("0-9");
     write_hybrid(node);
-    const Topology topology = read_topology(node.root(), "", kAll);
+    const Topology topology = topology_of(node);
     ASSERT_EQ(topology.cores.size(), 8u);
     EXPECT_EQ(topology.core_of(1), topology.core_of(0));
     EXPECT_EQ(topology.core_of(3)->cpus, (Cpus{2, 3}));
@@ -69,7 +74,7 @@ TEST(ReadTopology, TakesLowPowerCoresFromTheirOwnPmu) {
     FakeNode node("0-5");
     node.single_cores("0-5").cache(3, "0-3");
     node.pmu("cpu_core", "0-1").pmu("cpu_atom", "2-3").pmu("cpu_lowpower", "4-5");
-    EXPECT_EQ(cpus_by_kind(read_topology(node.root(), "", kAll)),
+    EXPECT_EQ(cpus_by_kind(topology_of(node)),
               (std::map<std::string, Cpus>{{"P", {0, 1}}, {"E", {2, 3}}, {"LP-E", {4, 5}}}));
 }
 
@@ -77,41 +82,41 @@ TEST(ReadTopology, FindsPmuListsInEitherDirectory) {
     FakeNode node("0-1");
     node.single_cores("0-1").pmu("cpu_core", "1");
     node.file("sys/devices/cpu_atom/cpus", "0");
-    EXPECT_EQ(cpus_by_kind(read_topology(node.root(), "", kAll)),
+    EXPECT_EQ(cpus_by_kind(topology_of(node)),
               (std::map<std::string, Cpus>{{"P", {1}}, {"E", {0}}}));
 }
 
 TEST(ReadTopology, WithoutAnyCacheFileNoCoreIsLowPower) {
     FakeNode node("0-1");
     node.single_cores("0-1").pmu("cpu_core", "0").pmu("cpu_atom", "1");
-    EXPECT_EQ(read_topology(node.root(), "", kAll).core_of(1)->kind, "E");
+    EXPECT_EQ(topology_of(node).core_of(1)->kind, "E");
 }
 
 TEST(ReadTopology, DoesNotTellKindsByOneListOrNone) {
     FakeNode node("0-3");
     node.single_cores("0-3");
-    expect_untold(read_topology(node.root(), "", kAll), "nothing in the kernel's core PMU lists");
+    expect_untold(topology_of(node), "nothing in the kernel's core PMU lists");
     node.pmu("cpu_core", "0-3").pmu("cpu_atom", "");
-    expect_untold(read_topology(node.root(), "", kAll), "nothing in the kernel's core PMU lists");
+    expect_untold(topology_of(node), "nothing in the kernel's core PMU lists");
     // E-cores that are all offline are no second kind either.
     node.pmu("cpu_atom", "4-7");
-    expect_untold(read_topology(node.root(), "", kAll), "nothing in the kernel's core PMU lists");
+    expect_untold(topology_of(node), "nothing in the kernel's core PMU lists");
 }
 
 TEST(ReadTopology, DoesNotUseListsThatContradictTheNode) {
     FakeNode node("0-3");
     node.single_cores("0-3").pmu("cpu_core", "0-1").pmu("cpu_atom", "1-3");
-    expect_untold(read_topology(node.root(), "", kAll), "overlap");
+    expect_untold(topology_of(node), "overlap");
     node.pmu("cpu_atom", "2");
-    expect_untold(read_topology(node.root(), "", kAll), "leave out CPU 3");
+    expect_untold(topology_of(node), "leave out CPU 3");
     node.pmu("cpu_atom", "two and three");
-    expect_untold(read_topology(node.root(), "", kAll), "nothing in the kernel's core PMU lists");
+    expect_untold(topology_of(node), "nothing in the kernel's core PMU lists");
 }
 
 TEST(ReadTopology, KnowsPackages) {
     FakeNode node("0-3");
     node.single_cores("0-1", 0).single_cores("2-3", 1);
-    const Topology topology = read_topology(node.root(), "", kAll);
+    const Topology topology = topology_of(node);
     EXPECT_EQ(topology.core_of(1)->package, 0);
     EXPECT_EQ(topology.core_of(2)->package, 1);
 }
@@ -120,7 +125,7 @@ TEST(ReadTopology, LeavesOutOfflineCpus) {
     FakeNode node("0,2-3");
     node.core("0-1").core("2-3");
     node.file("sys/devices/system/cpu/cpu1/online", "0");
-    const Topology topology = read_topology(node.root(), "", {0, 1, 2});
+    const Topology topology = topology_of(node, "", {0, 1, 2});
     ASSERT_EQ(topology.cores.size(), 2u);
     EXPECT_EQ(topology.cores[0].cpus, Cpus{0});
     EXPECT_EQ(topology.allowed, (Cpus{0, 2}));
@@ -129,38 +134,20 @@ TEST(ReadTopology, LeavesOutOfflineCpus) {
 TEST(ReadTopology, AllowedCpusDoNotHideTheOthersKinds) {
     FakeNode node("0-9");
     write_hybrid(node);
-    const Topology topology = read_topology(node.root(), "", {7, 6});
+    const Topology topology = topology_of(node, "", {6, 7});
     EXPECT_EQ(topology.allowed, (Cpus{6, 7}));
     EXPECT_EQ(topology.core_of(0)->kind, "P");
     EXPECT_EQ(topology.core_of(6)->kind, "E");
 }
 
-TEST(ReadTopology, GoesByTheDirectoriesWhereOnlineIsNoList) {
-    for (const char* const online : {"", "garbage", "7-3", "5"}) {
-        FakeNode node(online);
-        node.core("0-1").core("2-3");
-        node.file("sys/devices/system/cpu/cpu3/online", "0");
-        const Topology topology = read_topology(node.root(), "", kAll);
-        EXPECT_EQ(topology.allowed, (Cpus{0, 1, 2})) << online;
-    }
-}
-
-TEST(ReadTopology, TakesTheOldNameOrTheFirstLevelCacheForSiblings) {
-    FakeNode node("0-5");
-    node.core("0-1").core("2-3").core("4-5").cache(1, "4-5");
-    for (const char* const cpu : {"0", "1", "2", "3", "4", "5"}) {
-        node.remove("sys/devices/system/cpu/cpu" + std::string(cpu) + "/topology/core_cpus_list");
-    }
+TEST(ReadTopology, TakesTheOldNameForSiblings) {
+    FakeNode node("0-1");
     for (const char* const cpu : {"0", "1"}) {
         node.file(
             "sys/devices/system/cpu/cpu" + std::string(cpu) + "/topology/thread_siblings_list",
             "0-1");
     }
-    const Topology topology = read_topology(node.root(), "", kAll);
-    ASSERT_EQ(topology.cores.size(), 4u);
-    EXPECT_EQ(topology.cores[0].cpus, (Cpus{0, 1}));
-    EXPECT_EQ(topology.cores[1].cpus, Cpus{2});
-    EXPECT_EQ(topology.cores[3].cpus, (Cpus{4, 5}));
+    EXPECT_EQ(topology_of(node).cores.size(), 1u);
 }
 
 TEST(ReadTopology, SurvivesGarbageInEveryFile) {
@@ -175,22 +162,22 @@ TEST(ReadTopology, SurvivesGarbageInEveryFile) {
             node.file("sys/devices/system/cpu/cpu0/" + std::string(file), garbage);
         }
         node.pmu("cpu_core", garbage).pmu("cpu_atom", garbage);
-        const Topology topology = read_topology(node.root(), "", kAll);
+        const Topology topology = topology_of(node);
         EXPECT_EQ(topology.core_of(0)->cpus, Cpus{0});
         EXPECT_EQ(topology.core_of(0)->package, 0);
     }
 }
 
 TEST(ReadTopology, SaysWhenThereIsNoNode) {
-    EXPECT_THROW(read_topology("/nowhere", "", kAll), std::runtime_error);
+    EXPECT_THROW(read_topology(KernelFiles("/nowhere"), "", {}), std::runtime_error);
     FakeNode empty("");
-    EXPECT_THROW(read_topology(empty.root(), "", kAll), std::runtime_error);
+    EXPECT_THROW(topology_of(empty), std::runtime_error);
 }
 
 TEST(DeclaredKinds, StandInPlaceOfWhatTheFilesSay) {
     FakeNode node("0-9");
     write_hybrid(node);
-    const Topology topology = read_topology(node.root(), "E=0-3,6,P=4-5", kAll);
+    const Topology topology = topology_of(node, "E=0-3,6,P=4-5");
     EXPECT_EQ(cpus_by_kind(topology), (std::map<std::string, Cpus>{
                                           {"P", {4, 5}}, {"E", {0, 1, 2, 3, 6}}, {"", {7, 8, 9}}}));
     EXPECT_EQ(topology.kinds_evidence, "declared by --kinds E=0-3,6,P=4-5");
@@ -199,7 +186,7 @@ TEST(DeclaredKinds, StandInPlaceOfWhatTheFilesSay) {
 TEST(DeclaredKinds, SplitACoreWhoseSiblingsTheyTellApart) {
     FakeNode node("0-1");
     node.core("0-1");
-    EXPECT_EQ(read_topology(node.root(), "P=0,E=1", kAll).cores.size(), 2u);
+    EXPECT_EQ(topology_of(node, "P=0,E=1").cores.size(), 2u);
 }
 
 TEST(DeclaredKinds, AreRefusedInOneSentence) {
@@ -215,7 +202,7 @@ TEST(DeclaredKinds, AreRefusedInOneSentence) {
                                                       {"P=0,", "no list of CPUs"}};
     for (const auto& [text, words] : wrong) {
         try {
-            read_topology(node.root(), text, kAll);
+            topology_of(node, text);
             ADD_FAILURE() << text << " is taken";
         } catch (const std::invalid_argument& error) {
             EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
@@ -224,7 +211,7 @@ TEST(DeclaredKinds, AreRefusedInOneSentence) {
 }
 
 TEST(ReadTopology, EveryCpuThatThisProcessMayUseHereIsInACore) {
-    const Topology topology = read_topology("/", "", allowed_cpus());
+    const Topology topology = read_topology(KernelFiles(""), "", allowed_cpus());
     EXPECT_EQ(topology.allowed, allowed_cpus());
     for (const int cpu : topology.allowed) {
         const Core* const core = topology.core_of(cpu);
