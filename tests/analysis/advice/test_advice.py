@@ -136,7 +136,8 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
 
 
 def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: Path) -> None:
-    for stop in range(1, len(GAIN.records()), 9):
+    most = len(GAIN.records())
+    for stop in (1, most // 2, most - 4, most - 1):
         text = said(tmp_path / str(stop), replace(GAIN, stop=stop))
         assert text.startswith("Unfinished: "), stop
         assert "pinstudy run " in text

@@ -57,11 +57,6 @@ def test_a_publication_that_there_is_not_is_answered_with_those_there_are(name: 
         open_results(f"published:{name}")
 
 
-def test_a_study_s_folder_stands_for_its_only_node(tmp_path: Path) -> None:
-    write(tmp_path / "node1", [record(1, 1)])
-    assert open_results(str(tmp_path)).folder == tmp_path / "node1"
-
-
 def test_of_several_nodes_one_has_to_be_named(tmp_path: Path) -> None:
     for node in ("b", "a"):
         write(tmp_path / "study" / node, [record(1, 1)])
@@ -87,3 +82,5 @@ def test_files_about_one_node_in_two_studies_do_not_meet(tmp_path: Path) -> None
     ]
     assert folders_for(str(tmp_path / "a"), into) == [(str(tmp_path / "a" / "node1"), into)]
     assert folders_for(str(tmp_path / "a"), None) == [(str(tmp_path / "a" / "node1"), None)]
+    # A study's folder stands for its only node.
+    assert open_results(str(tmp_path / "a")).folder == tmp_path / "a" / "node1"

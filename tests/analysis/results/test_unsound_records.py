@@ -19,7 +19,7 @@ from configs.library import load_study
 from runners.batch.status import read_completed
 from runners.records.shard import line_of
 from runners.study.history import read_history
-from tests.support.results import record, write
+from tests.support.results import Record, record, write
 
 STUDY = load_study("quick")
 
@@ -49,22 +49,28 @@ def remarks_of(folder: Path) -> str:
     return " ".join(open_results(str(folder)).remarks)
 
 
-def test_a_line_that_was_changed_counts_nowhere_and_is_told(tmp_path: Path) -> None:
-    changed = line_of(run(2)).replace(b'"elapsed_s":45.0', b'"elapsed_s":15.0')
-    shard_of(tmp_path, [line_of(run(1)), changed, line_of(run(3))])
+def changed(line: bytes) -> bytes:
+    return line.replace(b'"elapsed_s":45.0', b'"elapsed_s":15.0')
+
+
+def written_again(line: bytes) -> bytes:
+    return json.dumps(json.loads(line) | {"elapsed_s": 15.0}).encode() + b"\n"
+
+
+def sorted_again(line: bytes) -> bytes:
+    return json.dumps(json.loads(line) | {"elapsed_s": 15.0}, sort_keys=True).encode() + b"\n"
+
+
+@pytest.mark.parametrize("spoil", [changed, written_again, sorted_again])
+def test_a_line_that_was_changed_counts_nowhere_and_is_told(
+    tmp_path: Path, spoil: Callable[[bytes], bytes]
+) -> None:
+    # That the last line lacks its end is no change.
+    lines = [line_of(run(1)), spoil(line_of(run(2))), line_of(run(3)).rstrip()]
+    shard_of(tmp_path, lines)
 
     assert repetitions_in(tmp_path) == [{1, 3}] * 3
     assert "1 line of the records changed since they were written" in remarks_of(tmp_path)
-
-
-@pytest.mark.parametrize("written_again", [json.dumps, lambda it: json.dumps(it, sort_keys=True)])
-def test_a_line_that_another_program_wrote_again_is_no_record(
-    tmp_path: Path, written_again: Callable[[object], str]
-) -> None:
-    again = written_again(json.loads(line_of(run(2))) | {"elapsed_s": 15.0}).encode() + b"\n"
-    shard_of(tmp_path, [line_of(run(1)), again])
-
-    assert repetitions_in(tmp_path) == [{1}] * 3
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -80,12 +86,6 @@ def test_a_flipped_bit_costs_its_line_and_has_no_other_reason(
 
     assert repetitions_in(tmp_path) == [{1, 3}] * 3
     assert "of the records c" in remarks_of(tmp_path)
-
-
-def test_a_last_line_that_lacks_only_its_end_is_whole(tmp_path: Path) -> None:
-    shard_of(tmp_path, [line_of(run(1)), line_of(run(2)).rstrip()])
-
-    assert repetitions_in(tmp_path) == [{1, 2}] * 3
 
 
 IMPOSSIBLE = [
@@ -112,22 +112,16 @@ IMPOSSIBLE = [
 def test_a_record_that_says_what_cannot_be_counts_nowhere_and_is_told(
     tmp_path: Path, fields: dict[str, Any]
 ) -> None:
-    write(tmp_path, [run(1), run(2) | fields, run(3)])
-
-    assert repetitions_in(tmp_path) == [{1, 3}] * 3
-    assert "1 line of the records with" in remarks_of(tmp_path)
-
-
-@pytest.mark.parametrize("fields", IMPOSSIBLE[:10], ids=str)
-def test_a_race_does_not_take_such_a_record_either(tmp_path: Path, fields: dict[str, Any]) -> None:
     rule = {"race": {"of": "time", "better": "lower", "margin": 0.01, "cases": 1}}
-    runs = [run(1), run(2) | fields, run(3)]
-    write(tmp_path, [each | {"repetition_rule": rule} for each in runs])
+    write(tmp_path / "fixed", [run(1), run(2) | fields, run(3)])
+    raced = [run(1), run(2) | fields, run(3)]
+    write(tmp_path / "raced", [each | {"repetition_rule": rule} for each in raced])
 
-    raced = read_raced(tmp_path)
-
-    assert raced is not None
-    assert {repetition for _, repetition in raced.runs} == {1, 3}
+    assert repetitions_in(tmp_path / "fixed") == [{1, 3}] * 3
+    assert "1 line of the records with" in remarks_of(tmp_path / "fixed")
+    race = read_raced(tmp_path / "raced")
+    assert race is not None
+    assert {repetition for _, repetition in race.runs} == {1, 3}
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -5.0, 1e300, "7", True, math.inf])
@@ -159,24 +153,27 @@ def test_two_records_of_one_run_are_both_told_with_the_rule_that_chooses(tmp_pat
     assert read_history(tmp_path, STUDY, "n1").mean_s("case000000000001") == 130 / 3
 
 
-def test_of_many_repeated_runs_the_rule_is_still_told(tmp_path: Path) -> None:
-    write(tmp_path, [run(number) for number in range(1, 9)])
-    write(tmp_path, [run(number, attempt=2) for number in range(1, 9)], attempt=2)
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ([run(number) for number in range(1, 9)],
+         [run(number, attempt=2) for number in range(1, 9)],
+         "repetition 5 (attempt 1: 45 s; attempt 2: 45 s), and 3 more; the first one"),
+        ([run(1, elapsed_s=None, attempt=None)],
+         [run(1, attempt=2)],
+         "(attempt not known: time not measured; attempt 2: 45 s)"),
+        ([run(1, status="interrupted")], [run(1, attempt=2)], None),
+    ],
+    ids=["many", "without a time", "interrupted and made again"],
+)  # fmt: skip
+def test_what_is_told_of_runs_with_two_records(
+    tmp_path: Path, first: list[Record], second: list[Record], told: str | None
+) -> None:
+    write(tmp_path, first)
+    write(tmp_path, second, attempt=2)
 
-    told = remarks_of(tmp_path)
+    said = remarks_of(tmp_path)
 
-    assert "repetition 5 (attempt 1: 45 s; attempt 2: 45 s), and 3 more; the first one" in told
-    assert told.endswith("whatever came of it")
-
-
-def test_a_repeated_run_without_a_time_or_an_attempt_has_no_made_up_one(tmp_path: Path) -> None:
-    write(tmp_path, [run(1, elapsed_s=None, attempt=None)])
-    write(tmp_path, [run(1, attempt=2)], attempt=2)
-
-    assert "(attempt not known: time not measured; attempt 2: 45 s)" in remarks_of(tmp_path)
-
-
-def test_a_run_that_was_interrupted_and_made_again_is_no_second_record(tmp_path: Path) -> None:
-    write(tmp_path, [run(1, status="interrupted"), run(1, attempt=2)])
-
-    assert "more than one record" not in remarks_of(tmp_path)
+    assert (told or "") in said
+    assert ("more than one record" in said) == (told is not None)
+    assert told is None or said.endswith("whatever came of it")

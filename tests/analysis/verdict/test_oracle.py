@@ -1,6 +1,6 @@
 """Every number of `pinstudy verdict --json`, reckoned once more from the raw records.
 
-Nothing of the project is used to reckon: loops, and scipy's own tests and bootstrap.
+Nothing of the project is used to reckon: Python's statistics, and scipy's tests and bootstrap.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import random
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
@@ -158,10 +159,8 @@ def case_ids() -> Iterator[tuple[str, str]]:
 
 
 def expected_statistics(sample: list[float]) -> dict[str, Any]:
-    n, mean = len(sample), sum(sample) / len(sample)
-    middle = sorted(sample)
-    median = (middle[(n - 1) // 2] + middle[n // 2]) / 2
-    sd = math.sqrt(sum((value - mean) ** 2 for value in sample) / (n - 1))
+    n, mean, median = len(sample), statistics.fmean(sample), statistics.median(sample)
+    sd = statistics.stdev(sample)
     found: dict[str, Any] = {"n": n, "mean": mean, "median": median, "sd": sd, "cv": sd / mean}
     level = 1 - 2 * stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
     for name, of in (("mean", np.mean), ("median", np.median)):
@@ -173,8 +172,7 @@ def expected_statistics(sample: list[float]) -> dict[str, Any]:
             ).confidence_interval  # fmt: skip
             low, high = float(interval.low), float(interval.high)
         found |= {f"{name}_low": low, f"{name}_high": high}
-    away = sorted(abs(value - median) for value in sample)
-    mad = (away[(n - 1) // 2] + away[n // 2]) / 2
+    mad = statistics.median(abs(value - median) for value in sample)
     scores = [0.6745 * abs(value - median) / mad for value in sample]
     found["outliers"] = [
         (value, score) for value, score in zip(sample, scores, strict=True) if score > 3.5 and n > 4
@@ -231,15 +229,13 @@ def trimmed(sample: list[float], least: int) -> tuple[float, float, float]:
     cut = n // 5 if least > 6 else 0
     kept = ordered[cut : n - cut]
     winsorised = [kept[0]] * cut + kept + [kept[-1]] * cut
-    middle = sum(winsorised) / n
-    squares = sum((value - middle) ** 2 for value in winsorised)
+    squares = statistics.variance(winsorised) * (n - 1)
     error = math.sqrt(squares / (len(kept) * (len(kept) - 1)))
-    return sum(kept) / len(kept), error, len(kept) - 1 - cut / 2
+    return statistics.fmean(kept), error, len(kept) - 1 - cut / 2
 
 
 def mean(records: list[Record], case_id: str, objective: str) -> float:
-    sample = values(records, case_id, objective)
-    return sum(sample) / len(sample)
+    return statistics.fmean(values(records, case_id, objective))
 
 
 def holm(p_values: list[float]) -> list[float]:
@@ -342,10 +338,7 @@ def test_each_comparison_is_as_reckoned_by_hand(
 def test_the_front_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[Record]) -> None:
     for app, table in zip(APPS, answer["tables"], strict=True):
         means = {
-            case: tuple(
-                sum(sample) / len(sample)
-                for sample in (values(records, case, name) for name in ("time", "energy"))
-            )
+            case: (mean(records, case, "time"), mean(records, case, "energy"))
             for case in (f"{app}{number}" for number in range(1, 9))
         }
         front = {
