@@ -171,8 +171,16 @@ def test_what_is_of_another_kind_is_missing_and_leaves_its_neighbours_alone(
     assert pd.isna(spoilt)
 
 
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have some kilobytes of records read as hundreds of megabytes are: in parts, by processes."""
+    monkeypatch.setattr("analysis.results.runs.PART_BYTES", 9000)
+    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+
+
 def test_several_processes_read_what_one_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     records = [
         record(
@@ -188,9 +196,7 @@ def test_several_processes_read_what_one_reads(
     with shard.open("a") as stream:
         stream.write('{"torn')
     alone = read_runs(tmp_path)
-    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 5)
-    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
-    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+    request.getfixturevalue("in_parts")
 
     together = read_runs(tmp_path)
 
@@ -204,24 +210,18 @@ def be_killed(_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.usefixtures("in_parts")
 def test_when_processes_are_killed_one_reads_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shard = write(tmp_path, [record(1, r) for r in range(1, 30)])
-    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 3)
-    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
-    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+    write(tmp_path, [record(1, r) for r in range(1, 30)])
     monkeypatch.setattr("analysis.results.runs.grow", be_killed)
     assert len(read_runs(tmp_path).frame) == 29
 
 
-def test_a_record_that_cannot_be_read_is_told_by_any_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shard = write(tmp_path, [*(record(1, r) for r in range(1, 30)), {"schema": 99}])
-    monkeypatch.setattr("analysis.results.runs.PART_BYTES", shard.stat().st_size // 3)
-    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
-    monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
+@pytest.mark.usefixtures("in_parts")
+def test_a_record_that_cannot_be_read_is_told_by_any_process(tmp_path: Path) -> None:
+    write(tmp_path, [*(record(1, r) for r in range(1, 30)), {"schema": 99}])
     with pytest.raises(UserError, match=r"node1-0001.jsonl:30: record schema 99"):
         read_runs(tmp_path)
 

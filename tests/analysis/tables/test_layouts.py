@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from analysis.format.table import Table
 from analysis.published import names, publication
@@ -16,8 +17,9 @@ from analysis.results.runs import read_runs
 from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import make_tables, render, tables_of_cases
-from tests.analysis.tables.test_means import PUBLISHED, ten_runs
+from tests.analysis.tables.test_means import doubtful
 from tests.analysis.tables.test_vm_tables import guest
+from tests.support.golden import GoldenFile
 from tests.support.results import (
     MAPPINGS,
     Record,
@@ -26,7 +28,6 @@ from tests.support.results import (
     notes_of,
     record,
     summary,
-    without,
     write,
 )
 
@@ -57,17 +58,19 @@ def titles(table: Table) -> list[str]:
     return [column.title for column in table.columns]
 
 
-def test_ten_runs_of_each_case_give_the_published_rows(tmp_path: Path) -> None:
-    (table,) = published(tmp_path, [run for number in PUBLISHED for run in ten_runs(number)])
+def test_what_was_not_measured_and_guests_that_look_alike_are_told_there_too(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    inside = {"mapping": "ecores-pin", "case_id": "inside", "case_number": 2}
+    of_guests = [guest(n, r, elapsed_s=18.0 + r) for n in (1, 3) for r in (1, 2)]
+    outside = {"case_id": "outside"}
+    alike = [guest(1, r, threads=2, **of) for of in (outside, inside) for r in (1, 2)]
+    on_node = published(tmp_path / "node", doubtful())
+    in_guests = published(tmp_path / "guests", [*of_guests, *alike])
 
-    assert titles(table) == COLUMNS
-    assert [row[3:] for row in table.cells] == list(PUBLISHED.values())
-    assert [row[:3] for row in table.cells] == [
-        ("1", "scheduler", "performance"),
-        ("3", "pcores-pin", "performance"),
-        ("6", "scheduler", "powersave"),
-    ]
-    assert table.notes == ()
+    text = render([*on_node, *in_guests], "text")
+
+    assert text == snapshot(extension_class=GoldenFile)
 
 
 def rows(number: str) -> list[dict[str, str]]:
@@ -140,52 +143,6 @@ def test_times_keep_the_published_decimals_and_counts_are_whole(tmp_path: Path) 
     # The mean is 0.0466, the deviation 0.0002.
     assert (cells["time mean (s)"], cells["time std (s)"]) == ("0.047", "0.000")
     assert cells["CPU migrations"] == "2"
-
-
-def test_what_was_not_measured_is_na_there_too(tmp_path: Path) -> None:
-    (table,) = published(
-        tmp_path,
-        [
-            *(without(["energy_pkg_j"], "no permission", number=1, repetition=r) for r in (1, 2)),
-            left_out(4, "no E-cores"),
-            record(5, 1, status="failed", reason="exit status 1"),
-        ],
-    )
-
-    first, second, third = (cells_by_title(table, row) for row in range(3))
-    assert first["energy package (J)"] == "n/a (a)"
-    assert list(second.values())[3:] == ["left out (b)", "-", "-", "-", "-", "-"]
-    assert list(third.values())[3:] == ["n/a (c)", "-", "-", "-", "-", "-"]
-    assert table.notes[:3] == (
-        ("a", "no permission"),
-        ("b", "left out: no E-cores"),
-        ("c", "no run that could be averaged"),
-    )
-
-
-def test_guests_have_the_columns_of_their_own_table(tmp_path: Path) -> None:
-    runs = [guest(n, r, elapsed_s=18.0 + r) for n in (1, 3) for r in (1, 2)]
-
-    (table,) = published(tmp_path, runs)
-
-    assert titles(table) == COLUMNS_OF_GUESTS
-    assert table.cells == (
-        ("lulesh", "4", "8", "scheduler", "19.500", "0.707"),
-        ("lulesh", "4", "8", "pcores-pin", "19.500", "0.707"),
-    )
-    assert table.notes == ()
-
-
-def test_rows_of_guests_that_look_alike_are_told_apart_below(tmp_path: Path) -> None:
-    inside = {"mapping": "ecores-pin", "case_id": "inside", "case_number": 2}
-    runs = [guest(1, r, **fields) for fields in ({}, inside) for r in (1, 2)]
-
-    (table,) = published(tmp_path, runs)
-
-    assert notes_of(table) == [
-        "row 1 is #1: scheduler in the guest, governor performance",
-        "row 2 is #2: ecores-pin in the guest, governor performance",
-    ]
 
 
 def test_machine_readable_rows_are_the_same_in_both_layouts(tmp_path: Path) -> None:
