@@ -1,0 +1,52 @@
+"""Reports of made-up results, and what a reader finds in them."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+from analysis.answer import find
+from analysis.report.page import report_html
+from analysis.results.sources import open_results
+
+
+class Page(HTMLParser):
+    """The texts of a page by the id of the innermost section, and what leads where."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.texts: dict[str, list[str]] = {}
+        self.images: list[dict[str, str | None]] = []
+        self.anchors: list[str] = []
+        self.links: set[str] = set()
+        self._sections = [""]
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        of = dict(attributes)
+        self.anchors += filter(None, [of.get("id")])
+        if tag == "section":
+            self._sections.append(of.get("id") or "")
+        if tag == "img":
+            self.images.append(of)
+        if tag == "a":
+            self.links.add(of.get("href") or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "section":
+            self._sections.pop()
+
+    def handle_data(self, data: str) -> None:
+        for section in self._sections:
+            self.texts.setdefault(section, []).append(data)
+
+    def of(self, section: str = "") -> str:
+        """Return what a section says, or all of the page, with single blanks."""
+        return " ".join(" ".join(self.texts[section]).split())
+
+
+def page_of(folder: Path | str) -> Page:
+    """Return the report of results."""
+    results = open_results(str(folder))
+    return Page(report_html(results, find(results)))
