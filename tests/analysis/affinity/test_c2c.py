@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from analysis.affinity.c2c import COLUMNS, ContendedLines, read_c2c, tell_lines
 from analysis.results.node_files import NodeCpus
 from runners.measure.perf.c2c_samples import contended_lines, read_samples
+from tests.support.changed import JSON_VALUES, with_value
 from tests.support.tools import ROOT
 
 SCRIPT = ROOT / "tests" / "data" / "c2c" / "script.txt"
@@ -182,41 +182,39 @@ def test_what_the_runners_write_is_read(tmp_path: Path) -> None:
 
 
 GOOD = case("scheduler", line(30, {"0": 30, "1": 9}), line(3, {"2": 9}, number=1, remote=1))
+FILE = f"c2c/{GOOD['case_id']}.json"
 
 
 @pytest.mark.parametrize(
-    ("where", "value", "reason"),
+    ("path", "value", "reason"),
     [
-        (("schema",), 2, "schema 2; this pinstudy reads schema 1"),
-        (("case_id",), "0" * 16, "case_id"),
-        (("case", "mapping"), ["x"], "case.mapping"),
-        (("started_at",), 5, "started_at"),
-        (("sampled", "hitm"), 34, "do not add up"),
-        (("sampled", "loads"), True, "loads is no count"),
-        (("sampled", "loads"), -1, "loads is no count"),
-        (("sampled", "loads"), 1, "do not add up"),
-        (("lines",), {}, "lines is no list"),
-        (("lines", 0, "hitm"), 31, "do not add up"),
-        (("lines", 0, "address"), "7f00", "address"),
-        (("lines", 1, "address"), hex(0x55D0C0DE4000), "twice"),
-        (("lines", 0, "cpus"), {"cpu0": 50}, "'cpu0' is no CPU"),
-        (("lines", 0, "cpus"), {"0": 2}, "do not add up"),
-        (("lines", 0, "symbols"), "main", "symbols"),
-        (("lines_left_out",), 9, "does not add up"),
-        (("unavailable",), None, "unavailable"),
+        ("schema", 2, "schema 2; this pinstudy reads schema 1"),
+        ("case_id", "0" * 16, "case_id"),
+        ("case.mapping", ["x"], "case.mapping"),
+        ("started_at", 5, "started_at"),
+        ("sampled.hitm", 34, "do not add up"),
+        ("sampled.loads", True, "loads is no count"),
+        ("sampled.loads", -1, "loads is no count"),
+        ("sampled.loads", 1, "do not add up"),
+        ("lines", {}, "lines is no list"),
+        ("lines.0.hitm", 31, "do not add up"),
+        ("lines.0.address", "7f00", "address"),
+        ("lines.1.address", hex(0x55D0C0DE4000), "twice"),
+        ("lines.0.cpus", {"cpu0": 50}, "'cpu0' is no CPU"),
+        ("lines.0.cpus", {"0": 2}, "do not add up"),
+        ("lines.0.symbols", "main", "symbols"),
+        ("lines_left_out", 9, "does not add up"),
+        ("unavailable", None, "unavailable"),
     ],
 )
 def test_a_file_that_is_wrong_is_passed_over(
-    tmp_path: Path, where: tuple[str | int, ...], value: object, reason: str
+    tmp_path: Path, path: str, value: object, reason: str
 ) -> None:
     assert not read(put(tmp_path, GOOD)).passed_over
-    spoilt = copy.deepcopy(GOOD)
-    inner: Any = spoilt
-    for key in where[:-1]:
-        inner = inner[key]
-    inner[where[-1]] = value
-    (tmp_path / "c2c" / f"{GOOD['case_id']}.json").write_text(json.dumps(spoilt))
+    (tmp_path / FILE).write_text(json.dumps(with_value(GOOD, path, value)))
+
     found = read(tmp_path)
+
     assert not found.cases
     assert reason in found.passed_over[0]
 
@@ -231,27 +229,13 @@ def test_what_is_no_json_or_not_ours_is_passed_over(tmp_path: Path) -> None:
     assert all(text.isprintable() for text in found.passed_over)
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-json_values = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-)
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(key=st.sampled_from([*GOOD, "sampled.hitm", "lines.0"]), value=json_values)
+@given(path=st.sampled_from([*GOOD, "sampled.hitm", "lines.0"]), value=JSON_VALUES)
 def test_whatever_a_file_holds_it_is_told_or_passed_over(
-    tmp_path: Path, key: str, value: object
+    tmp_path: Path, path: str, value: object
 ) -> None:
-    spoilt = copy.deepcopy(GOOD)
-    if key == "sampled.hitm":
-        spoilt["sampled"]["hitm"] = value
-    elif key == "lines.0":
-        spoilt["lines"][0] = value
-    else:
-        spoilt[key] = value
-    path = put(tmp_path) / "c2c" / f"{GOOD['case_id']}.json"
-    path.write_text(json.dumps(spoilt))
+    put(tmp_path)
+    (tmp_path / FILE).write_text(json.dumps(with_value(GOOD, path, value)))
     found = read(tmp_path)
     assert len(found.cases) + len(found.passed_over) == 1
     for group in found.groups():

@@ -25,22 +25,6 @@ def test_rates_are_one_way_transfers_a_second(tmp_path: Path) -> None:
     assert rates == pytest.approx({name: 1e9 / ns for name, ns in LATENCIES.items()})
 
 
-def test_the_table_has_times_rates_and_words_beside_what_was_published(tmp_path: Path) -> None:
-    told = tell_pingpong(only(tmp_path))
-
-    titles = [column.title for column in told.table.columns]
-    rows = [dict(zip(titles, row, strict=True)) for row in told.table.cells]
-    words = {row["mapping"]: row["word"] for row in rows}
-    assert words["scheduler"] == "baseline"
-    assert words["siblings-pin-program"] == "better"
-    assert words["same-cpu-pin-program"] == "worse"
-    assert float(rows[0]["one-way time (ns)"]) == pytest.approx(50, abs=0.2)
-    assert float(rows[0]["transfers (million/s)"]) == pytest.approx(20, rel=0.01)
-    notes = " ".join(text for _, text in told.table.notes)
-    assert "16.6 million transfers a second with neighbours chosen well, 15.5 without" in notes
-    assert "the original was not seen" in notes
-
-
 def test_placements_of_another_attempt_are_said_to_be(tmp_path: Path) -> None:
     records = [
         r | {"attempt": 1 if r["mapping"] == "scheduler" else 2}

@@ -26,24 +26,6 @@ def pairs(study: list[Sharing], size: str) -> dict[str, Row]:
     return {row.measured.case.mapping: row for row in found if row.measured.threads > 1}
 
 
-def test_a_thread_is_compared_with_one_alone_on_the_same_kind_of_core(study: list[Sharing]) -> None:
-    rows = pairs(study, "sin")
-
-    against = {
-        mapping: [(other.case.mapping, other.threads) for other in row.against.others]
-        for mapping, row in rows.items()
-        if row.against
-    }
-    assert against == {
-        "scheduler": [("scheduler", 1)],
-        "pcores-pin-program": [("pcores-pin-program", 1)],
-        "siblings-pin-program": [("pcores-pin-program", 1)],
-        "same-cluster-pin-program": [("ecores-pin-program", 1)],
-        "across-kinds-pin-program": [("pcores-pin-program", 1), ("ecores-pin-program", 1)],
-        "same-cpu-pin-program": [("pcores-pin-program", 1)],
-    }
-
-
 def test_slowdowns_are_those_that_were_made(study: list[Sharing]) -> None:
     found = {
         mapping: row.against.difference.ratio
@@ -63,29 +45,6 @@ def test_slowdowns_are_those_that_were_made(study: list[Sharing]) -> None:
         },
         rel=0.004,
     )
-
-
-def test_siblings_slow_sines_and_leave_sums_alone(study: list[Sharing]) -> None:
-    words = {
-        size: pairs(study, size)["siblings-pin-program"].against for size in ("sin", "accumulate")
-    }
-
-    assert {size: found.comparison.word for size, found in words.items() if found} == {
-        "sin": "worse",
-        "accumulate": "equivalent",
-    }
-
-
-def test_the_table_has_word_and_what_was_published(study: list[Sharing]) -> None:
-    for found, word, published in zip(
-        study, ("worse", "equivalent"), ("1.75 (540 to 945 ms)", "1"), strict=True
-    ):
-        table = tell_smt(found).table
-        names = [column.name for column in table.columns]
-        (row,) = [row for row in table.cells if row[1] == "siblings-pin-program"]
-        told = dict(zip(names, row, strict=True))
-        assert (told["word"], told["against"]) == (word, "pcores-pin-program (1 thread)")
-        assert told["published ratio"] == published
 
 
 def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(

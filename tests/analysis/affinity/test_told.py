@@ -1,0 +1,44 @@
+"""All that the report tells of a study of known effects, beside what was published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syrupy.assertion import SnapshotAssertion
+
+from analysis.affinity.contention import contention, tell_contention
+from analysis.affinity.measured import SMT, published_of
+from analysis.affinity.pingpong import exchanges, tell_pingpong
+from analysis.affinity.smt import sharing, tell_smt
+from analysis.affinity.team import teams, tell_team
+from analysis.affinity.told import Told
+from analysis.published import names
+from tests.analysis.affinity.opened import opened
+
+
+def written(told: Told) -> str:
+    titles = [column.title for column in told.table.columns]
+    rows = [" | ".join(row) for row in (titles, *told.table.cells)]
+    notes = [text for _, text in told.table.notes]
+    return "\n".join([f"# {told.title}", *told.sentences, *rows, *notes])
+
+
+def test_all_that_is_told_of_a_study(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    results, findings = opened(tmp_path)
+
+    told = [tell_contention(one, 0.01) for one in contention(results, findings)]
+    told += [tell_smt(one) for one in sharing(results, findings)]
+    told += [tell_pingpong(one) for one in exchanges(results, findings)]
+    of_teams = [tell_team(team) for team in teams(results, findings)]
+
+    assert "\n".join([*map(written, told), *of_teams]) == snapshot
+
+
+def test_times_are_published_for_arrays_of_the_published_length_only() -> None:
+    short = published_of(SMT, "sin-quick", "siblings")
+
+    assert short and (short.alone_ms, short.time_ms, short.slowdown) == (None, None, 1.75)
+
+
+def test_what_was_published_is_no_results_of_their_own() -> None:
+    assert not [name for name in names() if "affinity" in name]
