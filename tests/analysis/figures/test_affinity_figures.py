@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,29 +10,21 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.gallery import all_figures, write_figures
+from analysis.figures.gallery import write_figures
 from analysis.figures.team import MAX_PANELS
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
-from tests.analysis.affinity.opened import opened, opened_records
+from tests.analysis.figures.drawn import HOSTILE, Figures, drawing, figures_of, texts
 from tests.analysis.report.made_results import DIGEST
 from tests.support.results import record
 
-Drawn = Mapping[str, Drawing | NotDrawn]
 
-
-def figures(folder: Path, study: Affinity | None = None) -> Drawn:
-    return {drawn.name: drawn for drawn in all_figures(*opened(folder, study))}
+def figures(folder: Path, study: Affinity) -> Figures:
+    return figures_of(make_affinity(folder, study))
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+def study(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     return figures(tmp_path_factory.mktemp("study"), Affinity(noise=0.0, repetitions=5))
-
-
-def drawing(drawn: Drawn, name: str) -> Drawing:
-    figure = drawn[name]
-    assert isinstance(figure, Drawing)
-    return figure
 
 
 def marked(axes: Axes, marker: str) -> list[tuple[int, float]]:
@@ -44,11 +34,7 @@ def marked(axes: Axes, marker: str) -> list[tuple[int, float]]:
     return [(round(y), float(x)) for x, y in points]
 
 
-def texts(figure: Any) -> list[str]:  # noqa: ANN401
-    return [text.get_text() for axes in figure.axes for text in axes.texts]
-
-
-def test_rounds_are_drawn_by_placement_beside_what_was_published(study: Drawn) -> None:
+def test_rounds_are_drawn_by_placement_beside_what_was_published(study: Figures) -> None:
     figure = drawing(study, "contention-1").figure
 
     times, misses = figure.axes
@@ -58,11 +44,7 @@ def test_rounds_are_drawn_by_placement_beside_what_was_published(study: Drawn) -
     assert marked(times, "*") == [(0, 10.7), (1, 3.53), (2, 3.53)]
     assert dict(marked(misses, "*")) == pytest.approx({0: 7.84, 1: 0.45, 2: 0.45})
     assert "left out" in texts(figure)
-
-
-def test_the_alt_text_has_the_numbers(study: Drawn) -> None:
     alt = drawing(study, "contention-1").alt
-
     assert "from 2.5 ms for #2 same-cpu-pin-program (performance) to 14 ms for #7 across" in alt
     assert "Published: 10.7 ms for #1 scheduler (performance)" in alt
 
@@ -76,9 +58,9 @@ def test_what_was_not_counted_has_no_panel_and_its_reason(tmp_path: Path) -> Non
 
 
 def test_workloads_stand_beside_each_other_with_their_multiples_of_the_time_alone(
-    tmp_path: Path,
+    study: Figures,
 ) -> None:
-    figure = drawing(figures(tmp_path, Affinity(apps=("smt",))), "smt-1").figure
+    figure = drawing(study, "smt-1").figure
 
     sines, sums = figure.axes
     assert sines.get_title(loc="left").startswith("sin")
@@ -95,7 +77,7 @@ def test_a_slow_run_is_within_the_panel(tmp_path: Path) -> None:
     of_first = [r for r in records if r["case_id"] == "contention-integer-4-scheduler"]
     of_first[0]["metrics"]["round_ms"] = 40.0
 
-    drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
+    drawn = figures_of(tmp_path, records)
 
     assert drawing(drawn, "contention-1").figure.axes[0].get_xlim()[1] > 40
 
@@ -108,7 +90,7 @@ def test_of_many_workloads_the_first_are_drawn_and_it_is_said(tmp_path: Path) ->
         for r in of_two
     ]
 
-    drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
+    drawn = figures_of(tmp_path, records)
 
     figure = drawing(drawn, "smt-1")
     assert len(figure.figure.axes) == 3
@@ -117,14 +99,14 @@ def test_of_many_workloads_the_first_are_drawn_and_it_is_said(tmp_path: Path) ->
 
 def test_without_one_thread_alone_no_multiples_are_drawn(tmp_path: Path) -> None:
     records = [r for r in Affinity(apps=("smt",)).records() if r["threads"] == 2]
-    drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
+    drawn = figures_of(tmp_path, records)
 
     none = drawn["smt-1"]
     assert isinstance(none, NotDrawn)
     assert "one thread" in none.reason
 
 
-def test_a_team_s_cells_are_the_shares_of_the_looks(study: Drawn) -> None:
+def test_a_team_s_cells_are_the_shares_of_the_looks(study: Figures) -> None:
     figure = drawing(study, "threads-1").figure
 
     free, pinned, crowded = figure.axes
@@ -139,7 +121,7 @@ def test_a_team_s_cells_are_the_shares_of_the_looks(study: Drawn) -> None:
 
 
 def test_cpus_stand_in_groups_by_kind_best_first(tmp_path: Path) -> None:
-    results, findings = opened(tmp_path, Affinity(apps=("threadmap",), repetitions=1))
+    make_affinity(tmp_path, Affinity(apps=("threadmap",), repetitions=1))
     node = tmp_path / "nodes" / f"{DIGEST}.json"
     node.write_text(
         node.read_text().replace('"cpus": "0-11"', '"cpus": "4-15"').replace(
@@ -147,9 +129,7 @@ def test_cpus_stand_in_groups_by_kind_best_first(tmp_path: Path) -> None:
         )
     )  # fmt: skip
 
-    drawn = {figure.name: figure for figure in all_figures(results, findings)}
-
-    axes = drawing(drawn, "threads-1").figure.axes[0]
+    axes = drawing(figures_of(tmp_path), "threads-1").figure.axes[0]
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert labels == [str(cpu) for cpu in (*range(4, 16), *range(4))]
 
@@ -161,7 +141,7 @@ def test_a_node_with_hundreds_of_cpus_is_drawn(tmp_path: Path) -> None:
     ]
     run = record(1, 1, app="threadmap", threads=256, placement={"threads": threads})
 
-    drawn = {f.name: f for f in all_figures(*opened_records(tmp_path, [run]))}
+    drawn = figures_of(tmp_path, [run])
 
     figure = drawing(drawn, "threads-1")
     assert figure.figure.get_figheight() < 5
@@ -176,39 +156,30 @@ def test_of_many_teams_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> Non
         for n in range(1, MAX_PANELS + 3)
     ]
 
-    drawn = {f.name: f for f in all_figures(*opened_records(tmp_path, runs))}
+    drawn = figures_of(tmp_path, runs)
 
     figure = drawing(drawn, "threads-1")
     assert len(figure.figure.axes) == MAX_PANELS
     assert "2 more cases of this table are not drawn." in figure.caption
 
 
-def test_the_command_writes_them(tmp_path: Path) -> None:
-    # Of more tables' figures each of several processes would write some.
-    make_affinity(tmp_path, Affinity(apps=("contention", "smt", "threadmap"), repetitions=2))
-
-    lines = write_figures(str(tmp_path), formats=["svg"])
-
-    for name in ("contention-1", "contention-2", "smt-1", "threads-1"):
-        assert f"written: {tmp_path / 'figures' / name}.svg" in lines
-
-
-def test_results_without_these_experiments_have_none_of_these_figures(tmp_path: Path) -> None:
-    drawn = all_figures(*opened_records(tmp_path, [record(1, r) for r in range(1, 4)]))
-
-    names = {figure.name.partition("-")[0] for figure in drawn}
-    assert not names & {"contention", "smt", "threads"}
-
-
 def test_hostile_names_are_text(tmp_path: Path) -> None:
-    evil = "$\\frac{1}$<script>alert(1)</script>\u202e\x1b[31m"
-    records = [
-        r | {"mapping": evil, "size": evil, "variant": evil, "governor": evil}
-        for r in Affinity(repetitions=2).records()
-    ]
+    evil = dict.fromkeys(("mapping", "size", "variant", "governor"), HOSTILE)
+    apps = Affinity(apps=("smt", "threadmap"), repetitions=2)
+    records = [r | evil for r in apps.records()]
 
-    for figure in all_figures(*opened_records(tmp_path, records)):
+    for figure in figures_of(tmp_path, records).values():
         if isinstance(figure, Drawing):
             svg = figure.data("svg").decode()
             assert "<script" not in svg
             assert "\x1b" not in svg + figure.alt + figure.caption
+
+
+def test_the_command_writes_figures_of_what_was_run_only(tmp_path: Path) -> None:
+    make_affinity(tmp_path, Affinity(apps=("contention",), repetitions=2))
+
+    lines = write_figures(str(tmp_path), formats=["svg"])
+
+    assert f"written: {tmp_path / 'figures' / 'contention-1'}.svg" in lines
+    assert f"written: {tmp_path / 'figures' / 'contention-2'}.svg" in lines
+    assert not any(name in " ".join(lines) for name in ("smt-", "threads-"))
