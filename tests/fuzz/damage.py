@@ -6,7 +6,7 @@ import os
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,8 +28,6 @@ NUMBERS = (
     b"1,5", b"true", b"\"3\"", b"null", b"[]", b"{}", "\u0663".encode(), b"0x10", b"1e5", b"3.5",
     b"99999999999999999999999",
 )  # fmt: skip
-_NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
-_WORD = re.compile(rb"[A-Za-z_][\w-]{2,}")
 
 Bytes = Callable[[bytes, random.Random], bytes]
 
@@ -38,29 +36,15 @@ def _place(data: bytes, chance: random.Random) -> int:
     return chance.randrange(len(data) + 1)
 
 
-def _replaced(found: re.Pattern[bytes], data: bytes, chance: random.Random, new: bytes) -> bytes:
-    places = list(found.finditer(data))
-    if not places:
-        return data + new
-    at = chance.choice(places)
-    return data[: at.start()] + new + data[at.end() :]
+def _replacing(found: re.Pattern[bytes], news: Sequence[bytes]) -> Bytes:
+    """Return what puts one of `news` in the place of something that is found."""
 
+    def change(data: bytes, chance: random.Random) -> bytes:
+        places = [match.span() for match in found.finditer(data)] or [(len(data), len(data))]
+        start, end = chance.choice(places)
+        return data[:start] + chance.choice(news) + data[end:]
 
-def _cut(data: bytes, chance: random.Random) -> bytes:
-    return data[: _place(data, chance)]
-
-
-def _inserted(data: bytes, chance: random.Random) -> bytes:
-    at = _place(data, chance)
-    return data[:at] + chance.choice(HOSTILE) + data[at:]
-
-
-def _text(data: bytes, chance: random.Random) -> bytes:
-    return _replaced(_WORD, data, chance, chance.choice(HOSTILE))
-
-
-def _number(data: bytes, chance: random.Random) -> bytes:
-    return _replaced(_NUMBER, data, chance, chance.choice(NUMBERS))
+    return change
 
 
 def _flipped(data: bytes, chance: random.Random) -> bytes:
@@ -84,10 +68,10 @@ def _swapped(data: bytes, chance: random.Random) -> bytes:
 
 
 CHANGES: Mapping[str, Bytes] = {
-    "cut": _cut,
-    "inserted": _inserted,
-    "hostile text": _text,
-    "hostile number": _number,
+    "cut": lambda data, chance: data[: _place(data, chance)],
+    "inserted": _replacing(re.compile(b""), HOSTILE),
+    "hostile text": _replacing(re.compile(rb"[A-Za-z_][\w-]{2,}"), HOSTILE),
+    "hostile number": _replacing(re.compile(rb"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])"), NUMBERS),
     "flipped": _flipped,
     "a line twice": _twice,
     "swapped": _swapped,
@@ -113,14 +97,6 @@ FIXED: Mapping[str, bytes] = {
 }
 
 
-def _folder(path: Path) -> None:
-    path.mkdir()
-
-
-def _fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
 def _link_to(target: str) -> Callable[[Path], None]:
     return lambda path: path.symlink_to(target)
 
@@ -130,14 +106,10 @@ def _forbidden(path: Path) -> None:
     path.chmod(0)
 
 
-def _nothing(_path: Path) -> None:
-    pass
-
-
 OTHERS: Mapping[str, Callable[[Path], None]] = {
-    "missing": _nothing,
-    "a folder": _folder,
-    "a FIFO": _fifo,
+    "missing": lambda _path: None,
+    "a folder": Path.mkdir,
+    "a FIFO": os.mkfifo,
     "a link to itself": lambda path: path.symlink_to(path.name),
     "a link to nothing": _link_to("/nowhere/at/all"),
     "a link to /dev/zero": _link_to("/dev/zero"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,8 +54,7 @@ from runners.node.discovery import read_topology
 from runners.node.power_limits import read_power_limits
 from runners.settings.journal import STUDY, Journal
 from runners.vm.protocol import BrokenLineError, read_observation
-from tests.analysis.latency.made_latency import Planted, content_of
-from tests.fuzz.scenes import APP, C2C, SITE
+from tests.fuzz.scenes import APP, SCENES, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf
 from tests.support.results import record
@@ -211,6 +211,16 @@ def _read(folder: str) -> Callable[[], Iterable[bytes]]:
     return lambda: [path.read_bytes() for path in sorted((DATA / folder).rglob("*.*"))]
 
 
+def _from_scene(name: str, file: str, folder: Path) -> Callable[[], Iterable[bytes]]:
+    """Return the file of that name, as it is in a scene."""
+
+    def seeds() -> Iterable[bytes]:
+        inputs = SCENES[name](Path(tempfile.mkdtemp(dir=folder))).inputs
+        return [path.read_bytes() for path in inputs if path.name == file]
+
+    return seeds
+
+
 def _texts(*texts: str) -> Callable[[], Iterable[bytes]]:
     return lambda: [text.encode() for text in texts]
 
@@ -219,24 +229,6 @@ def _json(*values: object) -> Callable[[], Iterable[bytes]]:
     return lambda: [json.dumps(value).encode() for value in values]
 
 
-_SUBMISSION = {
-    "schema": 1, "study": "/s/naps.yaml", "name": "naps", "digest": "d", "results": "/s/results",
-    "site": "there", "system": "slurm", "how": "split", "pool": "p", "time_limit_s": 600.0,
-    "kinds": None, "allow_emulation": False, "submitted_at": "2026-01-01T00:00:00+00:00",
-    "arguments": ["naps.yaml"],
-    "workers": [{"number": 0, "node": None, "feature": None, "blocks": [1, 3]}],
-    "jobs": [{"ids": ["41"], "first_worker": 0, "workers": 1}],
-}  # fmt: skip
-_ATTEMPT = {
-    "worker": 0, "generation": 1, "node_id": "n1", "job": "41_0",
-    "folder": "/s/results", "started_at": "", "updated_at": "", "case_ids": ["a"], "runs": 4,
-    "left": 2, "left_s": 3.5, "ended": None, "reason": "",
-}  # fmt: skip
-_JOURNAL = {
-    "schema": 1, "pid": 1, "boot_id": "b", "started_at": "", "command": ["pinstudy"],
-    "restore_command": [],
-    "settings": [["/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave"]],
-}  # fmt: skip
 _OBSERVATION = {
     "ending": {"wait_status": 0, "elapsed_s": 1.0, "user_s": 0.9, "system_s": 0.1,
                "max_rss_bytes": 4096, "exec_errno": None, "cpu_s": 1.0},
@@ -250,7 +242,6 @@ _OBSERVATION = {
     "overflowed": False, "invalid_reason": None, "check_failure": "",
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
 }  # fmt: skip
-_PLANTED = Planted(cpus=4, far_ns=90.0, near=(((0, 1), 20.0),))
 
 
 def targets(folder: Path) -> Mapping[str, Target]:
@@ -278,7 +269,7 @@ def targets(folder: Path) -> Mapping[str, Target]:
             _in_file(
                 folder / "c2c/0123456789abcdef.json", lambda path: read_c2c(path.parent.parent)
             ),
-            _json(C2C, {"schema": 1, "unavailable": {"lines": "no"}}),
+            _from_scene("affinity", "0123456789abcdef.json", folder),
         ),
         "records": Target(
             _in_file(folder / "runs/records/n-0001.jsonl", _runs), _json(record(), record(2))
@@ -290,22 +281,23 @@ def targets(folder: Path) -> Mapping[str, Target]:
             ),
         ),
         "latency": Target(
-            _in_file(folder / "latency.json", read_latency), _json(content_of(_PLANTED, samples=2))
+            _in_file(folder / "latency.json", read_latency),
+            _from_scene("latency", "latency.json", folder),
         ),
         "submission": Target(
             _in_file(folder / "0001" / SUBMISSION, lambda path: read_submission(path.parent)),
-            _json(_SUBMISSION),
+            _from_scene("submission", "submission.json", folder),
         ),
         "attempt": Target(
             _in_file(folder / "attempts/w000.g0001.json", lambda path: read_attempts(path.parent)),
-            _json(_ATTEMPT),
+            _from_scene("submission", "w000.g0001.json", folder),
         ),
         "batch-answers": Target(_answers, _read("batch")),
         "journal": Target(
             _in_file(
                 folder / "state" / f"{STUDY}.json", lambda path: Journal(path.parent, STUDY).read()
             ),
-            _json(_JOURNAL),
+            _from_scene("journal", "study.json", folder),
         ),
         "guest": Target(_refusing(BrokenLineError)(_observation), _json(_OBSERVATION)),
         "short-texts": Target(

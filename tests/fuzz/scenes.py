@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runners.settings.journal import SCHEMA as JOURNAL_SCHEMA
 from tests.analysis.affinity.made_results import Affinity, make_affinity
-from tests.analysis.latency.made_latency import Planted, content_of
+from tests.analysis.latency.made_latency import Planted, content_of, write_latency_file
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.runners.fake_commands import install
 from tests.support.tools import ROOT
@@ -56,6 +56,7 @@ modules: [gcc/12]
 directives: [--reservation=tests]
 reserved_cpus: 0,32
 """
+PLANTED = Planted(cpus=6, far_ns=90.0, near=(((0, 1), 20.0),))
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,7 @@ def affinity_scene(folder: Path) -> Scene:
     """Results of the affinity study with latencies and contended cache lines."""
     apps = Affinity(apps=("contention", "threadmap"), repetitions=2)
     results = make_affinity(folder / "made", apps)
-    planted = Planted(cpus=6, far_ns=90.0, near=(((0, 1), 20.0),))
-    (results / "latency.json").write_text(json.dumps(content_of(planted, samples=3)))
+    write_latency_file(results, content_of(PLANTED, samples=3))
     (results / "c2c").mkdir()
     (results / "c2c/0123456789abcdef.json").write_text(json.dumps(C2C))
     (results / "c2c/unavailable.json").write_text('{"schema": 1, "unavailable": {"lines": "no"}}')
@@ -165,9 +165,7 @@ C2C = {
 
 def latency_scene(folder: Path) -> Scene:
     """A file of latencies."""
-    planted = Planted(cpus=6, far_ns=90.0, near=(((0, 1), 20.0),))
-    path = folder / "latency.json"
-    path.write_text(json.dumps(content_of(planted, samples=3)))
+    path = write_latency_file(folder, content_of(PLANTED, samples=3))
     commands = [("latency", "--from", "latency.json", "--into", "out")]
     return _scene("latency", folder, [path], commands)
 
@@ -208,17 +206,20 @@ def logs_scene(folder: Path) -> Scene:
 
 def configs_scene(folder: Path) -> Scene:
     """A study with an app and a site of its own."""
-    (folder / "apps").mkdir()
-    texts = {"apps/nap.yaml": APP, "naps.yaml": STUDY, "there.yaml": SITE}
-    for name, text in texts.items():
-        (folder / name).write_text(text)
     commands = [
         ("plan", "naps.yaml"),
         ("plan", "naps.yaml", "--site", "there.yaml"),
         ("submit", "naps.yaml", "--site", "there.yaml", "--dry-run"),
     ]
-    inputs = [folder / name for name in texts]
-    return _scene("configs", folder, inputs, commands, PATH=_with_slurm(folder))
+    return _scene("configs", folder, _naps(folder), commands, PATH=_with_slurm(folder))
+
+
+def _naps(folder: Path, study: str = STUDY) -> list[Path]:
+    (folder / "apps").mkdir()
+    texts = {"apps/nap.yaml": APP, "naps.yaml": study, "there.yaml": SITE}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return [folder / name for name in texts]
 
 
 def _with_slurm(folder: Path) -> str:
@@ -232,15 +233,10 @@ def _with_slurm(folder: Path) -> str:
 
 def submission_scene(folder: Path) -> Scene:
     """A submitted study, what its workers tell of themselves, and what the batch system says."""
-    (folder / "apps").mkdir()
-    for name, text in {"apps/nap.yaml": APP, "naps.yaml": STUDY, "there.yaml": SITE}.items():
-        (folder / name).write_text(text)
+    _naps(folder, STUDY.replace("{min: 3, max: 9, until: {ci_half_width: 1%, of: time}}", "9"))
     scene = _scene("submission", folder, [], [], PATH=_with_slurm(folder))
     from tests.fuzz.outcome import outcome_of
 
-    study = folder / "naps.yaml"
-    fixed = STUDY.replace("{min: 3, max: 9, until: {ci_half_width: 1%, of: time}}", "9")
-    study.write_text(fixed)
     with scene.entered():
         submit = ("submit", "naps.yaml", "--site", "there.yaml", "--spread", "split", "--workers")
         made = outcome_of([*submit, "2"])
