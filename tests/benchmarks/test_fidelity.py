@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,6 +54,13 @@ int main(void) {
 """.replace("i_am_done", "sum")
 
 
+def compiled(source: Path, text: str, *options: str, by: str = "gcc") -> Path:
+    """Return the program of a text in C."""
+    source.write_text(text)
+    subprocess.run([need_tool(by), *options, "-o", source.with_suffix(""), source], check=True)
+    return source.with_suffix("")
+
+
 @pytest.fixture(scope="module")
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_tool("gcc")
@@ -65,16 +71,14 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_regions_barriers_and_memory_are_counted(
     compiler: str, counter: Path, tmp_path: Path
 ) -> None:
-    need_tool(compiler)
-    source, program = tmp_path / "counted.c", tmp_path / "counted"
-    nothing = tmp_path / "nothing"
-    for text in (COUNTED, "#include <omp.h>\nint main(void) { return omp_get_num_threads() - 1; }"):
-        source.write_text(text)
-        subprocess.run([compiler, "-O1", "-fopenmp", "-o", program, source], check=True)
-        if not nothing.exists():
-            program.rename(nothing)
     # What the runtime itself asks for is not the program's.
-    all_of_it, alone = (counts_of([str(path)], 2, counter) for path in (nothing, program))
+    nothing = "#include <omp.h>\nint main(void) { return omp_get_num_threads() - 1; }"
+    programs = [
+        compiled(tmp_path / name, text, "-O1", "-fopenmp", by=compiler)
+        for name, text in (("counted.c", COUNTED), ("nothing.c", nothing))
+    ]
+
+    all_of_it, alone = (counts_of([str(program)], 2, counter) for program in programs)
 
     assert all_of_it.regions - alone.regions == 3
     assert all_of_it.barriers - alone.barriers == 4
@@ -84,23 +88,19 @@ def test_regions_barriers_and_memory_are_counted(
 
 
 def test_a_program_without_openmp_has_no_regions(counter: Path, tmp_path: Path) -> None:
-    source, program = tmp_path / "plain.c", tmp_path / "plain"
-    source.write_text(
-        "void *malloc(unsigned long), *volatile p;\nint main(void) { p = malloc(4096); }\n"
-    )
-    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    text = "void *malloc(unsigned long), *volatile p;\nint main(void) { p = malloc(4096); }\n"
+    program = compiled(tmp_path / "plain.c", text, "-O1")
 
     assert counts_of([str(program)], 1, counter) == Counts(0, 0, 1, 4096)
 
 
 def test_memory_and_page_faults_are_those_of_the_program(tmp_path: Path) -> None:
-    source, program = tmp_path / "touch.c", tmp_path / "touch"
-    source.write_text(
+    text = (
         "#include <stdlib.h>\n#include <string.h>\nint main(int n, char **v) {\n"
         "    size_t size = strtoul(v[1], 0, 10) << 20;\n    char *volatile p = malloc(size + 1);\n"
         "    memset(p, n, size);\n}\n"
     )
-    subprocess.run(["gcc", "-O0", "-o", program, source], check=True)
+    program = compiled(tmp_path / "touch.c", text, "-O0")
 
     small, large = (resources_of([str(program), size], 1) for size in ("0", "64"))
 
@@ -118,12 +118,11 @@ def test_a_program_that_fails_is_no_measurement() -> None:
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_instructions_are_counted(tmp_path: Path) -> None:
-    source, program = tmp_path / "loop.c", tmp_path / "loop"
-    source.write_text(
+    text = (
         "#include <stdlib.h>\nint main(int n, char **v) {\n"
         '    for (long i = atol(v[1]); i; --i) __asm__ volatile("nop\\nnop");\n}\n'
     )
-    subprocess.run(["gcc", "-O2", "-march=x86-64", "-o", program, source], check=True)
+    program = compiled(tmp_path / "loop.c", text, "-O2", "-march=x86-64")
 
     few, many = (instructions_of([str(program), count]) for count in ("1000", "101000"))
 
@@ -134,31 +133,29 @@ def test_instructions_are_counted(tmp_path: Path) -> None:
 OWN, ORIGINAL = (Program(Path(name), Path(name)) for name in ("own", "original"))
 
 
-def measured(*values: float) -> Figure:
-    """Return a figure of one round a pair of values, the original's first."""
-    given: dict[Program, Iterator[float]] = {
-        ORIGINAL: iter(values[::2]),
-        OWN: iter(values[1::2]),
-    }
-    return Figure("f", "s", lambda program: next(given[program]), (0.8, 1.25), len(values) // 2)
+@pytest.mark.parametrize(
+    ("own", "bounds", "outcome"),
+    [
+        (0.79, within(0.2), "FAIL"),
+        (0.8, within(0.2), "pass"),
+        (1.2, within(0.2), "pass"),
+        (1.26, within(0.25), "FAIL"),
+        (7.0, None, "-"),
+    ],
+)
+def test_a_ratio_outside_its_bounds_fails(
+    own: float, bounds: tuple[float, float] | None, outcome: str
+) -> None:
+    figure = Figure("f", "", lambda program: own if program is OWN else 1.0, bounds, 1)
+
+    assert compare(figure, ORIGINAL, OWN).outcome == outcome
 
 
-def test_a_figure_holds_by_the_median_of_its_rounds() -> None:
+def test_a_figure_is_the_median_of_its_rounds_ratios() -> None:
     # The rounds' ratios are 1.0, 3.0 and 1.2.
-    row = compare(measured(10, 10, 1, 3, 100, 120), ORIGINAL, OWN)
+    values = {ORIGINAL: iter([10.0, 1.0, 100.0]), OWN: iter([10.0, 3.0, 120.0])}
+    figure = Figure("f", "s", lambda program: next(values[program]), (0.8, 1.25), 3)
+
+    row = compare(figure, ORIGINAL, OWN)
 
     assert (row.original, row.own, row.ratio, row.outcome) == (10, 10, 1.2, "pass")
-
-
-@pytest.mark.parametrize(("own", "outcome"), [(0.79, "FAIL"), (0.8, "pass"), (1.26, "FAIL")])
-def test_a_ratio_outside_its_bounds_fails(own: float, outcome: str) -> None:
-    assert compare(measured(1, own), ORIGINAL, OWN).outcome == outcome
-
-
-def test_a_figure_without_bounds_neither_holds_nor_fails() -> None:
-    figure = Figure("f", "", lambda program: 1.0 if program is OWN else 7.0, None)
-    assert compare(figure, ORIGINAL, OWN).outcome == "-"
-
-
-def test_bounds_are_shares() -> None:
-    assert within(0.25) == (0.75, 1.25)
