@@ -51,10 +51,10 @@ def section(source: str, into: Path, name: str) -> str:
     report = write_report(source, into / name)
     style = f"--layout {layout} --format markdown"
     return (
-        f"### Tables\n\n{_command('tables', source, style)}{tables}\n\n"
         f"### Figures\n\n{_command('figures', source, '--into figures')}{figures}{missing}\n"
         f"### Report\n\n{_command('report', source, '--into report')}"
         f"[The report]({name}/{report.name}) is one file, which needs no network.\n\n"
+        f"### Tables\n\n{_command('tables', source, style)}{tables}\n\n"
     )
 
 
