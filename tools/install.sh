@@ -1,6 +1,37 @@
-# Installing for others: programs, Python tree and an environment below one prefix. Sourced by
-# setup.sh.
+# Interpreters that others made: of the active Spack environment, which a checkout uses instead of an
+# environment and a build of its own; and installing for others: programs, Python tree and an environment
+# below one prefix. Sourced by setup.sh.
 # shellcheck shell=bash
+
+# in_spack: whether there is a Spack environment, and it may be used.
+in_spack() { [ -n "${SPACK_ENV-}" ] && [ -z "${PINSTUDY_NO_SPACK-}" ]; }
+
+# spack_environment: says that it is used, or stops and says what it lacks: what it has not is not taken
+# from elsewhere. Its interpreter is that of its view, which may be elsewhere and then is on the PATH.
+spack_environment() {
+    local lacking
+    interpreter=$SPACK_ENV/.spack-env/view/bin/python3
+    [ -x "$interpreter" ] || interpreter=$(command -v python3) || interpreter=python3
+    mapfile -t lacking < <(packages_lacking "$interpreter")
+    [ -x "${interpreter%/*}/pinstudy-witness" ] || command -v pinstudy-witness >/dev/null ||
+        lacking+=("the programs of pinstudy")
+    [ ${#lacking[@]} = 0 ] ||
+        fail "the active Spack environment $SPACK_ENV lacks $(joined "${lacking[@]}"): run \`spack install\` in it, or go without it (PINSTUDY_NO_SPACK=1)"
+    say "uses the active Spack environment $SPACK_ENV"
+}
+
+# packages_lacking PYTHON: what a study, its tables and its report need and this interpreter lacks,
+# one a line.
+packages_lacking() {
+    "$1" -c 'import sys
+from importlib.util import find_spec
+modules = "click jinja2 matplotlib numpy pandas rich scipy tabulate yaml".split()
+lacking = [name for name in modules if find_spec(name) is None]
+if sys.version_info < (3, 10):
+    lacking.append("Python 3.10 or newer")
+for name in lacking:
+    print(name)' 2>/dev/null || echo "a working python3"
+}
 
 # check_prefix: stops where PREFIX in the environment is no place to install to.
 check_prefix() {
@@ -28,7 +59,6 @@ find_interpreter() {
     interpreter=${PINSTUDY_PYTHON-}
     if [ -z "$interpreter" ] && in_spack; then
         spack_environment
-        interpreter=$(spack_python)
     elif [ -n "$interpreter" ]; then
         [ "${interpreter#/}" != "$interpreter" ] ||
             fail "needs PINSTUDY_PYTHON from the root on, not $interpreter"

@@ -1,56 +1,36 @@
-# The first step of set-up: system packages, where installing them is allowed, and the line for an
-# administrator where it is not. Sourced by setup.sh.
+# The first step of set-up: what needs.txt lists, as far as this machine lacks it: installed where that
+# is allowed, else the line for an administrator. Sourced by setup.sh.
 # shellcheck shell=bash
 
+needs_file=tools/needs.txt
 as_root=()
 
-# system_packages GROUP...: meets the needs of these groups as far as it can; stops without a
-# required one. The stamp keeps what could not be met, for other steps, and so that it is said once.
-# Root who works for somebody else writes no stamp, and begins anew as that user afterwards.
+# system_packages PART...: meets the needs of these parts as far as it can; stops without a required one.
+# The stamp keeps what could not be met, so that it is said once. Root who works for somebody else writes
+# none, and begins anew as that user afterwards.
 system_packages() {
-    local key unmet allowed=no
+    local key allowed=no before unmet log=$log
     system_stamp=$stamps/system-$target
     # Nodes that share a file system have packages of their own; perf goes with the kernel.
-    key=$({ cat "$needs_file" tools/needs.sh tools/packages.sh && echo "$*" && uname -nr && commands; } | digest)
-    if [ -n "$for_caller" ]; then
-        still_unmet "$key" || packages_for_caller "$@"
-        PINSTUDY_ROOT_HAS_TRIED=1 as_caller "$BASH" tools/setup.sh "$target"
+    key=$({ cat "$needs_file" tools/packages.sh && echo "$*" && uname -nr && commands; } | digest)
+    before=$(tail -n +3 "$system_stamp" 2>/dev/null)
+    if [ "$(head -n 1 "$system_stamp" 2>/dev/null)" = "$key" ] && [ "$(still_unmet <<<"$before")" = "$before" ] &&
+        { [ -z "$before" ] || [ "$(sed -n 2p "$system_stamp")" = yes ] || ! may_install; }; then
+        [ -z "$for_caller" ] || as_caller env PINSTUDY_ROOT_HAS_TRIED=1 "$BASH" tools/setup.sh "$target"
+        return
     fi
-    still_unmet "$key" && return
-
-    mapfile -t unmet < <(needs_for "$@" | unmet_needs)
-    if [ ${#unmet[@]} -gt 0 ]; then
-        if [ -n "${PINSTUDY_ROOT_HAS_TRIED-}" ]; then
-            allowed=yes
-        else
-            may_install && allowed=yes
-            get_packages "$allowed" "${unmet[@]}"
-        fi
-        mapfile -t unmet < <(printf '%s\n' "${unmet[@]}" | unmet_needs)
-        report_unmet "${unmet[@]}"
+    unmet=$(lacking "$@")
+    if [ -n "$unmet" ] && [ -z "${PINSTUDY_ROOT_HAS_TRIED-}" ]; then
+        [ -z "$for_caller" ] || log=$(mktemp)
+        if may_install; then allowed=yes; fi
+        [ "$allowed$for_caller" = noyes ] || get_packages "$allowed" "$unmet"
+        [ -z "$for_caller" ] || rm -f "$log"
     fi
-    stamp "$system_stamp" "$(printf '%s\n' "$key" "$allowed" "${unmet[@]}")"
-}
-
-# packages_for_caller GROUP...: installs what is not met, with a log that is not in the checkout.
-packages_for_caller() {
-    local unmet log
-    mapfile -t unmet < <(needs_for "$@" | unmet_needs)
-    [ ${#unmet[@]} -gt 0 ] && may_install || return 0
-    log=$(mktemp) || fail "cannot write to ${TMPDIR:-/tmp}"
-    get_packages yes "${unmet[@]}"
-    rm -f "$log"
-}
-
-# still_unmet KEY: whether the stamp is of this key, and what it lists, if anything, is what is
-# still missing and still may not be installed.
-still_unmet() {
-    local stamped
-    [ -r "$system_stamp" ] && mapfile -t stamped <"$system_stamp"
-    [ "${stamped[0]-}" = "$1" ] || return 1
-    [ ${#stamped[@]} -gt 2 ] || return 0
-    [ "${stamped[1]}" = yes ] || ! may_install || return 1
-    [ "$(printf '%s\n' "${stamped[@]:2}" | unmet_needs)" = "$(printf '%s\n' "${stamped[@]:2}")" ]
+    [ -z "$for_caller" ] || as_caller env PINSTUDY_ROOT_HAS_TRIED=1 "$BASH" tools/setup.sh "$target"
+    [ -z "${PINSTUDY_ROOT_HAS_TRIED-}" ] || allowed=yes
+    unmet=$(still_unmet <<<"$unmet")
+    report_unmet <<<"$unmet"
+    stamp "$system_stamp" "$key"$'\n'"$allowed"$'\n'"$unmet"
 }
 
 # commands: the paths of all that a need looks for on the PATH, as far as they are there.
@@ -59,21 +39,81 @@ commands() {
     command -v $(awk '!/^#/ && NF { sub(/.*:/, "", $4); print $4 }' "$needs_file") || true
 }
 
-# lacks NEED: whether the first step could not meet it.
+# lacks NEED: whether this step could not meet it.
 lacks() { grep -q "^$1 " "$system_stamp"; }
 
-# report_unmet NEED LINE...: says what goes on without, and stops where nothing does.
+# report_unmet: says what goes on without the needs on standard input, and stops where nothing does.
 report_unmet() {
-    local line need must lost stop=""
-    for line in "$@"; do
-        read -r need _ must _ _ _ _ _ lost <<<"$line"
+    local need must lost stop=()
+    while read -r need _ must _ _ _ _ _ lost; do
         if [ "$must" = required ]; then
-            stop+="${stop:+, }$need"
-        else
+            stop+=("$need")
+        elif [ -n "$need" ]; then
             say "goes on without $need: not available is $lost"
         fi
     done
-    [ -z "$stop" ] || fail "cannot go on without $stop"
+    [ ${#stop[@]} = 0 ] || fail "cannot go on without $(joined "${stop[@]}")"
+}
+
+# lacking PART...: the lines of needs.txt for these parts that this machine does not meet.
+lacking() { awk -v parts=" $* " '!/^#/ && index(parts, " " $2 " ")' "$needs_file" | still_unmet; }
+
+# still_unmet: of the needs on standard input, those that this machine does not meet.
+still_unmet() {
+    local line probe
+    while read -r line; do
+        read -r _ _ _ probe _ <<<"$line"
+        [ -z "$line" ] || is_met "$probe" </dev/null || printf '%s\n' "$line"
+    done
+}
+
+# is_met PROBE: whether the machine has it; the kinds of probe are described in needs.txt.
+is_met() {
+    local name=${1#*:}
+    case $1 in
+        command:*) command -v "$name" >/dev/null ;;
+        runs:*) "$name" --version >/dev/null 2>&1 ;;
+        header:*) compiles g++ "#include <$name>" -E || in_prefix "include/$name" ;;
+        python) find_python >/dev/null ;;
+        # A compiler may have the header of OpenMP without its library.
+        openmp:*) compiles "$name" $'#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }' -std=c++20 -fopenmp ;;
+        sanitizer:*) compiles "$name" 'int main() {}' -fsanitize=address,undefined && compiles "$name" 'int main() {}' -fsanitize=thread ;;
+        latex:*) command -v pdflatex >/dev/null && kpsewhich "$name.sty" >/dev/null ;;
+        # Chromium by the names of the distributions, or Chrome, which is the same to a test.
+        browser:*) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+        *) return 1 ;;
+    esac >/dev/null
+}
+
+# in_prefix FILE: whether a prefix that CMake is told of has it.
+in_prefix() {
+    local prefix IFS=:
+    for prefix in ${CMAKE_PREFIX_PATH-}; do
+        [ ! -e "$prefix/$1" ] || return 0
+    done
+    return 1
+}
+
+# compiles COMPILER TEXT OPTION...: whether a small program of this text compiles and links.
+compiles() {
+    local compiler=$1 text=$2 output status=0
+    shift 2
+    output=$(mktemp) || return 1
+    "$compiler" "$@" -x c++ - -o "$output" <<<"$text" 2>/dev/null || status=1
+    rm -f "$output"
+    return $status
+}
+
+# find_python: the first interpreter that the lock files serve and that can make environments.
+find_python() {
+    local python
+    for python in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        if "$python" -c 'import ensurepip, sys, venv
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
+            command -v "$python" && return
+        fi
+    done
+    return 1
 }
 
 # may_install: whether packages may be installed without asking anybody for a password.
@@ -85,97 +125,96 @@ may_install() {
     command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
-# get_packages ALLOWED NEED LINE...: installs what these needs name, or says how to.
+# os_family: the column of needs.txt for this distribution; nothing for an unknown one. Derivatives are
+# recognised by ID_LIKE, which has the nearest relative first (os-release(5)).
+os_family() (
+    ID="" ID_LIKE=""
+    # shellcheck disable=SC1090
+    . "${PINSTUDY_OS_RELEASE:-/etc/os-release}" 2>/dev/null
+    for word in $ID $ID_LIKE; do
+        case $word in
+            debian | ubuntu | fedora | rhel) echo "$word" && return ;;
+            centos) echo rhel && return ;;
+        esac
+    done
+)
+
+# packages_of FAMILY: the packages that the needs on standard input name, each once.
+packages_of() {
+    # The columns are named as families are.
+    # shellcheck disable=SC2034
+    while read -r _ _ _ _ debian ubuntu fedora rhel _; do
+        tr , '\n' <<<"${!1//\{kernel\}/$(uname -r)}"
+    done | awk '!seen[$0]++'
+}
+
+# get_packages ALLOWED NEEDS: installs what these needs name, or says how to. One that cannot be
+# installed does not keep the others away; what is then missing is looked at afterwards.
 get_packages() {
-    local allowed=$1 family packages
-    shift
-    if ! family=$(os_family) || ! manager_of "$family" >/dev/null; then
+    local allowed=$1 family manager=dnf wanted offered package
+    family=$(os_family)
+    case $family in debian | ubuntu) manager=apt-get ;; esac
+    if [ -z "$family" ] || ! command -v "$manager" >/dev/null; then
         say "does not know this distribution's packages: please install what is missing below"
         return
     fi
-    mapfile -t packages < <(printf '%s\n' "$@" | packages_of "$family")
-    mapfile -t packages < <(offered "$family" "$allowed" "${packages[@]}")
-    [ ${#packages[@]} -gt 0 ] || return
-    if [ "$allowed" = yes ]; then
-        say "installs system packages, for a minute or a few: ${packages[*]}"
-        install_packages "$family" "${packages[@]}"
-    else
+    mapfile -t wanted < <(packages_of "$family" <<<"$2")
+    # One unknown name makes apt-get and dnf refuse all the others.
+    mapfile -t offered < <(available "${wanted[@]}")
+    if [ ${#offered[@]} -lt ${#wanted[@]} ] && [ "$allowed" = yes ]; then
+        more_packages
+        mapfile -t offered < <(available "${wanted[@]}")
+    fi
+    # Where the lists are empty nothing is known of any.
+    [ ${#offered[@]} -gt 0 ] || offered=("${wanted[@]}")
+    if [ "$allowed" = no ]; then
         say "installs no system packages here; an administrator can, with this line:"
-        printf '  sudo %s install -y %s\n' "$(manager_of "$family")" "${packages[*]}"
+        printf '  sudo %s install -y %s\n' "$manager" "${offered[*]}"
+        return
     fi
+    say "installs system packages, for a minute or a few: ${offered[*]}"
+    transaction "${offered[@]}" || { more_packages && transaction "${offered[@]}"; } ||
+        for package in "${offered[@]}"; do transaction "$package"; done
 }
 
-# manager_of FAMILY: the command that installs its packages; fails if this machine lacks it.
-manager_of() {
-    local manager=dnf
-    case $1 in
-        debian | ubuntu) manager=apt-get ;;
-    esac
-    command -v "$manager" >/dev/null && echo "$manager"
-}
-
-# offered FAMILY ALLOWED PACKAGE...: those that the configured repositories have, because one
-# unknown name makes apt-get and dnf refuse all the others. On a machine whose lists are empty and
-# may not be renewed nothing is known, and all are returned.
-offered() {
-    local family=$1 allowed=$2 known
-    shift 2
-    mapfile -t known < <(available "$family" "$@")
-    if [ ${#known[@]} -lt $# ] && [ "$allowed" = yes ]; then
-        more_packages "$family"
-        mapfile -t known < <(available "$family" "$@")
-    fi
-    [ ${#known[@]} -gt 0 ] || known=("$@")
-    printf '%s\n' "${known[@]}"
-}
-
-# available FAMILY PACKAGE...: those that the lists of the configured repositories have.
+# available PACKAGE...: those that the configured repositories have.
 available() {
-    local family=$1
-    shift
-    case $family in
-        debian | ubuntu)
-            LC_ALL=C apt-cache policy "$@" 2>/dev/null |
-                awk '/^[^ ]/ { name = substr($1, 1, length($1) - 1) }
-                     $1 == "Candidate:" && $2 != "(none)" { print name }'
-            ;;
-        *) dnf -q repoquery --qf '%{name}\n' "$@" 2>/dev/null | awk 'NF && !seen[$0]++' ;;
-    esac
+    if [ "$manager" = dnf ]; then
+        dnf -q repoquery --qf '%{name}\n' "$@" 2>/dev/null | awk 'NF && !seen[$0]++'
+    else
+        LC_ALL=C apt-cache policy "$@" 2>/dev/null |
+            awk '/^[^ ]/ { name = substr($1, 1, length($1) - 1) } $1 == "Candidate:" && $2 != "(none)" { print name }'
+    fi
 }
 
-# more_packages FAMILY: renews apt's lists; dnf does that by itself, but on RHEL some packages are
-# in EPEL. Its failure shows in what is then missing.
+# more_packages: renews apt's lists; dnf does that by itself, but on RHEL some packages are in EPEL.
 more_packages() {
-    case $1 in
+    case $family in
         debian | ubuntu) logged "${as_root[@]}" apt-get update ;;
-        rhel) transaction rhel epel-release ;;
+        rhel) transaction epel-release ;;
     esac || true
 }
 
-# install_packages FAMILY PACKAGE...: all at once; if that fails with new lists; if that fails each
-# by itself, so that one that cannot be installed does not keep the others away. What is then missing
-# is looked at afterwards.
-install_packages() {
-    local family=$1 package
-    shift
-    transaction "$family" "$@" && return
-    more_packages "$family"
-    transaction "$family" "$@" && return
-    for package in "$@"; do
-        transaction "$family" "$package" || true
-    done
+# transaction PACKAGE...: asks nothing; a new machine that is just updating itself in the background is
+# waited for.
+transaction() {
+    if [ "$manager" = dnf ]; then
+        logged "${as_root[@]}" dnf install -y --setopt=install_weak_deps=False "$@"
+    else
+        logged "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+            apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+    fi
 }
 
-# transaction FAMILY PACKAGE...: asks nothing; a new machine that is just updating itself in the
-# background is waited for.
-transaction() {
-    local family=$1
-    shift
-    case $family in
-        debian | ubuntu)
-            logged "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
-                apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
-            ;;
-        *) logged "${as_root[@]}" dnf install -y --setopt=install_weak_deps=False "$@" ;;
-    esac
+# slurm_packages: the tests start daemons of their own. Those that came with packages just now are
+# stopped, and not started at the next boot; an administrator's are left alone.
+slurm_packages() {
+    local services=() service
+    for service in munge slurmctld slurmd; do
+        command -v "${service/%munge/munged}" >/dev/null || services+=("$service")
+    done
+    system_packages python build run slurm
+    if [ ${#services[@]} -gt 0 ] && command -v systemctl >/dev/null; then
+        logged "${as_root[@]}" systemctl disable --now "${services[@]}" || true
+    fi
 }

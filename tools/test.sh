@@ -6,8 +6,8 @@
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
-# shellcheck source=tools/caller.sh
-. tools/caller.sh
+# shellcheck source=tools/common.sh
+. tools/common.sh
 ! through_sudo || as_caller "$BASH" tools/test.sh "$@"
 # Those of a loaded module would hide the locked packages.
 unset PYTHONPATH PYTHONHOME

@@ -38,21 +38,17 @@ case "$1 $2" in
 esac
 """
 
-# Makes of a preset what its options say, as CMake's cache has it. BUILD_SCRIPT is the compilation.
-# Installs the files that INSTALLED names, into the prefix that follows the word --prefix.
+# Keeps of its options what CMake's cache would have. BUILD_SCRIPT is the compilation. Installs the files
+# that INSTALLED names, into the prefix that follows the word --prefix.
 CMAKE = """
 if [ "$1" = --install ]; then
     : >"$2/install_manifest.txt"
     for file in ${INSTALLED-bin/lu-serial}; do
         mkdir -p "$4/${file%/*}" && touch "$4/$file" && echo "$4/$file" >>"$2/install_manifest.txt"
     done
-elif [ "$1" = -S ]; then
-    mkdir -p "$4"
-elif [ "$1" = --preset ]; then
-    cache=build/$2/CMakeCache.txt
-    mkdir -p "build/$2" && touch "$cache"
-    shift 2
-    while [ $# -gt 1 ]; do echo "${2%=*}:STRING=${2#*=}" >>"$cache" && shift 2; done
+elif [ "$1" = -B ]; then
+    mkdir -p "$2"
+    for option; do echo "${option#-D}" | sed 's/=/:STRING=/'; done >"$2/CMakeCache.txt"
 else
     eval "${BUILD_SCRIPT-}"
 fi
@@ -80,6 +76,8 @@ class FakeMachine:
         self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")
         self.write("requirements-docs.txt", "mkdocs==1 --hash=sha256:00\n")
         self.write("apps/lu/main.cpp", "int main() {}\n")
+        for name in ("CMakeLists.txt", "CMakePresets.json", "runners/witness/a", "tests/apps/a"):
+            self.write(name, "")
         for name in BASE:
             found = shutil.which(name)
             assert found is not None, name

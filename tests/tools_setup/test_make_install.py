@@ -54,15 +54,18 @@ def test_march_builds_apart_for_all_nodes_of_a_kind(machine: FakeMachine, prefix
     done = install(machine, prefix, MARCH="x86-64-v3")
 
     assert "MARCH=" not in done.stdout
-    for configured in machine.calls("cmake -S"):
-        assert "-D PINSTUDY_MARCH=x86-64-v3" in configured
-    assert machine.calls("cmake --preset") == []
+    configured = machine.calls("cmake -B")
+    assert [call.split()[2] for call in configured] == [
+        "build/march-x86-64-v3/gcc",
+        "build/march-x86-64-v3/clang",
+    ]
+    assert all("-DPINSTUDY_MARCH=x86-64-v3" in call for call in configured)
     folders = [call.split()[2] for call in machine.calls("cmake --install")]
     assert folders == ["build/march-x86-64-v3/gcc", "build/march-x86-64-v3/clang"]
 
     machine.forget_calls()
     install(machine, prefix, MARCH="x86-64-v3")
-    assert machine.calls("cmake -S") == machine.calls("cmake --build") == []
+    assert machine.calls("cmake -B") == machine.calls("cmake --build") == []
 
 
 def test_an_older_installation_leaves_nothing_but_what_others_have_put_there(

@@ -12,8 +12,8 @@ from tests.tools_setup.fake_machine import DEBIAN, FakeMachine
 
 
 def ask(machine: FakeMachine, script: str) -> str:
-    """Return what a script that uses the functions of needs.sh prints."""
-    done = machine.run(str(machine.path / "bash"), "-uc", f". tools/needs.sh; {script}")
+    """Return what a script that uses the functions of packages.sh prints."""
+    done = machine.run(str(machine.path / "bash"), "-uc", f". tools/packages.sh; {script}")
     assert done.stderr == ""
     return done.stdout.strip()
 
@@ -36,20 +36,20 @@ def ask(machine: FakeMachine, script: str) -> str:
 def test_a_distribution_is_known_by_its_name_or_its_nearest_relative(
     tmp_path: Path, os_release: str, family: str
 ) -> None:
-    assert ask(FakeMachine(tmp_path, os_release), "os_family || true") == family
+    assert ask(FakeMachine(tmp_path, os_release), "os_family") == family
 
 
 def test_a_machine_that_has_everything_has_no_unmet_needs(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
 
-    assert ask(machine, "needs_for python build run | unmet_needs") == ""
+    assert ask(machine, "lacking python build run") == ""
 
 
 def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.remove("cmake", "likwid-pin")
 
-    assert ask(machine, "needs_for build run | unmet_needs | packages_of debian").split() == [
+    assert ask(machine, "lacking build run | packages_of debian").split() == [
         "cmake",
         "likwid",
     ]
@@ -57,7 +57,7 @@ def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_bare_debian_machine_asks_for_each_package_once(tmp_path: Path) -> None:
     packages = ask(
-        FakeMachine(tmp_path), "needs_for python build run | unmet_needs | packages_of debian"
+        FakeMachine(tmp_path), "lacking python build run | packages_of debian"
     )
 
     assert packages.split() == [
@@ -71,7 +71,7 @@ def test_the_perf_of_ubuntu_is_that_of_the_running_kernel(tmp_path: Path) -> Non
     # The wrapper /usr/bin/perf is there, the tools of the kernel are not.
     machine.put("perf", "echo WARNING: perf not found for kernel >&2; exit 2")
 
-    assert ask(machine, "needs_for run | unmet_needs | packages_of ubuntu").split() == [
+    assert ask(machine, "lacking run | packages_of ubuntu").split() == [
         f"linux-tools-{os.uname().release}",
         "linux-tools-generic",
     ]
@@ -81,7 +81,7 @@ def test_clang_without_its_openmp_library_is_an_unmet_need(tmp_path: Path) -> No
     machine = FakeMachine(tmp_path).with_everything()
     machine.put("clang++", 'case "$*" in *-fopenmp*) exit 1 ;; esac')
 
-    assert ask(machine, "needs_for build | unmet_needs | packages_of fedora").split() == [
+    assert ask(machine, "lacking build | packages_of fedora").split() == [
         "clang",
         "libomp-devel",
     ]
@@ -92,7 +92,7 @@ def test_a_header_below_a_prefix_that_cmake_is_told_of_is_found(tmp_path: Path) 
     machine.put("g++", 'case "$*" in *-E*) ! grep -q CLI ;; esac')
     machine.write("prefix/include/CLI/CLI.hpp", "")
 
-    script = "needs_for build | unmet_needs | packages_of debian"
+    script = "lacking build | packages_of debian"
     assert ask(machine, script) == "libcli11-dev"
     assert ask(machine, f'export CMAKE_PREFIX_PATH="/nowhere:$PWD/prefix"; {script}') == ""
 
@@ -100,7 +100,7 @@ def test_a_header_below_a_prefix_that_cmake_is_told_of_is_found(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
 def test_a_browser_is_known_by_each_of_its_names(tmp_path: Path, name: str) -> None:
     machine = FakeMachine(tmp_path)
-    script = "needs_for test | unmet_needs | packages_of debian"
+    script = "lacking test | packages_of debian"
     assert "chromium" in ask(machine, script).split()
 
     machine.put(name)
@@ -122,7 +122,7 @@ def test_rhel_9_gets_a_newer_python_beside_its_own(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.put("python3", "exit 1")
 
-    assert ask(machine, "needs_for python | unmet_needs | packages_of rhel") == "python3.12"
+    assert ask(machine, "lacking python | packages_of rhel") == "python3.12"
 
 
 def test_every_need_is_complete() -> None:

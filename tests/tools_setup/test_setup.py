@@ -26,7 +26,7 @@ def steps(machine: FakeMachine) -> list[str]:
         if "pip" in words:
             installed.append(words[-1])
         elif "--build" in words:
-            built.append(words[words.index("--preset") + 1])
+            built.append(words[words.index("--build") + 1].removeprefix("build/"))
     return installed + built
 
 
@@ -174,7 +174,8 @@ def test_the_tests_after_a_study_add_to_what_is_there(machine: FakeMachine) -> N
     machine.set_up("test")
 
     assert steps(machine) == ["requirements-dev.txt", "gcc", "clang"]
-    assert "cmake --preset gcc -D PINSTUDY_TESTS=ON" in machine.calls("cmake")
+    [with_tests] = machine.calls("cmake -B build/gcc")
+    assert "-DPINSTUDY_TESTS=ON" in with_tests
 
 
 def test_a_failed_installation_is_shown_and_started_anew(machine: FakeMachine) -> None:

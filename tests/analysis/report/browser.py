@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.tools import need_tool
 
-# The names of tools/needs.sh.
+# The names of tools/packages.sh.
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PHONE, DESKTOP = (360, 740), (1280, 900)
 
