@@ -23,7 +23,7 @@ study: setup ## Run a study: STUDY=quick (default), paper-serial, …; options i
 	@tools/setup.sh originals-for $(STUDY)
 	@bin/pinstudy run $(STUDY) $(ARGS)
 
-originals: setup ## Obtain and build LULESH and OmpSCR's programs, or from LULESH_SOURCE=DIR, OMPSCR_SOURCE=DIR
+originals: setup ## Obtain and build LULESH and OmpSCR's programs, or from LULESH_SOURCE=DIR, OMPSCR_SOURCE=DIR; into PREFIX=
 	@tools/setup.sh originals
 
 install: ## Install for others: PREFIX=/opt/pinstudy; MARCH=x86-64-v3 for nodes of several kinds
@@ -112,8 +112,7 @@ lint: ## Check style and types of Python, C++ and shell
 	@tools/lint.sh
 
 test-spack: ## Try the Spack environments with a real Spack: SPACK_ROOT=DIR
-	@tools/setup.sh lint
-	@.venv/bin/python -u -m tools.test_spack
+	@tools/test_spack.sh
 
 sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 	@tools/setup.sh sanitize

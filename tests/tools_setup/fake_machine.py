@@ -38,8 +38,8 @@ case "$1 $2" in
 esac
 """
 
-# Keeps of its options what CMake's cache would have. BUILD_SCRIPT is the compilation. Installs the files
-# that INSTALLED names, into the prefix that follows the word --prefix.
+# Keeps of its options what CMake's cache would have. BUILD_SCRIPT is the compilation. Installs the
+# files that INSTALLED names, into the prefix that follows the word --prefix.
 CMAKE = """
 if [ "$1" = --install ]; then
     : >"$2/install_manifest.txt"

@@ -56,9 +56,7 @@ def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_bare_debian_machine_asks_for_each_package_once(tmp_path: Path) -> None:
-    packages = ask(
-        FakeMachine(tmp_path), "lacking python build run | packages_of debian"
-    )
+    packages = ask(FakeMachine(tmp_path), "lacking python build run | packages_of debian")
 
     assert packages.split() == [
         *("python3", "python3-venv", "g++", "make", "cmake", "libcli11-dev", "nlohmann-json3-dev"),

@@ -47,10 +47,10 @@ class Checkout:
         for original in ("LULESH", "OMPSCR"):
             self.sources[f"{original}_SOURCE"] = folder / original
             for name in words(original)[7:]:
-                path = folder / original / name
-                path.parent.mkdir(parents=True, exist_ok=True)
+                file = folder / original / name
+                file.parent.mkdir(parents=True, exist_ok=True)
                 text = MAIN if name == "lulesh.cc" else "/* nothing */\n"
-                path.write_text(SMALL_MAIN if name.startswith("applications") else text)
+                file.write_text(SMALL_MAIN if name.startswith("applications") else text)
 
     @property
     def programs(self) -> Path:
