@@ -62,7 +62,7 @@ function(pinstudy_app_test)
               "${PROJECT_SOURCE_DIR}/tests/apps/common/program_under_test.cpp"
     )
     target_link_libraries(
-      ${test} PRIVATE ${arg_NAME}-${variant}-lib pinstudy-test-common GTest::gtest_main
+      ${test} PRIVATE pinstudy-test-common ${arg_NAME}-${variant}-lib GTest::gtest_main
     )
     pinstudy_test_options(${test})
     set(program "")

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <regex>
 #include <sstream>
+#include <thread>
+
+#include "apps/common/affinity.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 
@@ -18,6 +22,26 @@ void expect_user_error(const std::vector<std::string>& command,
         EXPECT_NE(result.error.find(word), std::string::npos)
             << "'" << word << "' is missing in: " << result.error;
     }
+}
+
+void expect_self_explaining(const std::string& program, const std::vector<std::string>& words) {
+    const ProgramResult help = run_program({program, "--help"});
+    EXPECT_EQ(help.exit_status, 0);
+    for (const std::string& word : words) {
+        EXPECT_NE(help.output.find(word), std::string::npos) << word;
+    }
+    const ProgramResult version = run_program({program, "--version"});
+    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+}
+
+ProgramResult run_on_one_cpu(const std::vector<std::string>& command) {
+    ProgramResult result;
+    // A program inherits the CPUs of the thread that starts it.
+    std::thread([&] {
+        allow_thread(0, {allowed_cpus().front()});
+        result = run_program(command);
+    }).join();
+    return result;
 }
 
 void expect_lines(const std::string& output, const std::vector<std::string>& patterns) {

@@ -13,6 +13,12 @@ namespace pinstudy::testing {
 void expect_user_error(const std::vector<std::string>& command,
                        const std::vector<std::string>& words);
 
+// The program's --help names all the `words`, and its --version the variant under test.
+void expect_self_explaining(const std::string& program, const std::vector<std::string>& words);
+
+// run_program() on the first of this process's CPUs alone.
+ProgramResult run_on_one_cpu(const std::vector<std::string>& command);
+
 // The lines of `output`, from the first on, match the regular expressions (ECMAScript).
 void expect_lines(const std::string& output, const std::vector<std::string>& patterns);
 

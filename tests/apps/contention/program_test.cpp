@@ -1,8 +1,6 @@
 // The program contention as its user meets it, on one CPU and on all.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
 #include "tests/apps/common/program_under_test.hpp"
@@ -17,16 +15,6 @@ ProgramResult run(std::vector<std::string> arguments,
                   const std::map<std::string, std::string>& environment = {}) {
     arguments.insert(arguments.begin(), {kProgram, "--times", "2000", "--rounds", "5"});
     return run_program(arguments, environment);
-}
-
-// The same on the first of this process's CPUs alone.
-ProgramResult run_on_one_cpu(const std::vector<std::string>& arguments) {
-    ProgramResult result;
-    std::thread([&] {
-        allow_thread(0, {allowed_cpus().front()});
-        result = run(arguments);
-    }).join();
-    return result;
 }
 
 std::string four_times(int cpu) {
@@ -90,13 +78,14 @@ TEST(ContentionProgram, SaysInOneLineThatItCannotPinItself) {
 
 TEST(ContentionProgram, FindsThatItWasPinnedFromOutside) {
     const int cpu = allowed_cpus().front();
-    const ProgramResult result = run_on_one_cpu({"float", "--expect", four_times(cpu)});
+    const ProgramResult result =
+        run_on_one_cpu({kProgram, "float", "--times", "2000", "--expect", four_times(cpu)});
     EXPECT_EQ(result.exit_status, 0) << result.output;
     EXPECT_EQ(find(result.output, "\nCPUs: (.*)"), four_times(cpu));
 }
 
 TEST(ContentionProgram, FailsItsCheckWhereItWasNotPinnedAsExpected) {
-    const ProgramResult result = run_on_one_cpu({"float", "--expect", "65535,0,0,0"});
+    const ProgramResult result = run_on_one_cpu({kProgram, "float", "--expect", "65535,0,0,0"});
     EXPECT_EQ(result.exit_status, 3);
     const std::string cpu = std::to_string(allowed_cpus().front());
     EXPECT_EQ(find(result.output, "Check: (.*)"),
@@ -114,14 +103,8 @@ TEST(ContentionProgram, RefusesWhatCannotBe) {
 }
 
 TEST(ContentionProgram, ExplainsItself) {
-    const ProgramResult help = run_program({kProgram, "--help"});
-    EXPECT_EQ(help.exit_status, 0);
-    for (const char* word :
-         {"OPERATION", "--pin", "--expect", "--same-line", "pinstudy run affinity"}) {
-        EXPECT_NE(help.output.find(word), std::string::npos) << word;
-    }
-    const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+    expect_self_explaining(
+        kProgram, {"OPERATION", "--pin", "--expect", "--same-line", "pinstudy run affinity"});
 }
 
 }  // namespace

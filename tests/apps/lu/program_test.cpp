@@ -57,16 +57,7 @@ TEST(LuProgram, RefusesAMatrixThatDoesNotFitIntoMemory) {
 }
 
 TEST(LuProgram, ExplainsItself) {
-    for (const char* option : {"-h", "--help"}) {
-        const ProgramResult result = run_program({kProgram, option});
-        EXPECT_EQ(result.exit_status, 0);
-        for (const char* word : {"size", "-test", "--version", "OMP_SCHEDULE"}) {
-            EXPECT_NE(result.output.find(word), std::string::npos) << word;
-        }
-    }
-    const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(version.exit_status, 0);
-    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+    expect_self_explaining(kProgram, {"size", "-test", "--version", "OMP_SCHEDULE"});
 }
 
 }  // namespace

@@ -75,16 +75,7 @@ TEST(MandelbrotProgram, RefusesWhatIsNoNumberOfPoints) {
 }
 
 TEST(MandelbrotProgram, ExplainsItself) {
-    for (const char* option : {"-h", "--help"}) {
-        const ProgramResult result = run_program({kProgram, option});
-        EXPECT_EQ(result.exit_status, 0);
-        for (const char* word : {"NPOINTS", "-test", "--escape", "--version", "OMP_SCHEDULE"}) {
-            EXPECT_NE(result.output.find(word), std::string::npos) << word;
-        }
-    }
-    const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(version.exit_status, 0);
-    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+    expect_self_explaining(kProgram, {"NPOINTS", "-test", "--escape", "--version", "OMP_SCHEDULE"});
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <thread>
 
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
@@ -18,16 +17,6 @@ const std::string kFirst = std::to_string(kAllowed.front());
 const std::string kLast = std::to_string(kAllowed.back());
 const std::string kPair = kFirst + ":" + kLast;
 const bool kTwo = kAllowed.size() > 1;
-
-// The program inherits the CPUs of the thread that starts it.
-ProgramResult run_on_one_cpu(const std::vector<std::string>& command) {
-    ProgramResult result;
-    std::thread([&] {
-        allow_thread(0, {kAllowed.front()});
-        result = run_program(command);
-    }).join();
-    return result;
-}
 
 TEST(PingpongProgram, MeasuresAllPairsOrSaysWhyNot) {
     const ProgramResult result = run_program({kProgram, "--samples", "10", "--most", "10"});
@@ -147,13 +136,8 @@ TEST(PingpongProgram, RefusesWhatItCannotDo) {
 }
 
 TEST(PingpongProgram, ExplainsItself) {
-    const ProgramResult help = run_program({kProgram, "--help"});
-    EXPECT_EQ(help.exit_status, 0);
-    for (const char* word : {"--pairs", "--method", "--precision", "--json-lines", "--pin"}) {
-        EXPECT_NE(help.output.find(word), std::string::npos) << word;
-    }
-    const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+    expect_self_explaining(kProgram,
+                           {"--pairs", "--method", "--precision", "--json-lines", "--pin"});
 }
 
 }  // namespace

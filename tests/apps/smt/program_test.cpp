@@ -1,8 +1,6 @@
 // The program smt as its user meets it, on one CPU and on all.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
 #include "tests/apps/common/program_under_test.hpp"
@@ -16,16 +14,6 @@ const std::string kProgram = kProgramPath;
 ProgramResult run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {kProgram, "--items", "20000", "--rounds", "3"});
     return run_program(arguments);
-}
-
-// The same on the first of this process's CPUs alone.
-ProgramResult run_on_one_cpu(const std::vector<std::string>& arguments) {
-    ProgramResult result;
-    std::thread([&] {
-        allow_thread(0, {allowed_cpus().front()});
-        result = run(arguments);
-    }).join();
-    return result;
 }
 
 TEST(SmtProgram, PrintsOneValueALine) {
@@ -65,8 +53,11 @@ TEST(SmtProgram, SaysInOneLineThatItCannotPinItself) {
 
 TEST(SmtProgram, ChecksWhereItWasPinnedFromOutside) {
     const std::string cpu = std::to_string(allowed_cpus().front());
-    EXPECT_EQ(run_on_one_cpu({"sin", "--expect", cpu + "," + cpu}).exit_status, 0);
-    const ProgramResult wrong = run_on_one_cpu({"sin", "--expect", cpu + ",65535"});
+    EXPECT_EQ(run_on_one_cpu({kProgram, "sin", "--items", "20000", "--expect", cpu + "," + cpu})
+                  .exit_status,
+              0);
+    const ProgramResult wrong =
+        run_on_one_cpu({kProgram, "sin", "--items", "20000", "--expect", cpu + ",65535"});
     EXPECT_EQ(wrong.exit_status, 3);
     EXPECT_EQ(find(wrong.output, "Check: (.*)"),
               "FAILED (thread 1 may run on CPU " + cpu + ", not only on CPU 65535)");
@@ -80,13 +71,8 @@ TEST(SmtProgram, RefusesWhatCannotBe) {
 }
 
 TEST(SmtProgram, ExplainsItself) {
-    const ProgramResult help = run_program({kProgram, "--help"});
-    EXPECT_EQ(help.exit_status, 0);
-    for (const char* word : {"WORK", "--items", "--pin", "--expect", "pinstudy run affinity"}) {
-        EXPECT_NE(help.output.find(word), std::string::npos) << word;
-    }
-    const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+    expect_self_explaining(kProgram,
+                           {"WORK", "--items", "--pin", "--expect", "pinstudy run affinity"});
 }
 
 }  // namespace
