@@ -1,5 +1,7 @@
 #include "apps/lulesh/domain.hpp"
 
+#include <cmath>
+
 #include "apps/lulesh/constants.hpp"
 #include "apps/lulesh/kinematics.hpp"
 
@@ -25,6 +27,12 @@ Elements::Elements(Index count) {
         field->resize(count);
     }
     v.assign(count, 1.0);
+}
+
+Clock clock_at_start(double first_volume, double first_energy) {
+    Clock clock;
+    clock.dt = 0.5 * std::cbrt(first_volume) / std::sqrt(2.0 * first_energy);
+    return clock;
 }
 
 Domain::Domain(Index edge, const RegionOptions& options, int threads)

@@ -9,7 +9,6 @@
 
 #include "apps/lulesh/mesh.hpp"
 #include "apps/lulesh/regions.hpp"
-#include "apps/lulesh/time_step.hpp"
 
 namespace pinstudy::lulesh {
 
@@ -54,6 +53,17 @@ struct Elements {
     std::vector<double> ss;      // sound speed
     std::vector<double> mass;
 };
+
+struct Clock {
+    std::int64_t cycle = 0;
+    double time = 0.0;
+    double dt = 0.0;
+    double dtcourant = 1.0e+20;  // largest step by the Courant condition
+    double dthydro = 1.0e+20;    // largest step by the change of volume
+};
+
+// The clock before the first cycle.
+Clock clock_at_start(double first_volume, double first_energy);
 
 struct Domain {
     // At the start: a cube of gas at rest, all energy in the element at the origin. For teams of up

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/common/placement.hpp"
-#include "apps/smt/check.hpp"
 #include "apps/smt/work.hpp"
 
 namespace pinstudy::smt {
@@ -18,6 +18,25 @@ using Works = std::vector<Work>;
 
 // The works of so many threads by the word of the command line: accumulate, sin, or mixed.
 Works works_of(const std::string& word, std::int64_t threads);
+
+// What a thread must return for the first items, to the last bit. It is computed in another way:
+// two floats are added as doubles and the sum is rounded, which gives the float nearest to the
+// exact sum, because a double has more than twice a float's digits, and two (S. Figueroa, "When is
+// double rounding innocuous?", 1995).
+float expected(Work work, std::uint64_t items);
+
+// Every array holds the same items, so every thread's sum is the same float, on every CPU and in
+// every round. A compiler that had vectorised or reordered the sum would give another one.
+class Check {
+  public:
+    void look(Work work, float sum) { ++sums_[work][sum]; }
+
+    // Compares all sums with what the first `items` must give.
+    Verdict verdict(std::uint64_t items) const;
+
+  private:
+    std::map<Work, std::map<float, std::int64_t>> sums_;
+};
 
 class Experiment {
   public:

@@ -1,18 +1,16 @@
 #include "apps/threadmap/start_mask.hpp"
 
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <climits>
 
 namespace pinstudy::threadmap {
 namespace {
 
-constexpr int kBitsOfWord = static_cast<int>(sizeof(unsigned long)) * CHAR_BIT;
-
 // 65536 CPUs, as many as apps/common/affinity.cpp knows. Filled once, before the program begins.
-std::array<unsigned long, 65536 / kBitsOfWord> mask;
+std::array<cpu_set_t, 65536 / CPU_SETSIZE> mask;
 long bytes_read = 0;
 
 // Sanitizers are not set up yet when this runs, and the C library only just.
@@ -37,10 +35,9 @@ Cpus mask_at_start() {
         return allowed_cpus();
     }
     Cpus cpus;
-    for (int cpu = 0; cpu < static_cast<int>(bytes_read) * CHAR_BIT; ++cpu) {
-        const unsigned long word = mask[static_cast<std::size_t>(cpu / kBitsOfWord)];
-        if ((word >> (cpu % kBitsOfWord) & 1UL) != 0) {
-            cpus.push_back(cpu);
+    for (unsigned cpu = 0; cpu < static_cast<unsigned>(8 * bytes_read); ++cpu) {
+        if (CPU_ISSET_S(cpu, sizeof mask, mask.data())) {
+            cpus.push_back(static_cast<int>(cpu));
         }
     }
     return cpus;

@@ -1,5 +1,5 @@
 // Sums that cannot be are found, sums that can be are not.
-#include "apps/contention/check.hpp"
+#include "apps/contention/experiment.hpp"
 
 #include <gtest/gtest.h>
 

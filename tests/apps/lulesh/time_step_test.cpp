@@ -1,5 +1,5 @@
 // The rule for the length of the next step.
-#include "apps/lulesh/time_step.hpp"
+#include "apps/lulesh/solver.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The sums are right, and a sum in another order is found.
-#include "apps/smt/check.hpp"
+#include "apps/smt/experiment.hpp"
 
 #include <gtest/gtest.h>
 
