@@ -107,6 +107,19 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def test_pages_that_the_code_names_are_there() -> None:
+    floors = ("analysis", "apps", "base", "benchmarks", "configs", "pinstudy", "runners", "tools")
+    files = [path for floor in floors for path in (ROOT / floor).rglob("*.[chjpy]*")]
+    named = {
+        page
+        for path in files
+        if path.suffix != ".pyc"
+        for page in re.findall(r"docs/[\w-]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert [page for page in sorted(named) if not (ROOT / page).exists()] == []
+
+
 def test_the_citation_and_the_changes_name_this_version() -> None:
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
