@@ -143,13 +143,6 @@ def test_sequential_groups_keep_the_study_s_order() -> None:
     ]  # fmt: skip
 
 
-@given(st.lists(st.text("abcdef", min_size=1), unique=True, max_size=6), ORDERS)
-def test_a_study_without_guests_is_one_group_in_the_order_that_it_always_had(
-    cases: list[str], order: str
-) -> None:
-    assert plan_groups({"": cases}, 3, 1, order, 7) == plan_order(cases, 3, 1, order, 7)
-
-
 TWO = case(threads=2)
 ONE = case(threads=1, cpus=(4,))
 

@@ -164,13 +164,6 @@ def test_any_bytes_are_refused_in_one_line(tmp_path: Path, raw: bytes) -> None:
         journal.read()
 
 
-def test_a_recorded_tree_keeps_its_journals_inside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PINSTUDY_STATE", "/elsewhere")
-    assert state_folder(tmp_path) == tmp_path / "var/lib/pinstudy"
-
-
 def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.delenv("PINSTUDY_STATE", raising=False)
@@ -180,6 +173,8 @@ def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.Mo
     monkeypatch.setenv("PINSTUDY_STATE", "/scratch")
     given = state_folder(Path("/"))
     assert (given.parent, given.name) == (Path("/scratch"), folder.name)
+    # A recorded tree keeps its journals inside.
+    assert state_folder(Path("/node")) == Path("/node/var/lib/pinstudy")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("PINSTUDY_STATE")
     assert state_folder(Path("/")) == Path("/var/lib/pinstudy")
