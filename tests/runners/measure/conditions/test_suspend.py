@@ -63,6 +63,12 @@ def test_a_step_is_told_from_sleep(awake_s: float, asleep_s: float, set_s: float
     assert now.slept_since(AWAKE) == pytest.approx(asleep_s if asleep_s > 0.1 else 0, abs=0.11)
 
 
+def test_this_node_neither_sleeps_nor_is_its_clock_set_now() -> None:
+    before = Moment.now()
+    now = Moment.now()
+    assert (now.set_since(before), now.slept_since(before)) == (0, 0)
+
+
 def test_steps_add_up_and_each_is_told_once() -> None:
     back = later(AWAKE, 60, set_s=-HOUR_S)
     after = later(back, 60)
