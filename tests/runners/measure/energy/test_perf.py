@@ -280,3 +280,8 @@ def test_who_may_count_whole_cpus(paranoid: int, admin: bool, perfmon: bool, all
     assert (reason == "") == allowed
     if not allowed:
         assert f"is {paranoid}); as root: sysctl kernel.perf_event_paranoid=0" in reason
+
+
+def test_a_kernel_without_perf_events_lets_nobody_count() -> None:
+    no_events = PerfPermission(None, admin=True, perfmon=True)
+    assert permission_problem(no_events) == "this kernel has no performance events"
