@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +210,17 @@ def _both(first: int, end: int) -> list[int]:
     return every(first, end) + every(first + 128, end + 128)
 
 
+# As i9-14900K: eight P-cores with siblings, sixteen E-cores in modules of four.
+_HYBRID = Planted(
+    32,
+    48.0,
+    ((_P, 32.0), *((pair, 6.0) for pair in _PAIRED), *((m, 28.0) for m in _MODULES)),
+    ((_P, _E, 40.0),),
+    kinds={"P": _P, "E": _E},
+    cores=_PAIRED,
+    l2=(*_PAIRED, *_MODULES),
+    l3=(every(0, 32),),
+)
 PLANTED = {
     "two": Planted(2, 60.0),
     "alike": Planted(24, 60.0),
@@ -241,28 +252,9 @@ PLANTED = {
         cores=tuple([i, i + 16] for i in range(16)),
         packages=(every(0, 8) + every(16, 24), every(8, 16) + every(24, 32)),
     ),
-    # As i9-14900K: eight P-cores with siblings, sixteen E-cores in modules of four.
-    "hybrid": Planted(
-        32,
-        48.0,
-        ((_P, 32.0), *((pair, 6.0) for pair in _PAIRED), *((m, 28.0) for m in _MODULES)),
-        ((_P, _E, 40.0),),
-        kinds={"P": _P, "E": _E},
-        cores=_PAIRED,
-        l2=(*_PAIRED, *_MODULES),
-        l3=(every(0, 32),),
-    ),
+    "hybrid": _HYBRID,
     # The modules of E-cores share an L2, and are no nearer for it.
-    "hybrid-denied": Planted(
-        32,
-        50.0,
-        ((_P, 32.0), *((pair, 6.0) for pair in _PAIRED)),
-        ((_P, _E, 40.0),),
-        kinds={"P": _P, "E": _E},
-        cores=_PAIRED,
-        l2=(*_PAIRED, *_MODULES),
-        l3=(every(0, 32),),
-    ),
+    "hybrid-denied": replace(_HYBRID, far_ns=50.0, near=_HYBRID.near[: 1 + len(_PAIRED)]),
     "server": Planted(
         256,
         180.0,
