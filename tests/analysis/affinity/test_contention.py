@@ -66,7 +66,11 @@ def test_few_runs_are_shown_and_not_compared(tmp_path: Path) -> None:
 def test_without_the_scheduler_s_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
     study = Affinity(apps=("contention",), beside={"binding": "pin"})
 
-    assert ratios(integers(tmp_path, study)) == {}
+    found = integers(tmp_path, study)
+
+    assert ratios(found) == {}
+    # What was published of threads that were left alone is not beside pinned ones.
+    assert found.rows[0].published is None
 
 
 def test_runs_whose_placement_is_not_proved_are_counted(tmp_path: Path) -> None:
