@@ -23,10 +23,11 @@ STUDY = """\
 # Is an installation enough to measure?
 title: one case
 apps:
-  - {app: lu, variants: [libgomp], sizes: quick, threads: [1]}
+  - {app: lu, variants: [libgomp], sizes: n500, threads: [1]}
 mappings: [scheduler]
 governors: current
 repetitions: 2
+warmup: 0
 """
 
 
