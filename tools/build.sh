@@ -72,18 +72,22 @@ programs() {
 # programs_for FOLDER MARCH [TARGETS]: once more in this folder of build/, for the CPUs that the value of
 # -march says; FOLDER/bin has them. With targets only these, by GCC.
 programs_for() {
-    local for=" for -march=$2" options=("-DPINSTUDY_MARCH=$2" "-DPINSTUDY_BIN_DIR=$root/$1/bin" -DPINSTUDY_TESTS=OFF)
+    local cpus=" for -march=$2" options=("-DPINSTUDY_MARCH=$2" "-DPINSTUDY_BIN_DIR=$root/$1/bin" -DPINSTUDY_TESTS=OFF)
     compile_preset gcc "$1/gcc" "${3:-all}" "${options[@]}"
     [ -n "${3-}" ] || compile_preset clang "$1/clang" all "${options[@]}"
 }
 
-# compile_preset PRESET FOLDER TARGETS OPTION...: our own programs.
+# compile_preset PRESET FOLDER TARGETS OPTION...: our own programs; the preset arm64 is gcc's, crossed.
 compile_preset() {
-    local preset=$1 what="the programs" watched=(CMakeLists.txt CMakePresets.json apps runners/witness tests/apps)
+    local preset=$1 what="the programs" takes=": a minute on 2 CPUs, with their tests two" watched=(CMakeLists.txt CMakePresets.json apps runners/witness tests/apps)
     shift
     case $preset in
         gcc) compile g++ "$@" --preset gcc ;;
         clang) lacks clang || compile clang++ "$@" --preset clang ;;
+        arm64)
+            compile aarch64-linux-gnu-g++ "$@" --preset gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+                -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64
+            ;;
     esac
 }
 
@@ -101,7 +105,7 @@ compile() {
     fi
     { mkdir -p "$folder" && printf '%s\n' "$place" "$targets $*" >"$folder/begun"; } || fail "cannot write $root/$folder"
     rm -f "$stamp"
-    say "builds $what${for-} with $compiler: a minute on 2 CPUs, with their tests two"
+    say "builds $what${cpus-} with $compiler${takes-}"
     read -r -a targets <<<"$targets"
     { logged cmake -B "$folder" "$@" &&
         logged cmake --build "$folder" --parallel "$(nproc)" --target "${targets[@]}"; } || status=1
@@ -109,5 +113,5 @@ compile() {
     # compiler's error is no interruption; its stamp is older than all.
     [ $status = 0 ] || touch -d @0 "$folder/begun"
     mv "$folder/begun" "$stamp"
-    [ $status = 0 ] || fail "cannot build $what${for-} with $compiler:" see-log
+    [ $status = 0 ] || fail "cannot build $what${cpus-} with $compiler:" see-log
 }

@@ -152,8 +152,7 @@ vnode_arm_image() {
         ! lacks "$need" || { say "goes on without the arm64 virtual node: it needs $need" && return; }
     done
     arm_tree || return 0
-    compile_preset gcc "$arm/gcc" all -DPINSTUDY_MARCH=armv8-a "-DPINSTUDY_BIN_DIR=$root/$arm/bin" -DPINSTUDY_TESTS=OFF \
-        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
+    compile_preset arm64 "$arm/gcc" all -DPINSTUDY_MARCH=armv8-a "-DPINSTUDY_BIN_DIR=$root/$arm/bin" -DPINSTUDY_TESTS=OFF
     key=$(image_key vnode/guest/start-arm.sh "$stamps/vnode-arm-tree")
     holds "$stamps/vnode-arm-image" "$key" && return
     # The guest starts with this script, when the checkout is not there yet.

@@ -76,10 +76,11 @@ obtain() {
         [ -z "$problem" ] ||
             fail "cannot fetch $name from $url ($(head -n 1 <<<"$problem")); name a folder that has it (make originals $1_SOURCE=DIR), or study pinstudy's own programs (make study STUDY=paper-own)"
     elif [ -d "$given/objects" ] && [ -f "$given/HEAD" ]; then
-        fetch "$given" "$commit" 2>/dev/null || problem=$(fetch "$given" HEAD 2>&1) || fail "$given: has no commit: $(head -n 1 <<<"$problem")"
-        revision=$(git rev-parse FETCH_HEAD)
-        entries=$(git ls-tree -r "$revision" -- "${files[@]}")
+        revision=$(in_bare "$given" rev-parse --verify --quiet "$commit^{commit}") ||
+            revision=$(in_bare "$given" rev-parse --verify --quiet "HEAD^{commit}") || fail "$given: has no commit"
+        entries=$(in_bare "$given" ls-tree -r "$revision" -- "${files[@]}")
         [ "$(wc -l <<<"$entries")" = ${#files[@]} ] || fail "$given: revision ${revision:0:7} lacks some of ${files[*]}; expected $url"
+        cut -d ' ' -f 3 <<<"$entries" | cut -f 1 | in_bare "$given" pack-objects -q --stdout | git unpack-objects -q
     else
         [ -d "$given" ] || fail "$1_SOURCE: $given is no folder"
         entries=$(entries_of "$given" "${files[@]}" 2>&1) ||
@@ -108,9 +109,12 @@ checked_out() {
     git read-tree --reset -u "$1"
 } >>"$log" 2>&1
 
+# in_bare REPOSITORY COMMAND...: in somebody's, which others may own, as a site's mirror.
+in_bare() { git --git-dir="$1" -c safe.directory='*' "${@:2}"; }
+
 # fetch REPOSITORY REVISION: a server that says nothing is given up.
 fetch() {
-    LC_ALL=C timeout 120 git -c safe.directory='*' -c http.lowSpeedLimit=1 -c http.lowSpeedTime=20 \
+    LC_ALL=C timeout 120 git -c http.lowSpeedLimit=1 -c http.lowSpeedTime=20 \
         fetch --quiet --depth=1 "$@"
 }
 
