@@ -68,7 +68,9 @@ def test_the_kernels_sibling_list_is_believed_under_both_its_names(
     for file in (root / CPU).glob("cpu*/topology/*_list"):
         if file.name != name:
             file.unlink()
-    assert tuple(cores(read_topology(root))) == expected
+    topology = read_topology(root)
+    assert tuple(cores(topology)) == expected
+    assert not any("first-level" in note or "cpuinfo" in note for note in topology.notes)
 
 
 def test_a_server_has_its_packages_and_numa_nodes(tmp_path: Path) -> None:

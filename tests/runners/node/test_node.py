@@ -181,10 +181,17 @@ def test_a_guest_says_that_it_is_one(tmp_path: Path) -> None:
     assert "no frequency scaling" in node.facts["cpufreq"]["reason"]
 
 
-def test_a_node_that_a_test_models_is_a_virtual_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "sys/module/pinstudy_vnode/initstate",
+        "sys/firmware/devicetree/base/pinstudy-virtual-node/name",
+    ],
+)
+def test_a_node_that_a_test_models_is_a_virtual_one(tmp_path: Path, mark: str) -> None:
     root = build_tree(tmp_path, "mtl-m-2")
     assert "node" not in open_node(root).facts
-    write(root, "sys/module/pinstudy_vnode/initstate", "live")
+    write(root, mark, "live")
     assert open_node(root).facts["node"] == "virtual"
 
 
@@ -244,6 +251,7 @@ def test_the_words_of_evidence_are_no_part_of_the_digest(tmp_path: Path) -> None
     before = digest(root)
     for name in ("cpu_core", "cpu_atom"):
         shutil.rmtree(root / "sys/devices" / name)
+    assert "sys/bus" in open_node(root).topology.kinds[0].evidence
     assert digest(root) == before
 
 

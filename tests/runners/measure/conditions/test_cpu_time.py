@@ -43,7 +43,8 @@ def test_busy_is_what_ran_and_stolen_time_is_apart(cpus: dict[int, list[int]]) -
     )
     # proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice; guests are in
     # user already, idle and iowait wait.
-    assert parse_stat(f"{text}intr 12345 1 2 3\nctxt 99\n") == {
+    others = "intr 12345 1 2 3\ncpu10000 1 2 3\ncpu10001 a b c d e f g h\nxcpu0 1 1 1 1 1 1 1 1\n"
+    assert parse_stat(text + others) == {
         cpu: CpuTimes(t[0] + t[1] + t[2] + t[5] + t[6], t[7]) for cpu, t in cpus.items()
     }
 

@@ -241,6 +241,8 @@ def test_every_package_is_counted_once(
     assert keys(found, "package") == packages
     if vendor == "AuthenticAMD":
         assert "one core" in found.unavailable["core"]
+    elif (zones, vendor) == (DIES, "GenuineIntel"):
+        assert keys(found, "core") == ["intel-rapl:0:0", "intel-rapl:1:0"]
 
 
 def test_zones_that_a_recording_nested_are_found(client: Path) -> None:

@@ -83,6 +83,7 @@ def test_names_of_perf_list_are_events(name: str) -> None:
         "--control=fd:1",
         "cycles,instructions",
         "{cycles,instructions}",
+        "cycles instructions",
         "cycles\n",
         "/etc/passwd",
         "../evil.o",
