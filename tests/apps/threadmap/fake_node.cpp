@@ -34,13 +34,6 @@ FakeNode& FakeNode::file(const std::string& path, const std::string& text) {
     return *this;
 }
 
-FakeNode& FakeNode::remove(const std::string& path) {
-    if (std::filesystem::remove_all(root_ / path) == 0) {
-        throw std::runtime_error(path + " is not there");
-    }
-    return *this;
-}
-
 FakeNode& FakeNode::core(const std::string& cpus, int package) {
     for (const int cpu : parse_cpus(cpus)) {
         const std::string directory = kCpu + std::to_string(cpu) + "/topology/";

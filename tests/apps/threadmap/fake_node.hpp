@@ -18,7 +18,6 @@ class FakeNode {
 
     // Writes a file; `path` starts below the root: "sys/devices/system/cpu/online".
     FakeNode& file(const std::string& path, const std::string& text);
-    FakeNode& remove(const std::string& path);
 
     // A core of these CPUs, such as "0-1".
     FakeNode& core(const std::string& cpus, int package = 0);
