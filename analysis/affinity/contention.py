@@ -21,7 +21,7 @@ from analysis.affinity.measured import (
 )
 from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.table import Column, Table, Written, joined
-from analysis.results.fields import L1D_MISS_RATE, METRIC
+from analysis.results.case_summary import L1D_MISS_RATE, METRIC
 from analysis.results.sources import Results
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.caveats import unusable

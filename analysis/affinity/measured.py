@@ -13,7 +13,7 @@ from typing import TypeVar
 import yaml
 
 from analysis.published import FOLDER
-from analysis.results.fields import METRIC
+from analysis.results.case_summary import METRIC
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.difference import Difference

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.affinity.measured import THREADMAP, cases_of, column_means
 from analysis.format.numbers import mean_count, percent
-from analysis.results.fields import METRIC
+from analysis.results.case_summary import METRIC
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings

@@ -11,7 +11,7 @@ from analysis.compare.side_by_side import COMPARED, Agreement, Pair, Ratio, Row,
 from analysis.format.numbers import ENERGY_DECIMALS, fixed, time_decimals
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, UNITS, Objective
-from analysis.results.fields import TABLE_KEYS
+from analysis.results.case_summary import TABLE_KEYS
 from analysis.tables.layouts import NOTHING
 from analysis.verdict.tables import RATIO_DECIMALS
 from base.text import one_line

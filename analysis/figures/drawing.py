@@ -9,9 +9,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from analysis.format.files import write_file
 from analysis.format.numbers import three_digits
 from analysis.format.table import joined
+from analysis.results.files import write_file
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding
 from base.text import one_line, plural

@@ -14,16 +14,13 @@ from analysis.affinity.experiments import Affinity, affinity
 from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP, grouped
 from analysis.affinity.smt import Sharing
 from analysis.answer import find
+from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
-from analysis.figures.experiments import draw_contention, draw_smt
-from analysis.figures.kinds import draw_kinds
+from analysis.figures.experiments import draw_contention, draw_smt, draw_teams
 from analysis.figures.latency import draw_latency
-from analysis.figures.measures import draw_migrations, draw_time_and_energy
-from analysis.figures.node import draw_nodes
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
-from analysis.figures.team import draw_teams
 from analysis.processes import how_many, pool
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
@@ -72,7 +69,7 @@ def _build(sharing: Sharing) -> tuple[str, ...]:
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    """Yield every figure: of the tables, of the affinity experiments, of all runs, of the nodes."""
+    """Yield every figure: of the tables, of the affinity experiments, of all runs."""
     for _, drawn in table_figures(results, findings):
         yield drawn
     yield from _of_no_table(results, findings)
@@ -84,7 +81,6 @@ def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | Not
         for _, drawn in affinity_figures(results, found):
             yield drawn
     yield draw_drift(results, findings)
-    yield from draw_nodes(results)
 
 
 def write_figures(

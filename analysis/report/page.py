@@ -23,7 +23,6 @@ from analysis.compare.tables import compare_tables, conclusions
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import affinity_figures, table_figures
-from analysis.format.files import write_file
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, UNITS
@@ -31,6 +30,7 @@ from analysis.report import words
 from analysis.report.affinity import experiments
 from analysis.report.left_aside import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
+from analysis.results.files import write_file
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.format.table import joined
-from analysis.results.fields import MAX_METRICS
+from analysis.results.case_summary import MAX_METRICS
 from analysis.results.files import read_node
 from analysis.results.runs import MADE_ON, Runs, good_runs
 from base.text import one_line, plural

@@ -1,4 +1,4 @@
-"""Files of results, read whole and up to a size: those beside records, and a user's CSV.
+"""Files of results: those beside records and a user's CSV, read up to a size; what is written.
 
 Files beside records may come from anybody. Of a CSV file every cell keeps its line and column, for
 messages.
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from base.errors import ConfigError, Problem, UserError
-from base.files import NotAFileError, read_given
+from base.errors import ConfigError, Problem, StudyError, UserError
+from base.files import NotAFileError, is_full, read_given, write_whole
 from base.text import one_line
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
@@ -125,3 +125,28 @@ def read_limited(path: Path) -> bytes | None:
     except (OSError, ValueError):
         return None
     return data if len(data) <= MAX_BESIDE_BYTES else None
+
+
+ELSEWHERE = "or name a writable folder with --into"
+
+
+def write_file(path: Path, content: str | bytes, advice: str = ELSEWHERE) -> Path:
+    """Write a file, whole or not at all; return its path.
+
+    `advice` follows "make room" in the error that is raised when the folder cannot be written:
+    StudyError when the disk is full, else UserError.
+    """
+    try:
+        write_whole(path, content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        kind = StudyError if is_full(error) else UserError
+        raise kind(
+            f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
+            f"room, {advice}"
+        ) from error
+    return path
+
+
+def again(command: str) -> str:
+    """Return the advice to make the file again by a command, in a folder that can be written."""
+    return f"or make the folder writable, and run `{command}`"

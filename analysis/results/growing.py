@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.results import columns
-from analysis.results.columns import Reasons, Sparse, Texts
-from analysis.results.fields import (
+from analysis.results.case_summary import (
     L1D_MISS_RATE,
     MAX_METRICS,
     MEASURES,
@@ -22,6 +21,7 @@ from analysis.results.fields import (
     ROW_KEYS,
     TABLE_KEYS,
 )
+from analysis.results.columns import Reasons, Sparse, Texts
 from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import SEPARATOR, disturbances
 from runners.records.placed_runs import verdict_of

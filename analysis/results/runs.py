@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.processes import how_many, pool
-from analysis.results.fields import ROW_KEYS, TABLE_KEYS
+from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
 from analysis.results.growing import REASONS, Growing, grow
 from base.errors import UserError
 from runners.records.reader import Part, parts_of

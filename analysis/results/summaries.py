@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.results.case_summary import CaseSummary, Moments, TableKey
-from analysis.results.fields import (
+from analysis.results.case_summary import (
     MEASURES,
     MORE_MEASURES,
     ROW_FACTS,
     ROW_KEYS,
     TABLE_KEYS,
+    CaseSummary,
+    Moments,
+    TableKey,
     with_unit_last,
 )
 from analysis.results.files import Field, read_lines, read_text

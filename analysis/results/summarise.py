@@ -11,8 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.results.case_summary import CaseSummary, Moments, TableKey
-from analysis.results.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
+from analysis.results.case_summary import (
+    MEASURES,
+    MORE_MEASURES,
+    ROW_FACTS,
+    ROW_KEYS,
+    TABLE_KEYS,
+    CaseSummary,
+    Moments,
+    TableKey,
+)
 from analysis.results.runs import Runs
 from runners.records.disturbances import SEPARATOR
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns

@@ -6,19 +6,19 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.format.files import again, write_file
 from analysis.format.numbers import TIME_DECIMALS, time_decimals
 from analysis.format.render import render
 from analysis.format.table import Table, joined
-from analysis.results.case_summary import CaseSummary, TableKey
-from analysis.results.fields import (
+from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,
+    CaseSummary,
+    TableKey,
     with_unit_last,
 )
+from analysis.results.files import again, write_file
 from analysis.results.sources import open_results
-from analysis.tables.layouts import LAYOUTS, LayoutName, Page, names_as_given
-from analysis.tables.remarks import table_remarks
+from analysis.tables.layouts import LAYOUTS, LayoutName, Page, names_as_given, table_remarks
 from base.errors import UserError
 from base.text import as_typed, one_line, plural
 from runners.records.values import SKIPPED

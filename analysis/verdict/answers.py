@@ -9,8 +9,8 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.decision import MIN_TO_DECIDE, Word, decide
 from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
+from analysis.verdict.caveats import not_compared
 from analysis.verdict.model import CaseFinding, Verdict
-from analysis.verdict.not_compared import not_compared
 from analysis.verdict.sentences import Ground
 
 FIXED_TIME = (

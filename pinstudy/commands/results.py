@@ -135,8 +135,8 @@ def verdict_command(
     written to verdict.md beside the records.
     """
     from analysis.answer import find
-    from analysis.format.files import again, write_file
     from analysis.output import VERDICT_FILE
+    from analysis.results.files import again, write_file
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from configs.values import share_option

@@ -18,8 +18,7 @@ import numpy as np
 
 from analysis.answer import find
 from analysis.format.table import Table
-from analysis.results.case_summary import CaseSummary, Moments, TableKey
-from analysis.results.fields import MEASURES, MORE_MEASURES
+from analysis.results.case_summary import MEASURES, MORE_MEASURES, CaseSummary, Moments, TableKey
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings, Verdict

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.experiments import MAX_TEAMS
 from analysis.figures.gallery import write_figures
-from analysis.figures.team import MAX_PANELS
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
 from tests.analysis.figures.drawn import HOSTILE, Figures, drawing, figures_of, texts
 from tests.analysis.report.made_results import DIGEST
@@ -153,13 +153,13 @@ def test_of_many_teams_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> Non
     threads = [{"process": 0, "allowed": "0", "seen": {"0": 3}}]
     runs = [
         record(n, 1, app="threadmap", governor="performance", placement={"threads": threads})
-        for n in range(1, MAX_PANELS + 3)
+        for n in range(1, MAX_TEAMS + 3)
     ]
 
     drawn = figures_of(tmp_path, runs)
 
     figure = drawing(drawn, "threads-1")
-    assert len(figure.figure.axes) == MAX_PANELS
+    assert len(figure.figure.axes) == MAX_TEAMS
     assert "2 more cases of this table are not drawn." in figure.caption
 
 

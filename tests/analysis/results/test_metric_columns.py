@@ -10,8 +10,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.results.case_summary import MAX_METRICS
 from analysis.results.caveats import folder_remarks
-from analysis.results.fields import MAX_METRICS
 from analysis.results.growing import Growing
 from analysis.results.runs import read_runs
 from runners.records.reader import parts_of

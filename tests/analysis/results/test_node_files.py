@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.node import draw_nodes
 from analysis.results.node_files import NodeSheet, node_sheets
 from analysis.results.sources import Results, open_results
 from tests.analysis.report.made_results import DIGEST, make_results, node
@@ -21,17 +18,6 @@ JSON = st.recursive(
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
     ),
     max_leaves=8,
-)
-SHAPES = st.lists(
-    st.builds(
-        "<{} x='{}' y='{}' width='{}' height='{}' fill='{}'>{}</{}>".format,
-        st.sampled_from(["rect", "text", "line", "g"]),
-        *[st.sampled_from(["1", "2px", "-3", "1e9", "nan", ""])] * 4,
-        st.sampled_from(["rgb(1,2,3)", "rgb(999,0,0)", "red"]),
-        st.text(alphabet="a$\u202e\u4e00{}", max_size=5),
-        st.sampled_from(["rect", "text", "line", "g"]),
-    ),
-    max_size=3,
 )
 
 
@@ -85,16 +71,3 @@ def test_whatever_a_node_file_says_gives_texts(results: Results, part: str, valu
 
     for sheet in sheets_of(results, facts):
         assert all(isinstance(text, str) and text for _, text in sheet.rows)
-
-
-@given(shapes=SHAPES)
-def test_whatever_a_picture_holds_it_is_drawn_or_not(results: Results, shapes: list[str]) -> None:
-    assert results.folder is not None
-    head = "<svg xmlns='http://www.w3.org/2000/svg' width='90px' height='60px'>"
-    path: Path = results.folder / "nodes" / f"{DIGEST}.lstopo.svg"
-    path.write_text(f"{head}{''.join(shapes)}</svg>")
-    sheets_of(results, node())
-
-    (drawn,) = draw_nodes(results)
-
-    assert isinstance(drawn, NotDrawn) or (isinstance(drawn, Drawing) and drawn.data("svg"))
