@@ -19,7 +19,7 @@ from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary
-from analysis.results.runs import Runs, good_runs
+from analysis.results.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
@@ -61,7 +61,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         outs=_outs(standing, candidates),
         left_out=_left_out(candidates.values(), raced.gone),
         points=points,
-        no_energy="" if points else _no_energy(results.runs, candidates.values()),
+        no_energy="" if points else _no_energy(results),
         lines=_lines(taken, reference, candidates.values()),
         again=_again(results.folder),
         why_no_reference=_why_no_reference(raced),
@@ -137,13 +137,11 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
             yield Point(candidate, time_s, energy_j, candidate.case_id in front)
 
 
-def _no_energy(runs: Runs, candidates: Iterable[Candidate]) -> str:
+def _no_energy(results: Results) -> str:
     """Return why no case has a time and an energy to compare, as far as records give reasons."""
-    if any(candidate.summary.measures["energy_pkg_j"].n for candidate in candidates):
+    if any(case.measures["energy_pkg_j"].n for case in results.cases):
         return "every case that has it lost more than a tenth of its runs to placement"
-    given = runs.reasons
-    reasons = given["reason"][given["field"] == "energy_pkg_j"].astype(str)
-    return one_line(joined(reasons.unique())) or "no run has it"
+    return one_line(joined(results.why_absent(results.cases, ["energy_pkg_j"]))) or "no run has it"
 
 
 def _lines(

@@ -16,11 +16,10 @@ from analysis.advice.tell import (
     p_meaning,
     trade_off,
 )
-from analysis.format.numbers import ENERGY_DECIMALS, fixed, time_decimals
+from analysis.format.numbers import ENERGY_DECIMALS, NOTHING, fixed, time_decimals
 from analysis.format.render import markdown_text, render, wrapped
 from analysis.format.table import Column, Table, Written, table_of
 from analysis.statistics.difference import Difference
-from analysis.tables.layouts import NOTHING
 from base.cpulist import format_cpulist
 from base.text import one_line
 from runners.race.state import WHYS, Eliminated

@@ -14,11 +14,10 @@ from typing import Any
 
 from analysis.affinity.measured import grouped
 from analysis.affinity.told import Told
-from analysis.format.numbers import percent
+from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
 from analysis.results.files import read_json
 from analysis.results.node_files import NodeCpus
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.phrases import listed
 from base.cpulist import MAX_CPU
 from base.text import one_line, plural

@@ -20,18 +20,16 @@ from analysis.affinity.measured import (
     with_scheduler,
 )
 from analysis.affinity.told import Told, experiment_table, title_of
+from analysis.format.numbers import NO_REASON, NOTHING, fixed
 from analysis.format.table import Column, Table, Written, joined
 from analysis.results.case_summary import L1D_MISS_RATE, METRIC
 from analysis.results.sources import Results
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.caveats import unusable
-from analysis.verdict.model import CaseFinding, Findings
+from analysis.verdict.model import Findings
 from analysis.verdict.phrases import change, listed, name
-from analysis.verdict.tables import number_of
 from base.text import one_line
 from runners.node.topology import KIND_ORDER
 
-NO_REASON = "not recorded, and no reason given"
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
 BY_ITSELF = "program"
 
@@ -133,18 +131,11 @@ def _experiment(
         SamePlacement(inside, outside, found.get((inside, (outside,))))
         for inside, (outside,) in _same_placements(group)
     )
-    no_l1d = "" if any(row.l1d for row in rows) else _why_no_l1d(results, cases)
+    no_l1d = ""
+    if not any(row.l1d for row in rows):
+        fields = ["l1d_miss_rate", *(f"l1d_miss_rate.{kind}" for kind in KIND_ORDER)]
+        no_l1d = joined(results.why_absent([case.summary for case in cases], fields)) or NO_REASON
     return Contention(rows, same, no_l1d)
-
-
-def _why_no_l1d(results: Results, cases: Sequence[CaseFinding]) -> str:
-    """Return the reasons for which good runs of cases have no share of misses, of any kind."""
-    if results.runs is None:
-        return NO_REASON
-    given = results.runs.reasons
-    mine = given["case_id"].isin([case.case_id for case in cases])
-    of_misses = given["field"].str.fullmatch(r"l1d_miss_rate(\..*)?")
-    return joined(dict.fromkeys(map(one_line, given["reason"][mine & of_misses]))) or NO_REASON
 
 
 def tell_contention(found: Contention, margin: float) -> Told:
@@ -211,7 +202,7 @@ def _missed(kind: str) -> Written[Contended]:
     """Return the column of the shares that missed on a kind of core."""
     return (
         Column(f"L1 loads missed, {kind}-cores", "%"),
-        lambda row: number_of(100 * row.l1d[kind], 2) if kind in row.l1d else NOTHING,
+        lambda row: fixed(100 * row.l1d[kind], 2) if kind in row.l1d else NOTHING,
     )
 
 
@@ -226,7 +217,7 @@ def _published_misses(row: Contended) -> str:
 
 _OPERATION: Written[Contended] = (
     Column("an operation", "ns"),
-    lambda row: NOTHING if row.ns is None else number_of(row.ns, 2),
+    lambda row: NOTHING if row.ns is None else fixed(row.ns, 2),
 )
 _PUBLISHED_TIME: Written[Contended] = (Column("published", "ms"), _published_ms)
 _PUBLISHED_MISSES: Written[Contended] = (

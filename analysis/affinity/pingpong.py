@@ -17,12 +17,12 @@ from analysis.affinity.measured import (
     with_scheduler,
 )
 from analysis.affinity.told import Told, experiment_table, title_of
+from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Written
 from analysis.results.sources import Results
 from analysis.statistics.sample import Interval, Sample
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.model import Findings
-from analysis.verdict.tables import interval_of, number_of
+from analysis.verdict.tables import interval_of
 
 MILLION = 1e6
 _NOTE = (
@@ -98,7 +98,7 @@ def _interval(row: Exchange) -> str:
 _RATES: tuple[Written[Exchange], ...] = (
     (
         Column("transfers", "million/s"),
-        lambda row: number_of(row.rate.mean / MILLION, 3) if row.rate else NOTHING,
+        lambda row: fixed(row.rate.mean / MILLION, 3) if row.rate else NOTHING,
     ),
     (Column("its 95 % interval", "million/s"), _interval),
 )

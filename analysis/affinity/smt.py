@@ -14,10 +14,10 @@ from analysis.affinity.measured import (
     published_for,
 )
 from analysis.affinity.told import Told, experiment_table, title_of
+from analysis.format.numbers import NOTHING
 from analysis.format.table import Column, Written
 from analysis.results.node_files import NodeCpus, node_cpus
 from analysis.results.sources import Results
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import leaves_all, listed, names
 from base.text import one_line

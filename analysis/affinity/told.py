@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from analysis.affinity.measured import TIMES, Row, grouped, sources_of
-from analysis.format.numbers import time_decimals
+from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.caveats import not_placed
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import leaves_all, names
-from analysis.verdict.tables import interval_of, number_of, ratio_decimals, ratio_interval, word_of
+from analysis.verdict.tables import interval_of, ratio_decimals, ratio_interval, word_of
 from base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)
@@ -108,7 +107,7 @@ def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
 
     def mean(row: Row) -> str:
         if row.measured.sample is not None:
-            return number_of(row.measured.sample.mean, decimals)
+            return fixed(row.measured.sample.mean, decimals)
         return "left out" if row.measured.case.summary.left_out is not None else "n/a"
 
     def interval(row: Row) -> str:
@@ -134,7 +133,7 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
         if row.against is None:
             return "1" if other(row) else NOTHING
         found = row.against.difference.ratio
-        return number_of(found, ratio_decimals(found))
+        return fixed(found, ratio_decimals(found))
 
     def word(row: RowT) -> str:
         return word_of(row.against.comparison) if row.against else other(row) or NOTHING

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.compare.side_by_side import COMPARED, Agreement, Pair, Ratio, Row, Side, SideBySide
-from analysis.format.numbers import ENERGY_DECIMALS, fixed, time_decimals
+from analysis.format.numbers import ENERGY_DECIMALS, NOTHING, finite, fixed, time_decimals
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, UNITS, Objective
 from analysis.results.case_summary import TABLE_KEYS
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.tables import RATIO_DECIMALS
 from base.text import one_line
 
@@ -227,5 +226,5 @@ def _exact_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
         name: ratio.value if ratio else None,
         f"{name}_estimand": ratio.estimand if interval and ratio else None,
         f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval and math.isfinite(interval.high) else None,
+        f"{name}_high": finite(interval.high) if interval else None,
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from analysis.format.numbers import three_digits
+from analysis.format.numbers import NO_REASON, three_digits
 from analysis.format.table import joined
 from analysis.results.files import write_file
 from analysis.results.sources import Results
@@ -25,7 +25,6 @@ _METADATA: dict[str, dict[str, str | None]] = {
 FORMATS = tuple(_METADATA)
 # Each format's name for the alt text.
 _DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}
-NO_REASON = "not recorded, and no reason given"
 _MAX_REASONS = 3
 
 
@@ -101,15 +100,8 @@ def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Seq
     if not any(case.summary.has_runs for case in cases):
         left_out = [case.summary.left_out for case in cases if case.summary.left_out]
         return _told(left_out) or "no run that could be averaged"
-    reasons: list[str] = []
-    if results.runs is not None:
-        given = results.runs.reasons
-        mine = given["case_id"].isin([case.case_id for case in cases])
-        reasons += given[mine & given["field"].isin(fields)]["reason"].tolist()
-    for case in cases:
-        for field in fields:
-            reasons += case.summary.reasons.get(field, ())
-    return _told(reasons) or NO_REASON
+    summaries = [case.summary for case in cases]
+    return _told(results.why_absent(summaries, fields)) or NO_REASON
 
 
 def _told(reasons: Sequence[object]) -> str:

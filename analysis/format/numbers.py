@@ -12,6 +12,9 @@ ENERGY_DECIMALS = 2
 # Short runs get more decimals, so that the shortest time still has this many digits.
 MIN_TIME_DIGITS = 3
 MAX_TIME_DECIMALS = 6
+# What stands in a cell where there is nothing to say, and why a value is absent where nobody said.
+NOTHING = "-"
+NO_REASON = "not recorded, and no reason given"
 
 
 def time_decimals(seconds: Iterable[float]) -> int:
@@ -24,8 +27,13 @@ def time_decimals(seconds: Iterable[float]) -> int:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Return a number with a fixed number of decimals."""
-    return f"{value:.{decimals}f}"
+    """Return a number with a fixed number of decimals; nothing for what is none."""
+    return f"{value:.{decimals}f}" if math.isfinite(value) else NOTHING
+
+
+def finite(value: float) -> float | None:
+    """Return a number for a program to read; None for what is none, or has no end."""
+    return value if math.isfinite(value) else None
 
 
 def mean_count(value: float) -> str:

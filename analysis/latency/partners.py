@@ -28,16 +28,16 @@ class Partner:
 class Partners:
     """A CPU's siblings on its own core, and its best partner on another one.
 
-    `rate` and `rate_interval` are one-way transfers a second with the best partner, None without
-    one; the interval's ends are NaN where they cannot be told. `runner_up` is the next best, `tied`
-    the CPUs that cannot be told from the best, at most MAX_TIED of them, nearest first.
+    `rate_per_s` and `rate_interval` are one-way transfers with the best partner, None without one;
+    the interval's ends are NaN where they cannot be told. `runner_up` is the next best, `tied` the
+    CPUs that cannot be told from the best, at most MAX_TIED of them, nearest first.
     """
 
     cpu: int
     kind: str
     siblings: tuple[Partner, ...]
     best: Partner | None
-    rate: float | None = None
+    rate_per_s: float | None = None
     rate_interval: Interval | None = None
     runner_up: Partner | None = None
     tied: tuple[int, ...] = ()

@@ -11,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table, Written, table_of
-from analysis.latency.agreement import Agreement, Measured, compare
+from analysis.latency.agreement import Agreement, LevelMatch, Measured, compare
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
 from analysis.latency.partners import (
@@ -34,7 +35,6 @@ from analysis.latency.sentences import (
 )
 from analysis.latency.teams import Team, find_teams
 from analysis.statistics.sample import Interval
-from analysis.tables.layouts import NOTHING
 from base.cpulist import format_cpulist
 from base.text import one_line, plural
 
@@ -42,6 +42,8 @@ from base.text import one_line, plural
 MAX_ROWS = 64
 MAX_PAIRS = 16
 _MAX_GROUPS = 8
+# Partitions with a lower adjusted Rand index are not called alike.
+_LIKE = 0.5
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,8 @@ def findings_json(findings: LatencyFindings) -> Any:  # noqa: ANN401 - any JSON
             "disturbed": [
                 [latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed
             ],
-            "partners": [_partners(one) for one in findings.partners],
-            "mappings": [_team(team) for team in findings.teams],
+            "partners": [asdict(one) for one in findings.partners],
+            "mappings": [asdict(team) | {"environment": team.places} for team in findings.teams],
             "sentences": list(findings.sentences),
         }
     )
@@ -160,48 +162,13 @@ def _cluster(one: Measured) -> dict[str, Any]:
     }
 
 
-def _partners(one: Partners) -> dict[str, Any]:
-    best, next_, rates = one.best, one.runner_up, one.rate_interval
-    return {
-        "cpu": one.cpu,
-        "kind": one.kind,
-        "siblings": format_cpulist(partner.cpu for partner in one.siblings),
-        "sibling_ns": one.siblings[0].ns if one.siblings else None,
-        "best": best.cpu if best else None,
-        "best_ns": best.ns if best else None,
-        "rate_per_s": one.rate,
-        "rate_low_per_s": rates.low if rates else None,
-        "rate_high_per_s": rates.high if rates else None,
-        "next": next_.cpu if next_ else None,
-        "next_ns": next_.ns if next_ else None,
-        "tied": format_cpulist(one.tied),
-    }
-
-
-def _team(team: Team) -> dict[str, Any]:
-    gains = team.gain_interval
-    return {
-        "threads": len(team.cpus),
-        "talk": team.how,
-        "chosen": ",".join(map(str, team.cpus)),
-        "numerical": ",".join(map(str, team.numerical)),
-        "numerical_rate_per_s": team.numerical_rate,
-        "chosen_rate_per_s": team.rate,
-        "gain": team.gain,
-        "gain_low": gains.low if gains else None,
-        "gain_high": gains.high if gains else None,
-        "why_no_gain": team.why_no_gain,
-        "environment": team.places,
-    }
-
-
 def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a value as JSON has it: None for NaN, and for what has no end."""
     if isinstance(value, dict):
         return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return list(map(_finite, value))
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value) if isinstance(value, float) else value
 
 
 def pairs_csv(latency: Latency) -> str:
@@ -227,7 +194,11 @@ def _tables(found: LatencyFindings) -> Iterator[Table]:
         found.nearness,
     )
     if found.alike:
-        yield table_of("Clusters by the measured latencies", _CLUSTERS, found.alike)
+        like: Written[Sequence[Measured]] = (
+            Column("most like (adjusted Rand index)", right=False),
+            lambda alike: _likeness(found.agreement.levels[alike[0].cluster.level - 1]),
+        )
+        yield table_of("Clusters by the measured latencies", [*_CLUSTERS, like], found.alike)
     yield table_of(
         "The best partner of each CPU, on another core; rates are harmonic means",
         _PARTNERS,
@@ -244,8 +215,20 @@ def _tables(found: LatencyFindings) -> Iterator[Table]:
             "second",
             _TEAMS,
             found.teams,
-            (("", note),),
+            (("", note), *(("", why) for why in _unknown_gains(found.teams))),
         )
+
+
+def _likeness(match: LevelMatch) -> str:
+    """Return the kernel's level that a level of clusters is most like; index 1: the same groups."""
+    return f"{match.name} ({match.alike:.2f})" if match.alike >= _LIKE else NOTHING
+
+
+def _unknown_gains(teams: Sequence[Team]) -> Iterator[str]:
+    for team in teams:
+        if team.gain is None:
+            who = f"{plural(len(team.cpus), 'thread')}, {talking(team)}"
+            yield f"{who}: what the order gains cannot be told: {team.why_no_gain}."
 
 
 def _rest(rows: int, most: int, where: str) -> tuple[tuple[str, str], ...]:
@@ -261,10 +244,6 @@ def _kernel_name(one: Measured) -> str:
         return "no such group"
     kind = [f"all {one_line(one.same.kind)}-cores"] if one.same.kind else []
     return ", ".join([*one.same.names, *kind])
-
-
-def _tenths(value: float) -> str:
-    return NOTHING if math.isnan(value) else f"{value:.1f}"
 
 
 def _between(values: Sequence[float]) -> str:
@@ -301,9 +280,9 @@ def _gains(interval: Interval | None) -> str:
 _PAIRS: tuple[Written[Mapping[Hashable, Any]], ...] = (
     (Column("CPUs", right=False), lambda pair: f"{pair['a']}, {pair['b']}"),
     (Column("samples"), lambda pair: str(pair["n"])),
-    (Column("median", "ns"), lambda pair: _tenths(pair["median_ns"])),
-    (Column("sd", "ns"), lambda pair: _tenths(pair["sd_ns"])),
-    (Column("MAD", "ns"), lambda pair: _tenths(pair["mad_ns"])),
+    (Column("median", "ns"), lambda pair: fixed(pair["median_ns"], 1)),
+    (Column("sd", "ns"), lambda pair: fixed(pair["sd_ns"], 1)),
+    (Column("MAD", "ns"), lambda pair: fixed(pair["mad_ns"], 1)),
     (Column("range", "5-95 %, ns"), lambda pair: f"{pair['q05_ns']:.1f} to {pair['q95_ns']:.1f}"),
     (Column("rate", "million/s"), lambda pair: millions(pair["rate_per_s"])),
     (
@@ -315,9 +294,9 @@ _NEARNESS: tuple[Written[Nearness], ...] = (
     (Column("the kernel says", right=False), lambda one: one.relation),
     (Column("kinds", right=False), lambda one: one_line(one.kinds)),
     (Column("pairs"), lambda one: str(one.pairs)),
-    (Column("median", "ns"), lambda one: _tenths(one.median_ns)),
-    (Column("least", "ns"), lambda one: _tenths(one.least_ns)),
-    (Column("most", "ns"), lambda one: _tenths(one.most_ns)),
+    (Column("median", "ns"), lambda one: fixed(one.median_ns, 1)),
+    (Column("least", "ns"), lambda one: fixed(one.least_ns, 1)),
+    (Column("most", "ns"), lambda one: fixed(one.most_ns, 1)),
 )
 _CLUSTERS: tuple[Written[Sequence[Measured]], ...] = (
     (Column("level"), lambda alike: str(alike[0].cluster.level)),
@@ -347,8 +326,8 @@ _PARTNERS: tuple[Written[Partners], ...] = (
         Column("best partner", right=False),
         lambda one: str(one.best.cpu) if one.best else "not measured",
     ),
-    (Column("median", "ns"), lambda one: _tenths(one.best.ns) if one.best else NOTHING),
-    (Column("rate", "million/s"), lambda one: _rate(one.rate)),
+    (Column("median", "ns"), lambda one: fixed(one.best.ns, 1) if one.best else NOTHING),
+    (Column("rate", "million/s"), lambda one: _rate(one.rate_per_s)),
     (Column("interval", "95 %, million/s"), lambda one: _rates(one.rate_interval)),
     (Column("next", "ns", right=False), lambda one: _partner(one.runner_up)),
     (Column("tied with", right=False), _tied),
@@ -356,8 +335,8 @@ _PARTNERS: tuple[Written[Partners], ...] = (
 _TEAMS: tuple[Written[Team], ...] = (
     (Column("threads"), lambda team: str(len(team.cpus))),
     (Column("talk", right=False), lambda team: team.how),
-    (Column("numerical order", "million/s"), lambda team: _rate(team.numerical_rate)),
-    (Column("chosen order", "million/s"), lambda team: _rate(team.rate)),
+    (Column("numerical order", "million/s"), lambda team: _rate(team.numerical_rate_per_s)),
+    (Column("chosen order", "million/s"), lambda team: _rate(team.rate_per_s)),
     (Column("gain"), lambda team: NOTHING if team.gain is None else gained(team.gain)),
     (Column("interval", "95 %"), lambda team: _gains(team.gain_interval)),
     (

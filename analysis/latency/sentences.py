@@ -16,8 +16,6 @@ from analysis.latency.agreement import (
     Agreement,
     Denied,
     KernelGroup,
-    LevelMatch,
-    Measured,
     Why,
 )
 from analysis.latency.clusters import Clusters, enough
@@ -34,8 +32,6 @@ NOT_SEEN = "quoted at second hand; the original was not seen"
 _ALIKE = 0.1
 _MAX_DISTURBED = 3
 _MAX_REASONS = 3
-# Partitions with a lower adjusted Rand index are not called alike.
-_LIKE = 0.5
 _METHODS = {
     "cas": "compare-and-swap (cas)",
     "store": "stores and loads (store)",
@@ -82,7 +78,7 @@ def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
 
 
 def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement) -> Iterator[str]:
-    """Yield which clusters were found, and how they agree with the kernel's topology."""
+    """Yield why there are no clusters, or how they agree with the kernel's topology."""
     if len(latency.cpus) < 3:
         yield "Clusters: two CPUs make one pair, which is near to nothing else."
         return
@@ -95,41 +91,14 @@ def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement
         return
     if not clusters.found:
         yield _none_found(latency, clusters)
-    for match in agreement.levels:
-        new = [one for one in agreement.measured if one.cluster.level == match.level]
-        within = _spread([one.cluster.within_ns for one in new])
-        outside = _spread([one.cluster.outside_ns for one in new])
-        yield (
-            f"Clusters of level {match.level}: {groups([one.cpus for one in new])}; "
-            f"{within} within, {outside} to the CPUs around; {_likeness(match, new)}."
-        )
     found = [one.same for one in agreement.measured if one.same and one.same.names]
     if found and not agreement.denied:
         yield f"The kernel's topology agrees: {_kinds_of_groups(found)} were all found."
     elif found:
         yield f"The kernel's topology agrees in part: {_kinds_of_groups(found)} were found."
     yield from _denials(agreement.denied)
-    alone = [one for one in agreement.measured if one.same is None]
-    if alone:
-        these = "group" if len(alone) == 1 else "groups"
-        yield (
-            f"Measured, {groups([one.cpus for one in alone])} stand apart from the CPUs around "
-            f"them; the kernel knows no such {these}."
-        )
     if clusters.disturbed:
         yield _disturbed(latency, clusters)
-
-
-def _likeness(match: LevelMatch, new: Sequence[Measured]) -> str:
-    """Return which level of the kernel a level is like."""
-    if match.alike == 1.0:
-        return f"this is the kernel's level {match.name}, exactly"
-    kinds = {one.same.kind for one in new if one.same is not None and one.same.kind}
-    if len(kinds) == len(new):
-        return f"these are the {listed([f'{one_line(kind)}-cores' for kind in sorted(kinds)])}"
-    if match.alike >= _LIKE:
-        return f"most like the kernel's level {match.name} (adjusted Rand index {match.alike:.2f})"
-    return "like no level of the kernel's"
 
 
 def _none_found(latency: Latency, clusters: Clusters) -> str:
@@ -228,8 +197,6 @@ def team_sentences(latency: Latency, teams: Sequence[Team]) -> Iterator[str]:
         return
     if len(teams) == 1 and len(teams[0].cpus) == 2:
         yield "With two cores there is no order to choose."
-    else:
-        yield from map(_gain, teams)
     low, high = PUBLISHED
     yield (
         f"Published: {low} -> {high} million/s ({gained(high / low)}) by choosing neighbours well "
@@ -241,19 +208,6 @@ def team_sentences(latency: Latency, teams: Sequence[Team]) -> Iterator[str]:
             f"The core kinds ({', '.join(map(one_line, kinds))}) are not equally fast: this order "
             "looks at latency only, and takes the best kind first."
         )
-
-
-def _gain(team: Team) -> str:
-    who = f"{plural(len(team.cpus), 'thread')}, {talking(team)}"
-    if team.gain is None or team.gain_interval is None:
-        return f"{who}: what the order gains cannot be told: {team.why_no_gain}."
-    interval = f"{gained(team.gain_interval.low)} to {gained(team.gain_interval.high)}"
-    if team.gains and team.numerical_rate is not None:
-        return (
-            f"{who}: {gained(team.gain)} ({interval}) transfers/s over numerical order, which has "
-            f"{millions(team.numerical_rate)} million/s."
-        )
-    return f"{who}: no gain over numerical order beyond noise ({interval})."
 
 
 def talking(team: Team) -> str:

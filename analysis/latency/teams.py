@@ -34,17 +34,17 @@ _MIN_GAIN = 1e-9
 class Team:
     """An order of CPUs for a team whose threads talk `how`: each with the next, or in pairs.
 
-    `rate` is the harmonic mean of the neighbours' one-way transfers a second, `numerical_rate` that
-    of the numerical order `numerical`; None where some neighbours were not measured. `gain` is the
-    ratio of both as the measurements that did not choose the order show it, with its 95 % interval;
-    None with the reason `why_no_gain`.
+    `rate_per_s` is the harmonic mean of the neighbours' one-way transfers, `numerical_rate_per_s`
+    that of the numerical order `numerical`; None where some neighbours were not measured. `gain` is
+    the ratio of both as the measurements that did not choose the order show it, with its 95 %
+    interval; None with the reason `why_no_gain`.
     """
 
     how: str
     cpus: tuple[int, ...]
     numerical: tuple[int, ...]
-    rate: float | None
-    numerical_rate: float | None
+    rate_per_s: float | None
+    numerical_rate_per_s: float | None
     gain: float | None
     gain_interval: Interval | None
     why_no_gain: str = ""

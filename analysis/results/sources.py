@@ -5,7 +5,7 @@ Records of several nodes, studies or programs are refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,19 @@ class Results:
     def is_published(self) -> bool:
         """Whether these are a publication's results."""
         return self.folder is None
+
+    def why_absent(self, cases: Iterable[CaseSummary], fields: Collection[str]) -> list[str]:
+        """Return why runs of some cases lack fields of a record, each reason once, on one line."""
+        of_cases = {case.case_id: case for case in cases}
+        reasons: list[object] = []
+        if self.runs is not None:
+            given = self.runs.reasons
+            mine = given["case_id"].isin(of_cases) & given["field"].isin(fields)
+            reasons += given["reason"][mine].tolist()
+        for case in of_cases.values():
+            for field in fields:
+                reasons += case.reasons.get(field, ())
+        return list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
 
 
 def open_results(source: str) -> Results:

@@ -13,6 +13,8 @@ from analysis.format.numbers import (
     ENERGY_DECIMALS,
     FREQUENCY_DECIMALS,
     MAX_TIME_DECIMALS,
+    NO_REASON,
+    NOTHING,
     TIME_DECIMALS,
     fixed,
     mean_count,
@@ -151,7 +153,6 @@ def _where(case: CaseSummary) -> str:
 LayoutName = Literal["full", "published"]
 
 NOT_AVAILABLE = "n/a"
-NOTHING = "-"
 # A number as people write it, with no more decimals than any table shows.
 _PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MAX_TIME_DECIMALS}}})?", re.ASCII)
 
@@ -250,7 +251,7 @@ def _write_mean(
 
 def _reasons(case: CaseSummary, name: str) -> str:
     """Return why runs lack a measure."""
-    return joined(case.reasons.get(name, ())) or "not recorded, and no reason given"
+    return joined(case.reasons.get(name, ())) or NO_REASON
 
 
 def _deviation(case: CaseSummary, page: Page) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.format.numbers import TIME_DECIMALS, time_decimals
+from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.render import render
 from analysis.format.table import Table, joined
 from analysis.results.case_summary import (
@@ -133,12 +132,12 @@ def exact_row(case: CaseSummary) -> dict[str, object]:
         "implementation": joined(case.implementations),
     }
     for measure, of in case.measures.items():
-        exact[with_unit_last(measure, "mean")] = _known(of.mean)
-        exact[with_unit_last(measure, "sd")] = _known(of.sd)
-    exact["elapsed_median_s"] = _known(case.time_median_s)
-    exact["elapsed_min_s"] = _known(case.time_min_s)
-    exact["elapsed_max_s"] = _known(case.time_max_s)
-    exact["elapsed_cv"] = _known(case.time.sd / case.time.mean) if case.time.mean > 0 else None
+        exact[with_unit_last(measure, "mean")] = finite(of.mean)
+        exact[with_unit_last(measure, "sd")] = finite(of.sd)
+    exact["elapsed_median_s"] = finite(case.time_median_s)
+    exact["elapsed_min_s"] = finite(case.time_min_s)
+    exact["elapsed_max_s"] = finite(case.time_max_s)
+    exact["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
     exact |= {f"residency_{kind}": value for kind, value in case.residency.items()}
     exact |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
     exact["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
@@ -146,7 +145,3 @@ def exact_row(case: CaseSummary) -> dict[str, object]:
         f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
     )
     return exact
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value

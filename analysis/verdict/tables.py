@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.format.numbers import time_decimals
+from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
-from analysis.tables.layouts import NOTHING
 from analysis.verdict.model import CaseFinding, Comparison, TableFindings
 from analysis.verdict.phrases import WIDEST
 from base.text import one_line
@@ -62,15 +61,14 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
     return (
         *_head(case),
         str(sample.n or NOTHING),
-        number_of(sample.mean, decimals),
+        fixed(sample.mean, decimals),
         interval_of(sample.mean_interval, decimals),
-        number_of(sample.median, decimals),
+        fixed(sample.median, decimals),
         interval_of(sample.median_interval, decimals),
-        number_of(sample.sd, decimals),
-        number_of(sample.cv * 100, 2),
+        fixed(sample.sd, decimals),
+        fixed(sample.cv * 100, 2),
         ", ".join(
-            f"run {outlier.repetition}: {number_of(outlier.value, decimals)}"
-            for outlier in outliers
+            f"run {outlier.repetition}: {fixed(outlier.value, decimals)}" for outlier in outliers
         )
         or NOTHING,
     )
@@ -119,7 +117,7 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
         else:
             difference = comparison.difference
             cells += [
-                number_of(difference.ratio, ratio_decimals(difference.ratio)),
+                fixed(difference.ratio, ratio_decimals(difference.ratio)),
                 ratio_interval(difference),
                 word_of(comparison),
             ]
@@ -152,11 +150,6 @@ def _head(case: CaseFinding) -> tuple[str, ...]:
     return (str(case.number), one_line(case.full_mapping), one_line(case.governor))
 
 
-def number_of(value: float, decimals: int) -> str:
-    """Return a number with these decimals; nothing for what is none."""
-    return f"{value:.{decimals}f}" if math.isfinite(value) else NOTHING
-
-
 def interval_of(interval: Interval | None, decimals: int) -> str:
     """Return both ends of an interval with these decimals; nothing where there is none."""
     if interval is None:
@@ -175,11 +168,11 @@ def exact_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
         "mean": sample.mean,
         "mean_low": sample.mean_interval.low if sample.mean_interval else None,
         "mean_high": sample.mean_interval.high if sample.mean_interval else None,
-        "median": _or_none(sample.median),
+        "median": finite(sample.median),
         "median_low": sample.median_interval.low if sample.median_interval else None,
         "median_high": sample.median_interval.high if sample.median_interval else None,
-        "sd": _or_none(sample.sd),
-        "cv": _or_none(sample.cv),
+        "sd": finite(sample.sd),
+        "cv": finite(sample.cv),
         "slow_runs": slow.count if slow else None,
         "slow_least": slow.least if slow and slow.count else None,
         "slow_most": slow.most if slow and slow.count else None,
@@ -207,7 +200,7 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
         found |= {
             f"{objective}_ratio": difference.ratio,
             f"{objective}_ratio_low": interval.low,
-            f"{objective}_ratio_high": _or_none(interval.high),
+            f"{objective}_ratio_high": finite(interval.high),
             f"{objective}_estimand": difference.estimand,
             f"{objective}_cut_from_each_end": difference.cut,
             f"{objective}_boots_or_days": difference.units,
@@ -236,7 +229,3 @@ def _identity(case: CaseFinding) -> dict[str, Any]:
         "vcpu_mapping": case.summary.vcpu_mapping,
         "governor": one_line(case.governor),
     }
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -37,6 +37,12 @@ def said(findings: LatencyFindings) -> str:
     return "\n".join(findings.sentences)
 
 
+def clusters_in(findings: LatencyFindings) -> list[tuple[str, ...]]:
+    """Return level, number, what the kernel says and its most similar level of the clusters."""
+    tables = [one for one in findings.tables if one.caption.startswith("Clusters")]
+    return [(row[0], row[1], *row[5:]) for table in tables for row in table.cells]
+
+
 def team(teams: list[Team] | tuple[Team, ...], how: str, threads: int) -> Team:
     return next(one for one in teams if (one.how, len(one.cpus)) == (how, threads))
 
@@ -47,30 +53,34 @@ def ring(n: int) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("planted", "sentences"),
+    ("planted", "clusters", "sentences"),
     [
         pytest.param(
             PLANTED["packages"],
             [
-                "this is the kernel's level SMT siblings, exactly",
-                "this is the kernel's level package, exactly",
-                "agrees: 16 cores with siblings and 2 packages were all found",
+                ("1", "16", "SMT siblings", "SMT siblings (1.00)"),
+                ("2", "2", "package, NUMA node", "package (1.00)"),
             ],
+            ["agrees: 16 cores with siblings and 2 packages were all found"],
             id="clusters that the kernel tells",
         ),
         pytest.param(
             PLANTED["hybrid-denied"],
             [
+                ("1", "8", "SMT siblings, L2", "SMT siblings (1.00)"),
+                ("2", "1", "all P-cores", "-"),
+            ],
+            [
                 "The kernel says that CPUs 16-19, 20-23, 24-27 and 28-31 each share an L2; ",
                 "they are no nearer to each other (",
                 "agrees in part: 8 cores with siblings were found",
-                "these are the P-cores",
             ],
             id="modules that are no nearer",
         ),
         pytest.param(
             Planted(12, 70.0, ((every(0, 4), 30.0), (every(4, 8), 30.0))),
-            ["CPUs 0-3 and 4-7 stand apart"],
+            [("1", "2", "no such group", "-")],
+            [],
             id="a cluster that the kernel does not know",
         ),
         pytest.param(
@@ -80,16 +90,19 @@ def ring(n: int) -> Array:
                 ((every(0, 7), 25.0), (every(8, 16), 25.0)),
                 l3=(every(0, 8), every(8, 16)),
             ),
+            None,
             ["CPUs 0-7 share an L3; measured, CPUs 0-6 are the cluster, without CPU 7"],
             id="a group of which the kernel says too much",
         ),
         pytest.param(
             PLANTED["alike"],
+            [],
             ["No clusters: all pairs are alike within noise"],
             id="equal CPUs",
         ),
         pytest.param(
             PLANTED["two"],
+            [],
             [
                 "With two cores there is no order to choose",
                 # What was published stands beside, with its source.
@@ -101,11 +114,16 @@ def ring(n: int) -> Array:
     ],
 )
 def test_what_the_kernel_tells_is_held_against_what_was_measured(
-    tmp_path: Path, planted: Planted, sentences: list[str]
+    tmp_path: Path,
+    planted: Planted,
+    clusters: list[tuple[str, ...]] | None,
+    sentences: list[str],
 ) -> None:
-    told = said(findings_of(tmp_path, planted))
+    findings = findings_of(tmp_path, planted)
 
+    told = said(findings)
     assert all(sentence in told for sentence in sentences), told
+    assert clusters is None or clusters_in(findings) == clusters
 
 
 def test_differences_without_groups_are_not_said_to_be_noise(tmp_path: Path) -> None:
@@ -232,9 +250,8 @@ def test_neighbours_that_were_not_measured_leave_the_gain_open(tmp_path: Path) -
 
     findings = findings_of(tmp_path, PLANTED["alike"], medians=medians)
 
-    assert "what the order gains cannot be told: some of the neighbours were not measured" in said(
-        findings
-    )
+    notes = [text for _, text in findings.tables[-1].notes]
+    assert "what the order gains cannot be told: some of the neighbours were" in notes[1]
 
 
 def test_a_node_that_was_busy_is_said_to_be(tmp_path: Path) -> None:
