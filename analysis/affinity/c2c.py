@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from analysis.affinity.measured import grouped
 from analysis.affinity.told import Told
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
-from analysis.results.files import read_json
+from analysis.results.files import Checked, read_json
 from analysis.results.node_files import NodeCpus
 from analysis.verdict.phrases import listed
 from base.cpulist import MAX_CPU
+from base.errors import UserError
 from base.text import one_line, plural
 
 FOLDER = "c2c"
@@ -119,10 +119,6 @@ class ContendedLines:
         return grouped(self.cases, lambda case: case.setting)
 
 
-class _WrongError(ValueError):
-    """A value in a file is not what it has to be."""
-
-
 def read_c2c(folder: Path) -> ContendedLines | None:
     """Return the contended cache lines in a results folder; None when nobody looked for any."""
     paths = sorted((folder / FOLDER).glob("*.json"))[:MAX_FILES]
@@ -133,112 +129,95 @@ def read_c2c(folder: Path) -> ContendedLines | None:
     unavailable = ""
     for path in paths:
         try:
-            found = _file(path)
+            file = _opened(path)
             if path.name == UNAVAILABLE:
-                unavailable = _reasons(found).get("lines", "no reason given")
+                unavailable = _reasons(file).get("lines", "no reason given")
             else:
-                cases.append((_text(found, "started_at"), _case(path, found)))
-        except _WrongError as error:
-            passed_over.append(one_line(f"{FOLDER}/{path.name}: not understood: {error}"))
+                cases.append((file.text("started_at"), _case(path, file)))
+        except UserError as error:
+            passed_over.append(one_line(str(error)))
     cases.sort(key=lambda case: (case[0], case[1].case_id))
     return ContendedLines(tuple(case for _, case in cases), unavailable, tuple(passed_over))
 
 
-def _fields(found: object, what: str) -> dict[str, Any]:
+def _opened(path: Path) -> Checked:
+    name, found = f"{FOLDER}/{path.name}", read_json(path)
     if not isinstance(found, dict):
-        raise _WrongError(f"{what} is no table of fields")
-    return found
+        raise UserError(f"{name}: not understood: no table of fields")
+    file = Checked(name, found)
+    is_known = f"{SCHEMA}, the schema that this pinstudy reads"
+    file.valid("schema", lambda value: value is not True and value == SCHEMA, is_known)
+    return file
 
 
-def _file(path: Path) -> Mapping[str, Any]:
-    found = _fields(read_json(path), "it")
-    if found.get("schema") != SCHEMA:
-        raise _WrongError(f"schema {found.get('schema')!r}; this pinstudy reads schema {SCHEMA}")
-    return found
-
-
-def _case(path: Path, found: Mapping[str, Any]) -> CaseLines:
+def _case(path: Path, file: Checked) -> CaseLines:
     name = _CASE_FILE.fullmatch(path.name)
-    if name is None or found.get("case_id") != name[1]:
-        raise _WrongError("case_id is not what the file is called")
-    case = _fields(found.get("case"), "case")
+    case_id = name[1] if name else ""
+    file.valid("case_id", lambda value: value == case_id != "", "what the file is called")
+    case = file.table("case")
     setting = tuple(_word(case, key) for key in _SETTING)
-    reasons, mapping = _reasons(found), _word(case, "mapping")
+    reasons, mapping = _reasons(file), _word(case, "mapping")
     if "lines" in reasons:
-        return CaseLines(name[1], setting, mapping, reasons["lines"])
-    sampled = _fields(found.get("sampled"), "sampled")
+        return CaseLines(case_id, setting, mapping, reasons["lines"])
+    sampled = file.table("sampled")
     counts = {key: _count(sampled, key) for key in ("samples", "loads", *_COUNTS)}
-    lines, left_out = _lines(found.get("lines")), _count(found, "lines_left_out")
+    lines, left_out = _lines(file), _count(file, "lines_left_out")
     in_lines = sum(line.hitm for line in lines)
     if not counts["hitm"] == counts["local_hitm"] + counts["remote_hitm"] <= counts["loads"]:
-        raise _WrongError("local and remote HITM do not add up")
+        raise sampled.wrong("hitm", "local and remote HITM, but they do not add up")
     if in_lines + left_out > counts["hitm"] or (in_lines < counts["hitm"] and not left_out):
-        raise _WrongError("the HITM of the lines does not add up")
+        raise sampled.wrong("hitm", "that of the lines, but it does not add up")
     unsampled = reasons.get("kinds", "")
     return CaseLines(
-        name[1], setting, mapping, "", counts["loads"], counts["hitm"], lines, left_out, unsampled
+        case_id, setting, mapping, "", counts["loads"], counts["hitm"], lines, left_out, unsampled
     )
 
 
-def _lines(found: object) -> tuple[SharedLine, ...]:
-    if not isinstance(found, list) or len(found) > MAX_LINES:
-        raise _WrongError(f"lines is no list of at most {MAX_LINES}")
-    lines = tuple(map(_line, found))
+def _lines(file: Checked) -> tuple[SharedLine, ...]:
+    lines = tuple(map(_line, file.tables("lines", MAX_LINES)))
     if [line.hitm for line in lines] != sorted((line.hitm for line in lines), reverse=True):
-        raise _WrongError("lines are not in the order of their HITM")
+        raise file.wrong("lines", "the lines in the order of their HITM")
     if len({line.address for line in lines}) != len(lines):
-        raise _WrongError("a line is there twice")
+        raise file.wrong("lines", "no line twice")
     return lines
 
 
-def _line(found: object) -> SharedLine:
-    line = _fields(found, "a line")
-    address, symbols = line.get("address"), line.get("symbols")
-    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
-        raise _WrongError("a line's address is no hexadecimal number")
+def _line(line: Checked) -> SharedLine:
+    address = line.text("address")
+    if not _ADDRESS.fullmatch(address):
+        raise line.wrong("address", "a hexadecimal number")
+    symbols = line.values.get("symbols")
     if not isinstance(symbols, list) or not all(isinstance(name, str) for name in symbols):
-        raise _WrongError("a line's symbols are no list of texts")
+        raise line.wrong("symbols", "a list of texts")
     hitm, local, remote, stores = (_count(line, key) for key in _COUNTS)
-    cpus = _cpus(_fields(line.get("cpus"), "a line's cpus"))
+    cpus = _cpus(line.table("cpus"))
     if not 0 < hitm == local + remote or sum(cpus.values()) < hitm + stores:
-        raise _WrongError(f"the samples of line {address} do not add up")
+        raise line.wrong("hitm", "its samples, but they do not add up")
     shown = tuple(one_line(name) for name in symbols[:5])
     return SharedLine(address, hitm, local, remote, stores, cpus, shown)
 
 
-def _cpus(found: Mapping[str, Any]) -> dict[int, int]:
+def _cpus(table: Checked) -> dict[int, int]:
     cpus = {}
-    for key in found:
+    for key in table.values:
         if not re.fullmatch(r"[0-9]{1,5}", key) or int(key) > MAX_CPU:
-            raise _WrongError(f"{one_line(key)!r} is no CPU")
-        cpus[int(key)] = _count(found, key)
+            raise table.wrong(one_line(key), f"a CPU; {one_line(key)!r} is no CPU")
+        cpus[int(key)] = _count(table, key)
     return dict(sorted(cpus.items()))
 
 
-def _count(values: Mapping[str, Any], key: str) -> int:
-    value = values.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
-        raise _WrongError(f"{one_line(key)} is no count")
-    return value
+def _count(table: Checked, key: str) -> int:
+    return table.whole(key, 0, _MOST)
 
 
-def _text(values: Mapping[str, Any], key: str) -> str:
-    value = values.get(key)
-    if not isinstance(value, str):
-        raise _WrongError(f"{key} is no text")
-    return value
-
-
-def _word(values: Mapping[str, Any], key: str) -> str:
-    value = values.get(key)
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise _WrongError(f"case.{key} is no word")
+def _word(case: Checked, key: str) -> str:
+    value = case.valid(key, lambda value: type(value) in (str, int), "a word")
     return one_line(str(value))
 
 
-def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
-    reasons = _fields(found.get("unavailable"), "unavailable")
-    return {str(key): one_line(_text(reasons, key)) for key in reasons}
+def _reasons(file: Checked) -> dict[str, str]:
+    reasons = file.table("unavailable")
+    return {key: one_line(reasons.text(key)) for key in reasons.values}
 
 
 def tell_lines(cases: Sequence[CaseLines], node: NodeCpus) -> Told:

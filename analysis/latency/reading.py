@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.latency.model import Array, Latency, LeftOut
-from base.cpulist import parse_cpulist
+from analysis.results.files import Checked
 from base.errors import UserError
 from base.files import NotAFileError, read_object
-from base.text import one_line, shown
+from base.text import one_line
 from runners.latency.measure import METHODS, SCHEMA
 from runners.latency.pairs import ALL, GIVEN, REPRESENTATIVE
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
@@ -33,7 +31,7 @@ MAX_SAMPLES_OF_RUN = 10_000
 MAX_NS = 1e9
 _MAX_COUNT = 2**62
 _EXPECTED = "name a latency.json that `pinstudy latency` has written"
-_MAX_LETTERS = 2000
+_AGAIN = "; measure again with `pinstudy latency`, or name another file"
 # A node has no more CPUs that could be online; a file that names more is none of a node.
 MAX_ONLINE = 8192
 _MAX_NUMBER = 65535
@@ -82,7 +80,7 @@ def _opened(path: Path) -> Checked:
     """Return the file's table; raises UserError when there is none."""
     name = one_line(str(path), None)
     try:
-        return Checked(name, "", read_object(path, MAX_BYTES))
+        return Checked(name, read_object(path, MAX_BYTES), _AGAIN)
     except NotAFileError:
         raise UserError(f"{name}: is not a file; {_EXPECTED}") from None
     except (OSError, ValueError) as error:
@@ -179,115 +177,3 @@ def _refuse_shared(told: Checked, name: str, groups: Sequence[Core] | Sequence[C
     listed = [cpu for group in groups for cpu in group.cpus]
     if len(set(listed)) != len(listed):
         raise told.wrong(name, "each CPU in one of them only")
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A table of the file: `where` is its place, as in `pairs[3].runs[0]`, empty for the whole.
-
-    What is not as expected raises UserError, naming file and field.
-    """
-
-    path: str
-    where: str
-    values: dict[str, Any]
-
-    def wrong(self, name: str, expected: str, found: object = None) -> UserError:
-        """Return the error that a field, or the value `found` in it, is not what was expected."""
-        text = shown(self.values.get(name) if found is None else found)
-        return UserError(
-            f"{self.path}: {self._place(name)}: expected {expected}, found {text}; measure again "
-            "with `pinstudy latency`, or name another file"
-        )
-
-    def valid(self, name: str, is_valid: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401
-        """Return a field's value if it is valid; None stands for a field that is not there."""
-        value = self.values.get(name)
-        if not is_valid(value):
-            raise self.wrong(name, expected)
-        return value
-
-    def has(self, name: str) -> bool:
-        """Return whether the field is there and not null."""
-        return self.values.get(name) is not None
-
-    def text(self, name: str) -> str:
-        """Return a text of at most 2000 characters."""
-        value: str = self.valid(
-            name,
-            lambda value: isinstance(value, str) and len(value) <= _MAX_LETTERS,
-            f"a text of at most {_MAX_LETTERS} characters",
-        )
-        return value
-
-    def word(self, name: str, known: tuple[str, ...]) -> str:
-        """Return one of the words that are known."""
-        value: str = self.valid(name, lambda value: value in known, f"one of {', '.join(known)}")
-        return value
-
-    def whole(self, name: str, least: int, most: int) -> int:
-        """Return a whole number within bounds."""
-        value: int = self.valid(
-            name,
-            lambda value: type(value) is int and least <= value <= most,
-            f"a whole number from {least} to {most}",
-        )
-        return value
-
-    def cpus(self, name: str) -> tuple[int, ...]:
-        """Return the CPUs of a list such as `0-3,8`."""
-        try:
-            return parse_cpulist(self.text(name))
-        except ValueError:
-            raise self.wrong(name, "a list of CPUs such as 0-3,8") from None
-
-    def cpus_of(self, online: frozenset[int], least: int = 1) -> tuple[int, ...]:
-        """Return the list in `cpus`, all of which are online."""
-        cpus = self.cpus("cpus")
-        if len(cpus) < least or not online.issuperset(cpus):
-            raise self.wrong("cpus", "CPUs that are online")
-        return cpus
-
-    def pair(self, name: str, online: frozenset[int]) -> tuple[int, int]:
-        """Return two different CPU numbers, both of which are online."""
-        value: Any = self.values.get(name)
-        two = isinstance(value, list) and len(value) == 2 and all(type(v) is int for v in value)
-        if not two or value[0] == value[1] or min(value) < 0:
-            raise self.wrong(name, "two different CPU numbers")
-        if not online.issuperset(value):
-            raise self.wrong(name, "CPUs that are online in the topology")
-        return value[0], value[1]
-
-    def table(self, name: str) -> Checked:
-        """Return a table inside this one."""
-        value = self.valid(name, lambda value: isinstance(value, dict), "a table of keys")
-        return Checked(self.path, self._place(name), value)
-
-    def tables(self, name: str, most: int) -> list[Checked]:
-        """Return a list of tables."""
-        items = self.valid(
-            name,
-            lambda value: isinstance(value, list) and len(value) <= most,
-            f"a list of at most {most} tables",
-        )
-        for at, item in enumerate(items):
-            if not isinstance(item, dict):
-                raise self.wrong(name, f"a table as entry {at}")
-        place = self._place(name)
-        return [Checked(self.path, f"{place}[{at}]", item) for at, item in enumerate(items)]
-
-    def numbers(self, name: str, most_values: int, most: float) -> list[float]:
-        """Return a list of one number above 0 or more."""
-        values: list[float] = self.valid(
-            name,
-            lambda value: isinstance(value, list) and 0 < len(value) <= most_values,
-            f"a list of 1 to {most_values} numbers",
-        )
-        for at, number in enumerate(values):
-            if type(number) not in (int, float) or not 0 < number <= most:
-                expected = f"a number above 0 and up to {most:g}"
-                raise self.wrong(f"{name}[{at}]", expected, number)
-        return values
-
-    def _place(self, name: str) -> str:
-        return f"{self.where}.{name}" if self.where else name
