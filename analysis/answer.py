@@ -19,17 +19,15 @@ from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
-from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.tables.means import caption
-from analysis.verdict.answers import Between, Rules, verdicts_of
+from analysis.verdict.answers import Rules, verdicts_of
 from analysis.verdict.comparisons import (
     Key,
     baselines_of,
     compare_all,
-    difference_between,
     differences_from_baselines,
     other_reading,
     questions_by,
@@ -88,7 +86,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     slow = _slow(values)
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
     found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
-    rules = Rules(margin, _between(cases, values), look, _mixed(results), fixed, raced, baseline)
+    rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = _tables(found, rules)
     remarks = results.remarks
     if results.is_published:
@@ -117,16 +115,6 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
     if advice is None:
         return ("No answer: cases raced, and the records do not tell by which rule, or which.",)
     return headline(advice)
-
-
-def _between(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> Between:
-    """Return a function that gives the difference between any two cases."""
-    rows = {case.case_id: case for case in cases}
-
-    def between(a: str, b: str, objective: Objective) -> Difference | None:
-        return difference_between(rows[a], rows[b], values, objective)
-
-    return between
 
 
 def _apart(baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]) -> set[str]:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.decision import MIN_TO_DECIDE, Word, decide
-from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
 from analysis.verdict.caveats import not_compared
+from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Verdict
 from analysis.verdict.sentences import Ground
+from analysis.verdict.values import Values
 
 FIXED_TIME = (
     "Not compared: the program runs as long as it is told, so that no mapping makes it faster; "
     "what it measures stands in its metrics."
 )
-# The difference between any two cases in an objective; None where they cannot be compared.
-Between = Callable[[str, str, Objective], Difference | None]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What verdicts are made by: the equivalence margin, and how any two cases differ.
+    """What verdicts are made by: the equivalence margin, and the runs' values by case_id.
 
     `look` is which look at the results this is; `mixed` says why nothing can be concluded of
     results that are of several nodes or studies, and is empty for others. `fixed_time` are the
@@ -32,7 +31,7 @@ class Rules:
     """
 
     margin: float
-    between: Between
+    values: Mapping[str, Values]
     look: int
     mixed: str = ""
     fixed_time: frozenset[str] = frozenset()
@@ -120,7 +119,7 @@ def _as_good(
         mine = case.comparisons[objective].word
         if case is best or mine not in ("better", "undecided"):
             continue
-        difference = rules.between(case.case_id, best.case_id, objective)
+        difference = difference_between(case.summary, best.summary, rules.values, objective)
         word: Word = "undecided"
         if difference is not None and difference.n >= MIN_TO_DECIDE:
             outside, different = difference.p_outside(rules.margin), difference.p_different
