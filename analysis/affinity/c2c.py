@@ -222,7 +222,7 @@ def _reasons(file: Checked) -> dict[str, str]:
 
 def tell_lines(cases: Sequence[CaseLines], node: NodeCpus) -> Told:
     """Return what cases that differ in their mapping only showed under `perf c2c`."""
-    return Told(cases[0].title, (), _table(cases, node))
+    return Told(cases[0].title, table=_table(cases, node))
 
 
 def _named(cpu: int, node: NodeCpus) -> str:

@@ -75,7 +75,7 @@ def tell_pingpong(found: Exchanges) -> Told:
         _RATES,
         notes=[_NOTE, *_published()],
     )
-    return Told(title_of(found[0].measured.case), (), table)
+    return Told(title_of(found[0].measured.case), table=table)
 
 
 def _published() -> list[str]:

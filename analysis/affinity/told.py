@@ -16,15 +16,20 @@ from analysis.verdict.tables import interval_of, ratio_decimals, ratio_interval,
 from base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)
+_NO_TABLE = Table("", (), ())
 
 
 @dataclass(frozen=True)
 class Told:
-    """The cases that share all but their placement: a title, sentences, a table."""
+    """Cases that share all but their placement, in sentences and mostly in a table.
+
+    `name` begins the table's caption: `Contention 1`.
+    """
 
     title: str
-    sentences: tuple[str, ...]
-    table: Table
+    sentences: tuple[str, ...] = ()
+    table: Table = _NO_TABLE
+    name: str = ""
 
 
 def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.affinity.c2c import tell_lines
 from analysis.affinity.contention import tell_contention
@@ -13,7 +13,6 @@ from analysis.affinity.pingpong import tell_pingpong
 from analysis.affinity.smt import tell_smt
 from analysis.affinity.team import tell_team
 from analysis.affinity.told import Told, lacking, title_of
-from analysis.format.table import Table
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.results.node_files import node_cpus
@@ -52,26 +51,13 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Part:
-    """Cases that share all but their placement, in sentences and mostly in a table.
-
-    `name` begins the table's caption: `Contention 1`.
-    """
-
-    title: str
-    sentences: tuple[str, ...]
-    name: str = ""
-    table: Table | None = None
-
-
-@dataclass(frozen=True)
 class Experiment:
     """One experiment as the page tells it, with its program's name."""
 
     app: str
     title: str
     introduction: str
-    parts: list[Part]
+    parts: list[Told]
     lacking: list[str]
 
 
@@ -85,7 +71,7 @@ def experiments(results: Results, found: Affinity, findings: Findings) -> list[E
     ]
 
 
-def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, list[Part]]:
+def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, list[Told]]:
     """Return the parts of the experiments that have any."""
     margin = findings.margin
     told = {
@@ -93,14 +79,14 @@ def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, l
         SMT: [tell_smt(one) for one in found.sharing],
         PINGPONG: [tell_pingpong(one) for one in found.exchanges],
     }
-    parts = {name: list(_told(name, of_one)) for name, of_one in told.items() if of_one}
+    parts = {name: _numbered(name, of_one) for name, of_one in told.items() if of_one}
     if found.lines is not None and found.lines.cases:
         node = node_cpus(results)
         lines = [tell_lines(cases, node) for cases in found.lines.groups()]
-        parts.setdefault(CONTENTION, []).extend(_told("cache lines", lines))
+        parts.setdefault(CONTENTION, []).extend(_numbered("cache lines", lines))
     if found.teams:
         parts[THREADMAP] = [
-            Part(f"{at}. {title_of(teams[0].case)}", tuple(map(tell_team, teams)))
+            Told(f"{at}. {title_of(teams[0].case)}", tuple(map(tell_team, teams)))
             for at, teams in enumerate(found.teams, 1)
         ]
     if found.latency is not None:
@@ -108,19 +94,21 @@ def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, l
     return parts
 
 
-def _told(name: str, told: Sequence[Told]) -> Iterator[Part]:
-    for at, one in enumerate(told, 1):
-        yield Part(f"{at}. {one.title}", one.sentences, f"{sentence(name)} {at}", one.table)
+def _numbered(name: str, told: Sequence[Told]) -> list[Told]:
+    return [
+        replace(one, title=f"{at}. {one.title}", name=f"{sentence(name)} {at}")
+        for at, one in enumerate(told, 1)
+    ]
 
 
-def _latency(latency: Latency) -> Iterator[Part]:
+def _latency(latency: Latency) -> Iterator[Told]:
     found = latency_findings(latency)
-    yield Part("What the pairs of CPUs say", found.sentences)
+    yield Told("What the pairs of CPUs say", found.sentences)
     for at, table in enumerate(found.tables, 1):
-        yield Part("", (), f"Latency {at}", table)
+        yield Told("", (), table, f"Latency {at}")
     if found.mappings:
         pinned = (f"{sentence(what)}: {variables}." for what, variables in found.mappings)
-        yield Part("Mappings that follow", tuple(pinned))
+        yield Told("Mappings that follow", tuple(pinned))
 
 
 def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, list[str]]:
