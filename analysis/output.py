@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.format.render import render, wrapped
-from analysis.format.table import Table
+from analysis.format.table import Table, render, wrapped
 from analysis.results.files import again, write_file
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, tables_of_cases, write_tables

@@ -24,7 +24,7 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
-from analysis.verdict.drift_words import found_drift
+from analysis.verdict.caveats import found_drift
 from analysis.verdict.values import LEAST, MOST
 from base.text import as_typed, one_line, plural
 from configs.study import CURRENT_GOVERNOR

@@ -17,8 +17,7 @@ from analysis.advice.tell import (
     trade_off,
 )
 from analysis.format.numbers import ENERGY_DECIMALS, NOTHING, fixed, time_decimals
-from analysis.format.render import markdown_text, render, wrapped
-from analysis.format.table import Column, Table, Written, table_of
+from analysis.format.table import Column, Table, Written, markdown_text, render, table_of, wrapped
 from analysis.statistics.difference import Difference
 from base.cpulist import format_cpulist
 from base.text import one_line

@@ -1,10 +1,15 @@
-"""A table before it is Markdown, CSV or LaTeX: cells as text, notes, and the exact numbers."""
+"""A table before it is written: cells as text, notes, exact numbers; then in every format."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import TextWrapper
 from typing import TypeVar
+
+from tabulate import tabulate
 
 from base.text import one_line
 
@@ -85,3 +90,157 @@ def _letters(index: int) -> str:
 def joined(parts: Iterable[str]) -> str:
     """Return the parts as one text, `; ` between them."""
     return "; ".join(part for part in parts if part)
+
+
+def render(tables: Sequence[Table], style: str) -> str:
+    """Return the tables in one of the styles `text`, `markdown`, `csv`, `latex`.
+
+    CSV is one table with a header line: numbers unrounded, units in the header's names, cells empty
+    where nothing was measured. LaTeX needs the package booktabs.
+    """
+    return _STYLES[style](tables)
+
+
+def _text(tables: Sequence[Table]) -> str:
+    return "\n".join(_text_table(table) for table in tables)
+
+
+def _text_table(table: Table) -> str:
+    headers = [_two_lines(column) for column in table.columns]
+    body = tabulate(
+        table.cells,
+        headers,
+        tablefmt="simple",
+        disable_numparse=True,
+        colalign=_alignment(table),
+    )
+    notes = [f"  {note}" for note in _notes(table)]
+    return "\n".join([table.caption, "", body, *notes, ""])
+
+
+def _two_lines(column: Column) -> str:
+    unit = f"({column.unit})" if column.unit else ""
+    first, _, rest = column.name.partition(" ")
+    return f"{first}\n{' '.join(filter(None, (rest, unit)))}".rstrip()
+
+
+def _alignment(table: Table) -> list[str]:
+    return ["right" if column.right else "left" for column in table.columns]
+
+
+def _escaped(table: Table, style: str, escape: Callable[[str], str]) -> str:
+    """Return the body of a table in one of tabulate's styles."""
+    return tabulate(
+        [[escape(cell) for cell in row] for row in table.cells],
+        [escape(column.title) for column in table.columns],
+        tablefmt=style,
+        disable_numparse=True,
+        colalign=_alignment(table),
+    )
+
+
+def _notes(table: Table, escape: Callable[[str], str] = str) -> list[str]:
+    """Return the notes, those of cells behind their markers."""
+    return [
+        f"({marker}) {escape(text)}" if marker else escape(text) for marker, text in table.notes
+    ]
+
+
+def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
+    """Return sentences in lines of that many columns, further indented from the second line on."""
+    wrap = TextWrapper(width, indent, f"{indent}  ", break_long_words=False, break_on_hyphens=False)
+    # A number and its percent sign stay on one line.
+    return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
+
+
+def _markdown(tables: Sequence[Table]) -> str:
+    return "\n".join(_markdown_table(table) for table in tables)
+
+
+def _markdown_table(table: Table) -> str:
+    body = _escaped(table, "pipe", markdown_text)
+    notes = [f"- {note}" for note in _notes(table, markdown_text)]
+    parts = [f"## {markdown_text(table.caption)}", "", body, ""]
+    return "\n".join([*parts, *notes, ""] if notes else parts)
+
+
+def markdown_text(text: str) -> str:
+    """Escape what Markdown would take for a cell's end, emphasis, code, a link or HTML."""
+    return text.translate(_MARKDOWN)
+
+
+def _csv(tables: Sequence[Table]) -> str:
+    rows = [row for table in tables for row in table.exact]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _csv_value(value) for name, value in row.items()} for row in rows)
+    return stream.getvalue()
+
+
+def _csv_value(value: object) -> object:
+    """Clean a text, since CSV is printed on terminals too, and mark as text what looks a formula.
+
+    A spreadsheet would execute a formula; an apostrophe before it prevents that.
+    """
+    if not isinstance(value, str):
+        return value
+    text = one_line(value, None)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _latex(tables: Sequence[Table]) -> str:
+    head = "% Needs \\usepackage{booktabs} in the preamble.\n"
+    return head + "\n".join(_latex_table(table) for table in tables)
+
+
+def _latex_table(table: Table) -> str:
+    # tabulate's own format with rules of booktabs lets characters pass at which LaTeX stops.
+    body = _escaped(table, "latex_raw", _latex_text)
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        body = body.replace(r"\hline", rule, 1)
+    notes = [f"{note}\\par" for note in _notes(table, _latex_text)]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering\scriptsize\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{_latex_text(table.caption)}}}",
+            body,
+            *([r"\par\medskip\raggedright", *notes] if notes else []),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _latex_text(text: str) -> str:
+    """Escape LaTeX's special characters, and replace those its fonts may lack."""
+    return "".join(_LATEX.get(c, c if c.isascii() else "?") for c in text)
+
+
+# With these a formula begins, in one spreadsheet or another.
+_FORMULA = ("=", "+", "-", "@")
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": r"\textasciigrave{}",
+    "…": r"\ldots{}",
+    "\N{EN DASH}": "--",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "→": r"$\to$",
+    "µ": r"$\mu$",
+} | {c: f"\\{c}" for c in "&%$#_{}"}
+
+_STYLES: dict[str, Callable[[Sequence[Table]], str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "csv": _csv,
+    "latex": _latex,
+}

@@ -1,13 +1,21 @@
-"""The best partner of each CPU, and latencies by how near the kernel says two CPUs are."""
+"""The best partner of each CPU, and in which order threads that talk should take the CPUs.
+
+In an order each core has one CPU, and cores of the best kind come first. What it gains over
+numerical order is told from measurements that had no part in choosing it: orders are chosen by one
+half of them and judged by the other, both ways. An order chosen from all of them would win by luck
+alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from analysis.latency.model import Latency
+from analysis.latency.clusters import completed
+from analysis.latency.model import NS_PER_S, Array, Latency, Rows
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
 from runners.latency.pairs import RELATIONS, kinds_of_pairs, relations
@@ -116,3 +124,280 @@ def find_nearness(latency: Latency) -> list[Nearness]:
         for key in order
         for ns in [found[key]]
     ]
+
+
+# Neighbours that were not measured are taken for that much farther than the way over others tells,
+# so that measured ones are preferred where both are about as near.
+UNMEASURED = 1.2
+
+NEXT, PAIRS = "each with the next", "in pairs"
+_SEED = 1
+# Of more starts, only the shortest chains are improved.
+_MAX_IMPROVED = 8
+# Gains below are rounding.
+_MIN_GAIN = 1e-9
+
+
+@dataclass(frozen=True)
+class Team:
+    """An order of CPUs for a team whose threads talk `how`: each with the next, or in pairs.
+
+    `rate_per_s` is the harmonic mean of the neighbours' one-way transfers, `numerical_rate_per_s`
+    that of the numerical order `numerical`; None where some neighbours were not measured. `gain` is
+    the ratio of both as the measurements that did not choose the order show it, with its 95 %
+    interval; None with the reason `why_no_gain`.
+    """
+
+    how: str
+    cpus: tuple[int, ...]
+    numerical: tuple[int, ...]
+    rate_per_s: float | None
+    numerical_rate_per_s: float | None
+    gain: float | None
+    gain_interval: Interval | None
+    why_no_gain: str = ""
+
+    @property
+    def gains(self) -> bool:
+        """Whether the order is faster than the numerical one beyond noise."""
+        return self.gain_interval is not None and self.gain_interval.low > 1
+
+    @property
+    def follows(self) -> tuple[int, ...]:
+        """The order to use: the numerical one when the other gains nothing beyond noise."""
+        return self.cpus if self.gains or self.gain is None else self.numerical
+
+    @property
+    def places(self) -> str:
+        """The environment that pins a team so, ready for a command line."""
+        places = ",".join(f"{{{cpu}}}" for cpu in self.follows)
+        return f'OMP_PLACES="{places}" OMP_PROC_BIND=close OMP_NUM_THREADS={len(self.follows)}'
+
+
+def find_teams(latency: Latency) -> list[Team]:
+    """Return orders for 2, 4, 8 … threads and for one on every core, then for pairs.
+
+    None for a node on which only one core was measured.
+    """
+    blocks = _blocks(latency)
+    every = sum(map(len, blocks))
+    if every < 2:
+        return []
+    best = blocks[0] if len(blocks[0]) > 1 else [cpu for block in blocks for cpu in block]
+    judge = _Judge(latency)
+    teams = [judge.team(NEXT, [best], length) for length in _lengths(len(best))]
+    if every > len(best):
+        teams.append(judge.team(NEXT, blocks, every))
+    if len(best) > 3:
+        teams.append(judge.team(PAIRS, [best], len(best) // 2 * 2))
+    return teams
+
+
+def _lengths(most: int) -> Iterator[int]:
+    length = 2
+    while length < most:
+        yield length
+        length *= 2
+    yield most
+
+
+def _blocks(latency: Latency) -> list[list[int]]:
+    """Return the first measured CPU of each core, by kind, best kind first, by number."""
+    measured = frozenset(latency.runs[["from_cpu", "to_cpu"]].to_numpy().ravel().tolist())
+    blocks: dict[str, list[int]] = {}
+    for core in sorted(latency.topology.cores, key=lambda core: core.rank):
+        usable = measured.intersection(core.cpus)
+        if usable:
+            blocks.setdefault(core.kind, []).append(min(usable))
+    return [sorted(block) for block in blocks.values()]
+
+
+class _Judge:
+    """Chooses orders, and says what they gain. CPUs are rows of the latencies' matrices here."""
+
+    def __init__(self, latency: Latency) -> None:
+        self._latency = latency
+        self._cost = _cost_of(latency.both_ways)
+        units = latency.units.sample(frac=1.0, random_state=_SEED)
+        half = units.groupby("pair").cumcount().to_numpy() % 2
+        halves = [units[half == side] for side in (0, 1)]
+        self._costs = [self._half_cost(units) for units in halves]
+        self._times = [_by_pair(units, len(latency.pairs)) for units in halves]
+
+    def team(self, how: str, blocks: Sequence[Sequence[int]], length: int) -> Team:
+        """Return the order of `length` CPUs of these blocks, block after block."""
+        rows = [[self._latency.row_of[cpu] for cpu in block] for block in blocks]
+        numerical = [row for block in rows for row in block][:length]
+        chosen = _chosen(how, self._cost, rows, length)
+        gain, why = self._gain(how, rows, numerical)
+        return Team(
+            how,
+            self._cpus(chosen),
+            self._cpus(numerical),
+            self._rate(self._pairs(how, chosen)),
+            self._rate(self._pairs(how, numerical)),
+            None if gain is None else gain.ratio,
+            None if gain is None else gain.interval(),
+            why,
+        )
+
+    def _gain(
+        self, how: str, blocks: Sequence[Sequence[int]], numerical: Sequence[int]
+    ) -> tuple[Difference | None, str]:
+        """Return log(time in numerical order / time in the chosen order), or why it is not told."""
+        found = []
+        for cost, times in zip(self._costs, reversed(self._times), strict=True):
+            chosen = _chosen(how, cost, blocks, len(numerical))
+            pairs = [self._pairs(how, order) for order in (numerical, chosen)]
+            if min(map(min, pairs)) < 0:
+                return None, "some of the neighbours were not measured"
+            before, after = (_mean_time(times.iloc[rows]) for rows in pairs)
+            if before is None or after is None:
+                return None, "too few samples of these pairs to judge by"
+            found.append(Difference.from_summary(*before, *after))
+        return (
+            Difference(
+                sum(one.log_ratio for one in found) / 2,
+                sum(one.standard_error**2 for one in found) ** 0.5 / 2,
+                min(one.df for one in found),
+                min(one.n for one in found),
+                paired=False,
+            ),
+            "",
+        )
+
+    def _pairs(self, how: str, order: Sequence[int]) -> Rows:
+        """Return the rows of `Latency.pairs` of neighbours that talk, -1 where not measured."""
+        step = 2 if how == PAIRS else 1
+        return self._latency.pair_rows[order[:-1:step], order[1::step]]
+
+    def _half_cost(self, units: pd.DataFrame) -> Array:
+        medians = units.groupby("pair")["median_ns"].median()
+        ns = np.full(len(self._latency.pairs), np.nan)
+        ns[medians.index] = medians
+        return _cost_of(self._latency.of_pairs(ns))
+
+    def _rate(self, pairs: Rows) -> float | None:
+        if min(pairs) < 0:
+            return None
+        rates = self._latency.pairs["rate_per_s"].to_numpy()[pairs]
+        return float(NS_PER_S / (NS_PER_S / rates).mean())
+
+    def _cpus(self, rows: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self._latency.cpus[row] for row in rows)
+
+
+def _cost_of(ns: Array) -> Array:
+    """Return what it costs that two rows are neighbours; more where they were not measured."""
+    unmeasured = np.where(np.isnan(ns), UNMEASURED, 1.0)
+    return np.asarray(np.exp(completed(np.log(ns))) * unmeasured)
+
+
+def _chosen(how: str, cost: Array, blocks: Sequence[Sequence[int]], length: int) -> list[int]:
+    """Return the order of `length` rows of these blocks, block after block."""
+    chain: list[int] = []
+    for block in blocks:
+        within = cost[np.ix_(block, block)]
+        wanted = min(length, len(block))
+        found = near_pairs(within) if how == PAIRS else short_chain(within, wanted)
+        rows = [block[at] for at in found]
+        if chain and cost[chain[-1], rows[-1]] < cost[chain[-1], rows[0]]:
+            rows.reverse()
+        chain += rows
+    return chain
+
+
+def _by_pair(units: pd.DataFrame, pairs: int) -> pd.DataFrame:
+    """Return number, mean and variance of each pair's times, in ns."""
+    grouped = units.groupby("pair")["mean_ns"]
+    found = pd.DataFrame({"n": grouped.size(), "mean": grouped.mean(), "var": grouped.var(ddof=1)})
+    return found.reindex(range(pairs)).fillna({"n": 0})
+
+
+def _mean_time(times: pd.DataFrame) -> tuple[float, float, int] | None:
+    """Return mean, sd and number of some pairs' times, in ns; None without a spread."""
+    if (times["n"] < 2).any():
+        return None
+    n = int(times["n"].sum())
+    error = float(np.sqrt((times["var"] / times["n"]).sum())) / len(times)
+    return float(times["mean"].mean()), error * n**0.5, n
+
+
+def short_chain(cost: Array, length: int) -> list[int]:
+    """Return `length` rows of a symmetric matrix whose sum over neighbours is small.
+
+    The nearest neighbour from every start, of which the shortest are improved by reversing parts
+    (2-opt; Croes 1958) until no reversal shortens them. Deterministic; the order that the rows have
+    is one of those that are improved, so that the result is never longer.
+    """
+    starts = [_nearest(cost, start, length) for start in range(len(cost))]
+    starts.sort(key=lambda chain: total(cost, chain))
+    chosen = [*starts[:_MAX_IMPROVED], np.arange(length)]
+    best = min((_improved(cost, chain) for chain in chosen), key=lambda chain: total(cost, chain))
+    return [int(row) for row in best]
+
+
+def near_pairs(cost: Array) -> list[int]:
+    """Return rows in which the 1st and 2nd, 3rd and 4th … are near; without the last of odd many.
+
+    Nearest pairs first, improved by exchanging partners of two pairs while that helps.
+    """
+    free = set(range(len(cost)))
+    pairs: list[tuple[int, int]] = []
+    first, second = np.triu_indices(len(cost), 1)
+    for at in np.argsort(cost[first, second], kind="stable"):
+        a, b = int(first[at]), int(second[at])
+        if a in free and b in free:
+            free -= {a, b}
+            pairs.append((a, b))
+    while _exchanged(cost, pairs):
+        pass
+    return [row for pair in sorted(pairs, key=lambda pair: float(cost[pair])) for row in pair]
+
+
+def total(cost: Array, chain: Rows) -> float:
+    """Return the sum over neighbours of a chain."""
+    return float(cost[chain[:-1], chain[1:]].sum())
+
+
+def _nearest(cost: Array, start: int, length: int) -> Rows:
+    chain = [start]
+    taken = np.zeros(len(cost))
+    taken[start] = np.inf
+    while len(chain) < length:
+        chain.append(int(np.argmin(cost[chain[-1]] + taken)))
+        taken[chain[-1]] = np.inf
+    return np.array(chain)
+
+
+def _improved(cost: Array, chain: Rows) -> Rows:
+    n = len(chain)
+    first, last = np.triu_indices(n, 1)
+    while True:
+        along = cost[np.ix_(chain, chain)]
+        # Ends of the chain have no neighbour, and cost nothing there.
+        padded = np.zeros((n + 2, n + 2))
+        padded[1:-1, 1:-1] = along
+        i, j = first + 1, last + 1
+        now = padded[i - 1, i] + padded[j, j + 1]
+        gain = now - padded[i - 1, j] - padded[i, j + 1]
+        best = int(np.argmax(gain)) if len(gain) else 0
+        if not len(gain) or gain[best] <= _MIN_GAIN:
+            return chain
+        a, b = first[best], last[best] + 1
+        chain = np.concatenate([chain[:a], chain[a:b][::-1], chain[b:]])
+
+
+def _exchanged(cost: Array, pairs: list[tuple[int, int]]) -> bool:
+    """Exchange partners once wherever that shortens two pairs; return whether it did."""
+    changed = False
+    for one in range(len(pairs)):
+        for other in range(one + 1, len(pairs)):
+            (a, b), (c, d) = pairs[one], pairs[other]
+            now = cost[a, b] + cost[c, d]
+            for p, q in (((a, c), (b, d)), ((a, d), (b, c))):
+                if cost[p] + cost[q] < now - _MIN_GAIN:
+                    pairs[one], pairs[other] = p, q
+                    changed = True
+                    break
+    return changed

@@ -21,8 +21,10 @@ from analysis.latency.partners import (
     Nearness,
     Partner,
     Partners,
+    Team,
     find_nearness,
     find_partners,
+    find_teams,
 )
 from analysis.latency.sentences import (
     cluster_sentences,
@@ -33,7 +35,6 @@ from analysis.latency.sentences import (
     talking,
     team_sentences,
 )
-from analysis.latency.teams import Team, find_teams
 from analysis.statistics.sample import Interval
 from base.cpulist import format_cpulist
 from base.text import one_line, plural

@@ -20,7 +20,7 @@ from analysis.latency.agreement import (
 )
 from analysis.latency.clusters import Clusters, enough
 from analysis.latency.model import Latency
-from analysis.latency.teams import NEXT, Team
+from analysis.latency.partners import NEXT, Team
 from analysis.verdict import phrases
 from base.cpulist import format_cpulist
 from base.text import first_of, one_line, plural

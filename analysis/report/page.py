@@ -34,7 +34,7 @@ from analysis.results.files import write_file
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
-from analysis.verdict.drift_words import drift_sentences
+from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Findings
 from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.verdict.text import why_continue

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
-from analysis.format.render import render
-from analysis.format.table import Table, joined
+from analysis.format.table import Table, joined, render
 from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.format.render import markdown_text, render, wrapped
+from analysis.format.table import markdown_text, render, wrapped
 from analysis.objectives import NOUNS, OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, share_of_look
 from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
-from analysis.verdict.drift_words import drift_sentences
+from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed
 from analysis.verdict.tables import (

@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.answer import find
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
 from analysis.compare.tables import compare_tables, conclusions
-from analysis.format.render import render
+from analysis.format.table import render
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER

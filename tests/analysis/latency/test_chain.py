@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.latency.teams import near_pairs, short_chain, total
+from analysis.latency.partners import near_pairs, short_chain, total
 from tests.analysis.latency.made_latency import Array
 
 

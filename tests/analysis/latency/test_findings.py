@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from analysis.latency.agreement import rand_index
-from analysis.latency.partners import find_partners
+from analysis.latency.partners import NEXT, PAIRS, Team, find_partners, find_teams
 from analysis.latency.reading import read_latency
 from analysis.latency.report import LatencyFindings, findings_json, latency_findings
-from analysis.latency.teams import NEXT, PAIRS, Team, find_teams
 from analysis.output import latency_text, write_latency
 from tests.analysis.latency.made_latency import (
     PLANTED,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
-from analysis.format.render import render
+from analysis.format.table import render
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.tables import comparison_table, statistics_tables

@@ -14,7 +14,7 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, Trend
 from analysis.statistics.sample import Interval
-from analysis.verdict.drift_words import drift_sentences
+from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
 from analysis.verdict.sentences import explanation
 from configs.mapping import SELECTIONS
