@@ -50,6 +50,15 @@ def test_runs_of_one_node_have_no_remark() -> None:
     assert pool_remark(frame_of({"n1": 1.0}, 4, 0.01, 1).drop(columns=MADE_ON)) == ""
 
 
+def test_of_many_nodes_it_is_still_told_whether_they_differ() -> None:
+    names = {f"compute-node-{number:03d}": 1.0 for number in range(40)}
+
+    told = pool_remark(frame_of(names, 80, 0.01, 1))
+
+    assert "compute-node-039 (2 blocks); " in told
+    assert "Alexander-Govern" in told
+
+
 def test_nodes_that_are_alike_are_told_apart_in_about_five_of_a_hundred_studies() -> None:
     told = [
         "longer than" in pool_remark(frame_of({"n1": 1.0, "n2": 1.0, "n3": 1.0}, 24, 0.02, seed))

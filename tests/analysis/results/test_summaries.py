@@ -73,6 +73,9 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
     [
         (HEADER + ROW.replace("45.073", "45,073"), "2:56: 10 cells; the first line names 9 "),
         (HEADER + ROW.replace("45.073", "4x"), "2:49: elapsed_mean_s '4x' is not a number"),
+        # Columns are those of the line, quotes and commas in cells before it included.
+        (HEADER + ROW.replace("45.073", "4x").replace("lulesh", '"l""u,x"'),
+         "2:51: elapsed_mean_s '4x' is not a number"),
         (HEADER + ROW.replace("45.073", "nan"), "2:49: elapsed_mean_s 'nan' is not a number"),
         (HEADER + ROW.replace("45.073", "1e999"), "2:49: elapsed_mean_s '1e999' is not a number"),
         (HEADER + ROW.replace("45.073", "0"), "2:49: elapsed_mean_s '0' is no time"),

@@ -73,7 +73,9 @@ def test_a_line_that_was_changed_counts_nowhere_and_is_told(
     assert "1 line of the records changed since they were written" in remarks_of(tmp_path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
 @given(st.data())
 def test_a_flipped_bit_costs_its_line_and_has_no_other_reason(
     tmp_path: Path, data: st.DataObject

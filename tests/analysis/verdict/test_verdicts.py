@@ -89,6 +89,13 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
     assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in said_of(findings)
 
 
+def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
+    said = verdict(found(tmp_path, study)).sentences
+    # Which of both is ahead is chance.
+    assert re.match(r"#. pcores-... would do as well as #. pcores-... \(within 1 %\)\.", said[1])
+
+
 def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
     ten, nine = (
