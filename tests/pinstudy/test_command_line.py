@@ -179,28 +179,6 @@ def test_mistakes_in_a_study_are_all_told_with_their_places(folder: Path) -> Non
     assert not (folder / "results").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "no-such-study"),
-        ("plna",),
-        ("plan",),
-        ("tables", "nowhere"),
-        ("topology", "--sysroot", "nowhere"),
-        ("topology", "--kinds", "Q=0"),
-        ("run", "short.yaml", "--results", "/proc/nope"),
-        ("plan", "short.yaml", "--kinds", "P=4095"),
-    ],
-)
-def test_a_users_mistake_is_one_message_and_status_2(
-    folder: Path, arguments: tuple[str, ...]
-) -> None:
-    done = pinstudy(folder, *arguments)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.strip()
-
-
 def test_plan_touches_nothing(folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     done = pinstudy(folder, "plan", "short.yaml")

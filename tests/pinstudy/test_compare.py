@@ -28,14 +28,6 @@ def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
     assert [row["conclusions"] for row in found["rows"][:2]] == ["baseline", "disagree"]
 
 
-def test_a_folder_of_several_nodes_must_name_one(tmp_path: Path) -> None:
-    for node in ("n1", "n2"):
-        results(tmp_path / "study" / node, {1: 10.0})
-    done = pinstudy(tmp_path, "compare", "study", "published:galante-2025")
-    assert done.returncode == 2
-    assert "several nodes or studies; name one of them: study/n1, study/n2" in done.stderr
-
-
 def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) -> None:
     both_programs(tmp_path / "fidelity", {1: 10.0, 3: 12.0}, {1: 11.0, 3: 13.2})
     done = pinstudy(tmp_path, "compare", "fidelity")
@@ -43,12 +35,3 @@ def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) 
     assert "A: lulesh-llnl" in done.stdout
     assert "B: lulesh" in done.stdout
     assert "time: conclusions agree in 1 of 1 rows that both decide" in done.stdout
-
-
-def test_one_folder_without_such_programs_is_a_mistake(tmp_path: Path) -> None:
-    results(tmp_path / "a", {1: 10.0})
-    done = pinstudy(tmp_path, "compare", "a")
-    assert done.returncode == 2
-    assert done.stderr == (
-        "pinstudy: a has no two programs of one algorithm; name a second folder\n"
-    )

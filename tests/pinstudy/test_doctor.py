@@ -74,13 +74,6 @@ def test_declared_kinds_are_the_help_of_a_guest(tmp_path: Path) -> None:
     assert re.search(r"^ok +core-kinds +P 0: declared ", declared.stdout, re.MULTILINE)
 
 
-def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
-    for arguments in (["--sysroot", str(tmp_path)], ["--kinds", "Q=0"], ["--kinds", "P=4096"]):
-        done = doctor(*arguments)
-        assert done.returncode == 2
-        assert len(done.stderr.splitlines()) == 1
-
-
 def test_a_node_whose_governors_may_be_written_is_told_so(tmp_path: Path) -> None:
     with hybrid_namespace(tmp_path) as node:
         told = {c["name"]: c for c in json.loads(node.run("doctor", "--json").stdout)}

@@ -31,17 +31,6 @@ def test_logs_become_tables(tmp_path: Path) -> None:
     assert "imported; nobody looked" in tables.stdout
 
 
-def test_a_log_that_is_none_is_one_line_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("no log\n")
-    done = pinstudy(
-        tmp_path, "import", "perf", "mine.txt", "--into", "out", "--app", "a", "--threads", "1",
-        "--mapping", "scheduler",
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.startswith("pinstudy: mine.txt:1:1: ")
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_the_published_numbers_imported_by_a_user_give_the_published_tables(tmp_path: Path) -> None:
     means = publication("galante-2025").folder / "summaries.csv"
     done = pinstudy(tmp_path, "import", "summaries", str(means), "--into", "out")

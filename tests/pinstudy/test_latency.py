@@ -96,29 +96,6 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--cpus", "0"], "expected two or more of CPUs 0-1"),
-        (["--cpus", "0,7"], "expected two or more of CPUs 0-1"),
-        (["--cpus", "a"], "--cpus"),
-        (["--pairs", "some"], "pairs"),
-        (["--pairs", "0:0"], "0:0"),
-        (["--pairs", "0:9"], "CPU 9"),
-        (["--precision", "much"], "--precision: 'much' is not a percentage"),
-        (["--precision", "0%"], "--precision"),
-        (["--from", "nowhere.json"], "nowhere.json"),
-        (["--from", "x.json", "--pairs", "all"], "--from"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
-    root = build_tree(tmp_path, "kvm-guest")
-    done = pinstudy(tmp_path, "latency", "--sysroot", str(root), *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-
-
 def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
     need_program_and_two_cpus()
     with node_lock(Path("/")):

@@ -66,25 +66,6 @@ def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "report.html").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("report", "/nowhere"), "no results here"),
-        (("figures", "/nowhere"), "no results here"),
-        (("report", "published:galante-2025"), "--into"),
-        (("figures", "published:galante-2025", "--format", "svgg"), "did you mean 'svg'"),
-        (("figures", "published:galante-2025", "--format", ","), "names no format"),
-    ],
-)
-def test_a_mistake_is_told_in_one_line(
-    tmp_path: Path, arguments: tuple[str, ...], told: str
-) -> None:
-    done = pinstudy(tmp_path, *arguments)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study: Path) -> None:
     for name in ("made-up", "made-up/node1"):
         done = pinstudy(

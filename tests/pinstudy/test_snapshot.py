@@ -7,8 +7,6 @@ import shlex
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.support.cli import pinstudy
 from tests.support.trees import build_tree
 
@@ -42,15 +40,6 @@ def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
     assert forced.returncode == 0
     assert file.read_bytes()[:2] == b"\x1f\x8b"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kvm-guest", "node.tar.gz"]
-
-
-@pytest.mark.parametrize("name", ["node.zip", "node", ".tar.gz"])
-def test_other_names_are_a_mistake(tmp_path: Path, name: str) -> None:
-    done = pinstudy(tmp_path, "snapshot", name)
-    assert done.returncode == 2
-    assert ".tar.gz" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

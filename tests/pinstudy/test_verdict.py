@@ -50,17 +50,3 @@ def test_the_published_results_have_a_verdict_and_no_files(tmp_path: Path) -> No
     assert "of 56 words change" in " ".join(done.stdout.split())
     assert done.stderr == ""
     assert not list(tmp_path.iterdir())
-
-
-def test_mistakes_are_one_line_and_status_2(tmp_path: Path) -> None:
-    folder = str(made(tmp_path))
-    for arguments, message in (
-        (("verdict", str(tmp_path / "none")), "no results here"),
-        (("verdict", folder, "--margin", "one"), "is not a percentage, such as 1%"),
-        (("verdict", folder, "--margin", "0%"), "not more than 0%"),
-        (("verdict", folder, "--baseline", "pcores"), "did you mean 'pcores-pin'"),
-    ):
-        done = pinstudy(tmp_path, *arguments)
-        assert done.returncode == 2
-        assert message in done.stderr
-        assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,85 @@
+"""A user's mistake on the command line: one message, exit status 2, and nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import pinstudy
+from tests.support.results import Study, write
+from tests.support.studies import write_app, write_study
+from tests.support.trees import build_tree
+
+PUBLISHED = "published:galante-2025"
+GUEST = ("--sysroot", "kvm-guest")
+LATENCY = ("latency", *GUEST)
+# What is typed, and what the message says of it.
+MISTAKES = [
+    (("run", "no-such-study"), "no-such-study"),
+    (("plna",), "plna"),
+    (("plan",), "STUDY"),
+    (("plan", "short.yaml", "--kinds", "P=4095"), "4095"),
+    (("run", "short.yaml", "--results", "/proc/nope"), "/proc/nope"),
+    (("topology", "--sysroot", "nowhere"), "nowhere"),
+    (("topology", "--kinds", "Q=0"), "Q"),
+    (("doctor", "--sysroot", "several"), "several"),
+    (("doctor", "--kinds", "Q=0"), "Q"),
+    (("doctor", "--kinds", "P=4096"), "4096"),
+    (("snapshot", "node.zip"), ".tar.gz"),
+    (("snapshot", "node"), ".tar.gz"),
+    (("snapshot", ".tar.gz"), ".tar.gz"),
+    (("tables", "nowhere"), "no results here"),
+    (("report", "/nowhere"), "no results here"),
+    (("figures", "/nowhere"), "no results here"),
+    (("report", PUBLISHED), "--into"),
+    (("figures", PUBLISHED, "--format", "svgg"), "did you mean 'svg'"),
+    (("figures", PUBLISHED, "--format", ","), "names no format"),
+    (("verdict", "none"), "no results here"),
+    (("verdict", "mine", "--margin", "one"), "is not a percentage, such as 1%"),
+    (("verdict", "mine", "--margin", "0%"), "not more than 0%"),
+    (("verdict", "mine", "--baseline", "pcores"), "did you mean 'pcores-pin'"),
+    (("compare", "several", PUBLISHED), "name one of them: several/n1, several/n2"),
+    (("compare", "mine"), "mine has no two programs of one algorithm; name a second folder"),
+    (("import", "perf", "log.txt", "--into", "out", "--app", "a", "--threads", "1",
+      "--mapping", "scheduler"), "pinstudy: log.txt:1:1: "),
+    ((*LATENCY, "--cpus", "0"), "expected two or more of CPUs 0-1"),
+    ((*LATENCY, "--cpus", "0,7"), "expected two or more of CPUs 0-1"),
+    ((*LATENCY, "--cpus", "a"), "--cpus"),
+    ((*LATENCY, "--pairs", "some"), "pairs"),
+    ((*LATENCY, "--pairs", "0:0"), "0:0"),
+    ((*LATENCY, "--pairs", "0:9"), "CPU 9"),
+    ((*LATENCY, "--precision", "much"), "--precision: 'much' is not a percentage"),
+    ((*LATENCY, "--precision", "0%"), "--precision"),
+    ((*LATENCY, "--from", "nowhere.json"), "nowhere.json"),
+    ((*LATENCY, "--from", "x.json", "--pairs", "all"), "--from"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with results, a study, and the tree of a guest with two CPUs."""
+    made = tmp_path_factory.mktemp("mistakes")
+    build_tree(made, "kvm-guest")
+    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    for results in ("mine", "several/n1", "several/n2"):
+        write(made / results, records)
+    write_app(made, "nap", "/bin/sleep", {"short": {"arguments": "0.02"}})
+    write_study(made, "short", "nap", "short")
+    (made / "log.txt").write_text("no log\n")
+    (made / "file").touch()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES]
+)
+def test_a_users_mistake_is_one_message_and_status_2(
+    folder: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    before = sorted(folder.rglob("*"))
+    done = pinstudy(folder, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1 or arguments[0] in ("plna", "plan")
+    assert sorted(folder.rglob("*")) == before
