@@ -16,7 +16,6 @@ from tests.runners.measure.perf.test_c2c import LOCAL
 from tests.runners.study.test_extras import LINE, install_sampling_perf
 from tests.support.cli import argv, pinstudy
 from tests.support.studies import records, write_app, write_program, write_study
-from tests.support.tools import need_tool
 from tests.support.wait import HANG_S, until
 
 # The third execution is the one under perf c2c; where a file says so, it hangs.
@@ -108,17 +107,3 @@ def test_stopping_it_leaves_no_file_and_the_next_command_makes_it(folder: Path) 
     assert done.returncode == 0, done.stderr
     assert len(files(folder)) == 1
     assert (runs(folder), made(folder)) == (2, 4)
-
-
-def test_a_node_that_cannot_has_its_runs_and_the_reason(folder: Path) -> None:
-    need_tool("perf")
-    done = run(folder)
-    assert done.returncode == 0, done.stderr
-    assert runs(folder) == 2
-    (name,) = files(folder)
-    if name == "unavailable.json":
-        reason = json.loads(files(folder)[name])["unavailable"]["lines"]
-        assert f"no contended cache lines: {reason}" in done.stderr
-        assert made(folder) == 2
-    else:
-        assert made(folder) == 3

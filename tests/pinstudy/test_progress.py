@@ -22,21 +22,15 @@ def outline(**changes: object) -> PlanSummary:
     return PlanSummary(Plan(study(**changes), (case(),), (), {}), History(), launch)  # type: ignore[arg-type]
 
 
-def test_waiting_is_a_line_with_the_number_of_the_run_that_waits(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_waiting_and_warnings_are_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     with TerminalProgress(outline()) as progress:
         progress.waiting("waiting 2 min 00 s at most for package 0 to cool from 62 to 50 °C")
+        progress.warned("warning: thermald runs")
     # Three repetitions and one warm-up run.
     assert capsys.readouterr().err == (
         "[1/4] waiting 2 min 00 s at most for package 0 to cool from 62 to 50 °C\n"
+        "warning: thermald runs\n"
     )
-
-
-def test_a_warning_is_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    with TerminalProgress(outline()) as progress:
-        progress.warned("warning: thermald runs")
-    assert capsys.readouterr().err == "warning: thermald runs\n"
 
 
 RULE = {"repetitions": 9, "precision": Precision(5, 0.01)}

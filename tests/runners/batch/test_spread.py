@@ -32,20 +32,29 @@ def spread(study: Study = STUDY, queue: Queue = QUEUE, **wanted: Any) -> Spread:
     return spread_of(study, SITE, queue, Wanted(**wanted))
 
 
-def test_without_a_word_the_study_is_made_whole_on_each_node_of_the_site() -> None:
-    assert spread() == Spread("there", "per-node", nodes=("n1", "n2"))
-    assert [worker.target for worker in per_node_workers(spread())] == ["node n1", "node n2"]
-
-
-def test_a_site_without_nodes_gives_one_with_each_of_its_features() -> None:
-    queue = replace(QUEUE, nodes=(), features=("hybrid", "homog"))
-    workers = per_node_workers(spread(queue=queue))
-    assert [worker.target for worker in workers] == ["feature hybrid", "feature homog"]
-
-
-def test_a_site_that_lists_nothing_gives_any_node() -> None:
-    (worker,) = per_node_workers(spread(queue=replace(QUEUE, nodes=())))
-    assert (worker.number, worker.target, worker.blocks) == (0, "any node", ())
+@pytest.mark.parametrize(
+    ("queue", "wanted", "targets"),
+    [
+        # Without a word the study is made whole on each node of the site, or with each feature.
+        (QUEUE, {}, ["node n1", "node n2"]),
+        (
+            replace(QUEUE, nodes=(), features=("hybrid", "homog")),
+            {},
+            ["feature hybrid", "feature homog"],
+        ),
+        (replace(QUEUE, nodes=()), {}, ["any node"]),
+        # A node that is named twice gets one worker.
+        (QUEUE, {"nodes": ("n1", "n2", "n1")}, ["node n1", "node n2"]),
+    ],
+    ids=["nodes", "features", "neither", "a node twice"],
+)
+def test_there_is_a_worker_for_each_node_or_feature(
+    queue: Queue, wanted: dict[str, Any], targets: list[str]
+) -> None:
+    workers = per_node_workers(spread(queue=queue, **wanted))
+    assert [worker.target for worker in workers] == targets
+    assert [worker.number for worker in workers] == list(range(len(targets)))
+    assert not any(worker.blocks for worker in workers)
 
 
 def test_the_command_line_comes_before_the_study_and_that_before_the_site() -> None:
@@ -53,11 +62,6 @@ def test_the_command_line_comes_before_the_study_and_that_before_the_site() -> N
     assert spread(study) == Spread("there", "per-node", features=("fast",))
     assert spread(study, nodes=("n9",)) == Spread("there", "per-node", nodes=("n9",))
     assert spread(study, how="split", workers=3) == Spread("there", "split", (), ("fast",), 3)
-
-
-def test_a_node_that_is_named_twice_gets_one_worker() -> None:
-    workers = per_node_workers(spread(nodes=("n1", "n2", "n1")))
-    assert [worker.node for worker in workers] == ["n1", "n2"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -129,6 +129,7 @@ def precise_from(world: Noisy, case_id: str) -> Callable[[int], bool]:
     return precise
 
 
+@settings(max_examples=50)
 @given(WORLDS, st.lists(st.integers(0, 60), max_size=4))
 def test_a_study_that_is_cut_anywhere_makes_the_same_runs(world: Noisy, cuts: list[int]) -> None:
     records: list[dict[str, Any]] = []
@@ -139,6 +140,7 @@ def test_a_study_that_is_cut_anywhere_makes_the_same_runs(world: Noisy, cuts: li
     assert world.made(records) == records
 
 
+@settings(max_examples=50)
 @given(WORLDS, st.data())
 def test_a_case_that_could_not_run_at_first_changes_nothing_in_the_end(
     world: Noisy, data: st.DataObject
@@ -150,6 +152,7 @@ def test_a_case_that_could_not_run_at_first_changes_nothing_in_the_end(
     assert sorted(keys(world.made(first))) == sorted(keys(world.uncut))
 
 
+@settings(max_examples=50)
 @given(WORLDS)
 def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: Noisy) -> None:
     made = world.repetitions()
@@ -167,6 +170,7 @@ def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: Noisy) 
         assert made[one.case_id] == expected
 
 
+@settings(max_examples=50)
 @given(WORLDS, st.integers(0, 200))
 def test_what_is_left_is_between_what_was_said(world: Noisy, cut: int) -> None:
     before = world.made(at_most=cut)
@@ -181,6 +185,7 @@ def test_what_is_left_is_between_what_was_said(world: Noisy, cut: int) -> None:
         assert minimum(schedule_of(world.plan, history))
 
 
+@settings(max_examples=50)
 @given(WORLDS)
 def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: Noisy) -> None:
     asked = world.plan.study.precision
@@ -193,6 +198,7 @@ def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: Nois
     assert set(failing.repetitions().values()) == {MOST}
 
 
+@settings(max_examples=50)
 @given(WORLDS)
 def test_a_plain_number_is_made_whatever_the_times_are(world: Noisy) -> None:
     plan = plan_of("randomised-blocks", world.seed, None, guests=False)

@@ -41,14 +41,16 @@ def test_a_guest_has_no_network_and_no_vhost(emulated: str) -> None:
     assert devices == ["virtio-9p-pci", "virtio-serial-pci", "virtserialport"]
 
 
-def test_kvm_gives_the_guest_the_host_s_cpu() -> None:
-    made = command()
-    assert (values(made, "-accel"), values(made, "-cpu")) == (["kvm"], ["host"])
-
-
-def test_an_emulated_cpu_has_all_but_what_is_emulated_wrongly() -> None:
-    made = command(EMULATED)
-    assert (values(made, "-accel"), values(made, "-cpu")) == (["tcg"], ["max,-avx2"])
+@pytest.mark.parametrize(
+    ("emulated", "accelerator", "cpu"),
+    # An emulated CPU has all but what is emulated wrongly.
+    [("", "kvm", "host"), (EMULATED, "tcg", "max,-avx2")],
+)
+def test_a_guest_has_the_hosts_cpu_or_an_emulated_one(
+    emulated: str, accelerator: str, cpu: str
+) -> None:
+    made = command(emulated)
+    assert (values(made, "-accel"), values(made, "-cpu")) == ([accelerator], [cpu])
 
 
 def test_the_guest_is_as_large_as_the_study_asks() -> None:
