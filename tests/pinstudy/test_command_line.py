@@ -14,9 +14,8 @@ import pytest
 
 from runners.host.lock import node_lock
 from tests.faults.small_disk import mounted
-from tests.support.cli import argv, pinstudy, pinstudy_without
+from tests.support.cli import pinstudy, pinstudy_without, started
 from tests.support.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
-from tests.support.processes import ended
 from tests.support.studies import keys_of, records, two_kinds, write_app, write_study
 from tests.support.tools import ROOT
 from tests.support.trees import build_tree
@@ -48,14 +47,7 @@ def held_in_a_run(
 ) -> Iterator[subprocess.Popen[str]]:
     """Start held.yaml, let so many runs end, and hold the next one."""
     gate.close(after=done)
-    process = subprocess.Popen(
-        argv("run", "held.yaml", *options),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with ended(process):
+    with started(folder, "run", "held.yaml", *options) as process:
         gate.wait_for_run(process)
         yield process
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ import pytest
 from runners.host.lock import node_lock
 from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
-from tests.support.cli import argv, pinstudy, pinstudy_without
-from tests.support.processes import ended
+from tests.support.cli import pinstudy, pinstudy_without, started
 from tests.support.programs import built
 from tests.support.studies import two_cpus
 from tests.support.trees import build_tree
@@ -119,15 +117,7 @@ def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_the_measurement_with_130(tmp_path: Path) -> None:
     need_program_and_two_cpus()
-    process = subprocess.Popen(
-        argv("latency", "--samples", "1000"),
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    with ended(process):
+    with started(tmp_path, "latency", "--samples", "1000", apart=True) as process:
         assert process.stderr is not None
         first = process.stderr.readline()
         assert ", about " in first

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.support import cli
+from tests.support.cli import started
 from tests.support.held import WAIT_AT_GATE, Gate
-from tests.support.processes import ended
 from tests.support.studies import records, write_app, write_program, write_study
 
 # Every other run of the size `wild` takes 40 times as long as the one before.
@@ -60,14 +59,7 @@ def test_a_killed_study_ends_each_case_where_it_is_precise_and_every_record_says
     # After the block at which the steady case ends, and within a later one.
     made = 3 + 3 * 3 + 1
     gate.close(after=made)
-    runner = subprocess.Popen(
-        cli.argv("run", "naps.yaml"),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    with ended(runner):
+    with started(folder, "run", "naps.yaml") as runner:
         gate.wait_for_run(runner)
     gate.open()
     assert len(records(folder)) == made

@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from pinstudy.cli import main
+from tests.support.processes import ended
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
@@ -48,6 +49,24 @@ def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
 def argv(*arguments: str) -> list[str]:
     """Return the words that start a command in a process of its own."""
     return [sys.executable, str(ROOT / "pinstudy"), *arguments]
+
+
+@contextmanager
+def started(folder: Path, *arguments: str, apart: bool = False) -> Iterator[subprocess.Popen[str]]:
+    """Start a command in a process of its own, in a session too if `apart`; end it at the end.
+
+    Its stderr is a pipe, and what it prints goes nowhere.
+    """
+    process = subprocess.Popen(
+        argv(*arguments),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=apart,
+    )
+    with ended(process):
+        yield process
 
 
 def pinstudy_without(
