@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.slurm.cluster_files import ADDRESSES, LOGIN, NODES, Shape, write_files
@@ -50,22 +50,19 @@ class Cluster:
             assert self._first.stdin
             self._first.stdin.close()
 
-    def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a command on the login node, with these environment variables in addition.
-
-        It may end with any exit status.
-        """
-        return self._run(LOGIN, command, variables)
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command on the login node; it may end with any exit status."""
+        return self._run(LOGIN, command)
 
     def on(self, node: str, *command: str) -> str:
         """Run a command on a node; return what it prints."""
-        return _checked(self._run(node, command, {}))
+        return _checked(self._run(node, command))
 
     def ask(self, *command: str) -> str:
         return _checked(self.run(*command)).rstrip("\n")
 
-    def pinstudy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return self.run(str(ROOT / "bin" / "pinstudy"), *arguments, **variables)
+    def pinstudy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.run(str(ROOT / "bin" / "pinstudy"), *arguments)
 
     def seen(self, path: Path) -> Path:
         """Return the path by which a test sees what the login node has at `path`."""
@@ -161,15 +158,13 @@ class Cluster:
             self.start_daemon(node)
         self.wait_for_nodes()
 
-    def _run(
-        self, node: str, command: tuple[str, ...], variables: Mapping[str, str]
-    ) -> subprocess.CompletedProcess[str]:
+    def _run(self, node: str, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
         enter = ["nsenter", f"--target={_child_of(self._first.pid)}", "--pid", *_OTHERS]
         if node != LOGIN:
             enter += ["nsenter", f"--target={self._processes[node]}", *_OTHERS]
         return subprocess.run(
             [*enter, "env", f"--chdir={self.folder}", *command],
-            env={**self._environment, **variables},
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -1,8 +1,7 @@
 """The study, the app, its program and the site that tests on a cluster use.
 
 What the program does is in the test's hands while it runs: it waits as many seconds as the file
-`pace` says, and as long as a file `hold` or `hold.NODE` is there; it moves to the CPU that the file
-`moves` names.
+`pace` says, and as long as a file `hold` or `hold.NODE` is there.
 """
 
 from __future__ import annotations
@@ -11,41 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.studies import write_app, write_program, write_study
+
 STUDY_FILE, SITE_FILE = "waits.yaml", "site.yaml"
 PROGRAM = """#!/bin/sh
 # Arguments: none. Says what it was given and where it runs.
 cd "{folder}" || exit
 env >"environment.$(hostname)"
-if [ -e moves ]; then
-    taskset --pid --cpu-list "$(cat moves)" $$ >/dev/null
-    # Where it only sleeps decides nothing.
-    i=0
-    while [ $i -lt 200000 ]; do i=$((i + 1)); done
-fi
 sleep "$(cat pace)"
 while [ -e hold ] || [ -e "hold.$(hostname)" ]; do sleep 0.05; done
 echo "waited = $(cat pace)"
-"""
-APP = """# A program that waits.
-title: A program that waits
-variants:
-  serial: {{program: {folder}/program, runtime: none}}
-sizes:
-  short: {{arguments: ''}}
-metrics:
-  waited: {{pattern: '^waited = ([0-9.]+)', unit: s}}
-limit: 10 min
-"""
-STUDY = """# Many short runs of a program that waits.
-title: Many short runs
-apps:
-  - {{app: wait, variants: serial, sizes: short, threads: 1}}
-mappings:
-{mappings}
-governors: {governors}
-repetitions: {repetitions}
-warmup: {warmup}
-collect: energy
 """
 SITE = """# The cluster of the tests.
 title: The cluster of the tests
@@ -55,7 +29,7 @@ features: [hybrid, homog]
 """
 SCHEDULER = "scheduler"
 SPLIT = ("--spread", "split", "--workers", "2")
-PINNED = "{name: pinned, selection: compact, binding: pin}"
+PINNED = {"name": "pinned", "selection": "compact", "binding": "pin"}
 
 
 @dataclass(frozen=True)
@@ -65,8 +39,8 @@ class Plan:
     repetitions: int = 10
     pace_s: float = 0.1
     warmup: int = 0
-    mappings: Sequence[str] = (SCHEDULER, PINNED)
-    governors: str = "current"
+    mappings: Sequence[object] = (SCHEDULER, PINNED)
+    governors: Sequence[str] = ("current",)
     time_limit: str = "10 min"
     directives: Sequence[str] = ()
 
@@ -77,18 +51,18 @@ class Plan:
 
     def write(self, folder: Path) -> None:
         """Write study, app, program and site into a folder."""
-        mappings = "\n".join(f"  - {mapping}" for mapping in self.mappings)
-        study = STUDY.format(
-            mappings=mappings,
-            governors=self.governors,
-            repetitions=self.repetitions,
-            warmup=self.warmup,
-        )
-        (folder / STUDY_FILE).write_text(study)
+        metrics = {"waited": {"pattern": "^waited = ([0-9.]+)", "unit": "s"}}
+        sizes = {"short": {"arguments": ""}}
+        write_app(folder, "wait", folder / "program", sizes, metrics=metrics, limit="10 min")
+        asked = {
+            "mappings": list(self.mappings),
+            "governors": list(self.governors),
+            "repetitions": self.repetitions,
+            "warmup": self.warmup,
+            "collect": "energy",
+        }
+        write_study(folder, Path(STUDY_FILE).stem, "wait", "short", **asked)
+        write_program(folder / "program", PROGRAM.format(folder=folder))
         lines = [f"  - '{each}'\n" for each in self.directives]
         directives = "".join(["directives:\n", *lines]) if lines else ""
         (folder / SITE_FILE).write_text(SITE.format(time_limit=self.time_limit) + directives)
-        (folder / "apps").mkdir()
-        (folder / "apps" / "wait.yaml").write_text(APP.format(folder=folder))
-        (folder / "program").write_text(PROGRAM.format(folder=folder))
-        (folder / "program").chmod(0o755)

@@ -25,7 +25,7 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     slurm: Cluster, tmp_path: Path
 ) -> None:
     plan = Plan(
-        repetitions=2, mappings=[SCHEDULER, "ecores-pin"], governors="[current, performance]"
+        repetitions=2, mappings=[SCHEDULER, "ecores-pin"], governors=["current", "performance"]
     )
     trial = Trial(slurm, tmp_path, plan)
 
@@ -122,7 +122,7 @@ def test_a_worker_that_lacks_the_shared_folder_makes_nothing_and_others_go_on(
 def test_an_allocation_smaller_than_the_case_is_refused_before_any_run(
     bound_slurm: Cluster, tmp_path: Path
 ) -> None:
-    both = "{name: both, selection: all, binding: set}"
+    both = {"name": "both", "selection": "all", "binding": "set"}
     half = ["--oversubscribe", "--cpus-per-task=1"]
     trial = Trial(
         bound_slurm, tmp_path, Plan(repetitions=3, mappings=[PINNED, both], directives=half)

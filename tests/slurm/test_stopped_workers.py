@@ -15,28 +15,6 @@ from tests.support.wait import until
 pytestmark = pytest.mark.slurm
 
 
-def test_after_a_worker_was_killed_only_what_is_missing_is_run(
-    slurm: Cluster, tmp_path: Path
-) -> None:
-    trial = Trial(slurm, tmp_path, Plan(repetitions=6))
-    trial.submit(*SPLIT)
-    trial.wait_for_runs(3)
-    trial.hold()
-
-    slurm.ask("kill", "-KILL", trial.process(worker=0))
-    until(lambda: len(slurm.live_jobs()) == 1, what="its job has ended")
-    trial.release()
-    slurm.wait_for_jobs()
-    made = len(list(trial.made()))
-
-    assert 0 < made < trial.plan.units
-    assert [worker["exit_status"] for worker in trial.workers()] == [None, 0]
-    said = trial.submit(*SPLIT)
-    assert "of what is missing" in said
-    slurm.wait_for_jobs()
-    trial.assert_complete()
-
-
 def test_a_cancelled_study_that_is_submitted_again_is_completed(
     slurm: Cluster, tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -56,13 +56,10 @@ class Trial:
     def _hold(self, node: str) -> Path:
         return self.folder / (f"hold.{node}" if node else "hold")
 
-    def submit(
-        self, *options: str, status: int = 0, variables: Mapping[str, str] | None = None
-    ) -> str:
-        """Submit as a user who has exported these variables; return what was said."""
+    def submit(self, *options: str, status: int = 0) -> str:
+        """Submit as a user does; return what was said."""
         where = ["--site", str(self.site), "--results", str(self.results)]
-        command = ["submit", str(self.study), *where, *options]
-        return _said(self.cluster.pinstudy(*command, **(variables or {})), status)
+        return _said(self.cluster.pinstudy("submit", str(self.study), *where, *options), status)
 
     def cancel(self) -> str:
         return self.command("cancel", str(self.study))
@@ -99,13 +96,6 @@ class Trial:
     def log(self, worker: int = 0, submission: int = 1) -> str:
         """Return what a worker's jobs printed."""
         return (self._of(submission) / "logs" / f"worker-{worker}.log").read_text()
-
-    def process(self, worker: int = 0, submission: int = 1) -> str:
-        """Return the number of a worker's process, as the marker of its attempt tells it."""
-        told = self.attempts(submission)
-        *_, node = (each["node_id"] for each in told if each["worker"] == worker)
-        [marker] = self.seen.glob(f"*/records/{node}-*.under-way")
-        return str(json.loads(marker.read_text())["pid"])
 
     def _of(self, submission: int) -> Path:
         return self.seen / "submissions" / f"{submission:04d}"
