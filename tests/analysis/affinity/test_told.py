@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.affinity.contention import contention, tell_contention
@@ -13,6 +14,8 @@ from analysis.affinity.smt import sharing, tell_smt
 from analysis.affinity.team import teams, tell_team
 from analysis.affinity.told import Told
 from analysis.published import names
+from analysis.results.sources import open_results
+from base.errors import UserError
 from tests.analysis.affinity.opened import opened
 
 
@@ -42,3 +45,5 @@ def test_times_are_published_for_arrays_of_the_published_length_only() -> None:
 
 def test_what_was_published_is_no_results_of_their_own() -> None:
     assert not [name for name in names() if "affinity" in name]
+    with pytest.raises(UserError, match="not known"):
+        open_results("published:affinity")
