@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ test-flaky: ## Run tests TIMES=20 times beside busy loops, to find those that de
 test-programs: ## Run the programs' slow tests: minutes
 	@tools/setup.sh test
 	@ctest --preset gcc --label-regex slow && ctest --preset clang --label-regex slow
+
+test-setup: ## Set up on a root that lacks packages, as root, on Debian, by the network
+	@tools/setup.sh lint
+	@.venv/bin/python -m pytest -m clean_root tests/tools_setup
 
 test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest in ARGS=
 	@tools/setup.sh slurm
