@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +69,46 @@ def set_apart(node: VirtualNode) -> None:
     )
 
 
+@dataclass(frozen=True)
+class ArmCases:
+    """One study of all cases: how it ended, and what it left behind.
+
+    `frequencies` are those that the clocks were set to meanwhile, in kHz; `packed` are its results,
+    as tar packs them.
+    """
+
+    ended: Ended
+    governors: list[str]
+    frequencies: set[str]
+    runs: list[dict[str, Any]]
+    packed: bytes
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[ArmCases]:
+    """Give where the study is kept, which takes minutes, for all tests that look at it."""
+    return []
+
+
+def arm_cases(node: VirtualNode, kept: list[ArmCases]) -> ArmCases:
+    """Return the study, made by the first test that asks for it."""
+    if not kept:
+        set_apart(node)
+        # What the clocks are set to: cpufreq-dt asks them, not itself.
+        watcher = node.start(
+            *("bash", "-c", 'while :; do cat "$@"; sleep 0.2; done >/tmp/seen', "bash"),
+            *(f"{CPUFREQ}/policy{number}/cpuinfo_cur_freq" for number in (0, 2)),
+        )
+        ended = pinstudy(node, *study("arm-cases"))
+        node.kill(watcher, signal.SIGKILL)
+        node.wait(watcher)
+        seen = set(node.shell("cat /tmp/seen").split())
+        packed = node.shell(f"busybox tar -C {RESULTS} -cf - arm-cases | base64 -w 0")
+        runs = records(node, "arm-cases")
+        kept.append(ArmCases(ended, governors(node), seen, runs, base64.b64decode(packed)))
+    return kept[0]
+
+
 def test_big_and_little_cores_are_found_and_ranked_by_capacity(node: VirtualNode) -> None:
     ended = pinstudy(node, "topology", "--json")
 
@@ -103,26 +145,17 @@ def test_the_doctor_says_what_this_node_has_and_why_it_lacks_the_rest(node: Virt
         assert where in json.dumps(found[name])
 
 
-def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(node: VirtualNode) -> None:
-    set_apart(node)
-    # What the clocks are set to: cpufreq-dt asks them, not itself.
-    watcher = node.start(
-        *("bash", "-c", 'while :; do cat "$@"; sleep 0.2; done >/tmp/seen', "bash"),
-        *(f"{CPUFREQ}/policy{number}/cpuinfo_cur_freq" for number in (0, 2)),
-    )
+def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(
+    node: VirtualNode, kept: list[ArmCases]
+) -> None:
+    made = arm_cases(node, kept)
 
-    ended = pinstudy(node, *study("arm-cases"))
-    node.kill(watcher, signal.SIGKILL)
-    node.wait(watcher)
-
-    assert ended.status == 0, ended
-    assert governors(node) == ["performance", "powersave"]
-    seen = set(node.shell("cat /tmp/seen").split())
+    assert made.ended.status == 0, made.ended
+    assert made.governors == ["performance", "powersave"]
     # 2.8 and 0.6 GHz were theirs before: the other two are the study's.
-    assert seen == {"2800000", "1000000", "1800000", "600000"}
-    runs = records(node, "arm-cases")
-    assert sorted(run["case_number"] for run in runs) == [1, 2, 3, 4, 5, 6]
-    for run in runs:
+    assert made.frequencies == {"2800000", "1000000", "1800000", "600000"}
+    assert sorted(run["case_number"] for run in made.runs) == [1, 2, 3, 4, 5, 6]
+    for run in made.runs:
         assert run["status"] == "ok", run
         assert run["governor_read"] == run["governor"]
         assert run["driver"] == "cpufreq-dt"
@@ -139,12 +172,12 @@ def test_threads_are_proved_to_be_where_the_mapping_puts_them(node: VirtualNode)
         assert allowed == pinned[run["mapping"]], run["placement"]
 
 
-def test_cycles_are_counted_by_each_pmu_and_what_none_has_is_absent(node: VirtualNode) -> None:
-    # The trap: perf 6.1 opens a plain `cycles` on one of the two PMUs only.
-    assert pinstudy(node, *study("arm-cases")).status == 0
-
+def test_cycles_are_counted_by_each_pmu_and_what_none_has_is_absent(
+    node: VirtualNode, kept: list[ArmCases]
+) -> None:
     residency = {"pcores-pin": {"P": 1, "E": 0}, "ecores-pin": {"P": 0, "E": 1}}
-    for run in records(node, "arm-cases"):
+    # The trap: perf 6.1 opens a plain `cycles` on one of the two PMUs only.
+    for run in arm_cases(node, kept).runs:
         cycles = {
             count["pmu"]: count["value"] for count in run["counters"] if count["event"] == "cycles"
         }
@@ -175,12 +208,11 @@ def test_after_a_kill_the_next_command_puts_both_clusters_back(node: VirtualNode
 
 
 def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
-    node: VirtualNode, tmp_path: Path
+    node: VirtualNode, kept: list[ArmCases], tmp_path: Path
 ) -> None:
-    ended = pinstudy(node, *study("arm-cases"))
-    assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in ended.errors
-    packed = node.shell(f"busybox tar -C {RESULTS} -cf - arm-cases | base64 -w 0")
-    subprocess.run(["tar", "-xC", tmp_path], input=base64.b64decode(packed), check=True)
+    study_made = arm_cases(node, kept)
+    assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in study_made.ended.errors
+    subprocess.run(["tar", "-xC", tmp_path], input=study_made.packed, check=True)
 
     folder = tmp_path / "arm-cases" / "vnode-arm"
     made = subprocess.run(
