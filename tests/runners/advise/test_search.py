@@ -49,6 +49,21 @@ def test_the_users_environment_is_no_recorded_nodes(node: Machine) -> None:
     assert make_search(node, asked, ENVIRONMENT | {"OMP_NUM_THREADS": "2"}).reference.threads == 24
 
 
+def test_what_was_found_is_told_in_lines(node: Machine) -> None:
+    told = dict(search(node, "/bin/sh", "-t{threads}", check="do(ne)?", metric="x=(.)").found())
+    assert "not known" in told["program"]
+    assert told["check"] == "stdout has a match of 'do(ne)?'"
+    assert told["objective"].startswith("what 'x=(.)' picks of stdout, lower is better")
+    assert "thread count" in told["arguments"]
+    assert "governors" not in told
+    assert dict(search(node, governors="powersave").found())["governors"] == (
+        "current (the reference)"
+    )
+    assert "no schedules race" in told["loops"]
+    forced = dict(search(node, schedules="dynamic,guided").found())
+    assert forced["loops"] == "schedules static, dynamic, guided: what --schedules says"
+
+
 def test_schedules_that_are_the_same_do_not_race_twice(node: Machine) -> None:
     made = search(node, schedules="static,dynamic")
     assert {group.schedule for group in made.field.groups} == {"static", "dynamic"}
