@@ -54,6 +54,13 @@ def test_the_middle_of_a_long_output_is_on_no_disk() -> None:
     assert 2 * KEPT_BYTES - 200 < len(text) < 2 * KEPT_BYTES + 200
 
 
+def test_the_end_stays_whole_where_the_middle_before_it_was_just_given_back() -> None:
+    with Printed() as kept:
+        put(kept, 2 * KEPT_BYTES + SLACK_BYTES + 16384 * len(LINE))
+        assert on_disk(kept) < SLACK_BYTES
+        assert len(kept.kept()) > 2 * KEPT_BYTES - 200
+
+
 @pytest.fixture
 def takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a file system that has no holes, as NFS 4.1."""
