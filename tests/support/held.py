@@ -94,14 +94,17 @@ def looks_counted(file: Path) -> Iterator[Path]:
     """Keep, in a file, how often this process has looked where the threads of programs are.
 
     A program that works until it was looked at often enough is not missed, whatever else keeps the
-    node busy. The count is a line of always the same length, to be mapped or read as it grows.
+    node busy. The count is a line of always the same length, to be mapped or read as it grows. A
+    second line says "no" while the program wants no look.
     """
-    file.write_text(f"{0:<18}\n")
+    file.write_text(f"{0:<18}\n  \n")
     sample, looks = PlacementSampler.sample, 0
     with file.open("r+b", buffering=0) as counter:
 
         def counted(sampler: PlacementSampler, *, at_end: bool = False) -> None:
             nonlocal looks
+            if os.pread(counter.fileno(), 2, 19) == b"no":
+                return
             sample(sampler, at_end=at_end)
             looks += 1
             os.pwrite(counter.fileno(), f"{looks:<18}".encode(), 0)

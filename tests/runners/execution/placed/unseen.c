@@ -2,6 +2,7 @@
 #include "work.h"
 
 int main(void) {
+    memcpy(looks() + NO_LOOKS, "no", 2);
     for (int child = 0; child < 300; ++child) {
         if (fork() == 0) {
             work_unseen(0.003);
@@ -9,5 +10,6 @@ int main(void) {
         }
         wait(NULL);
     }
+    memcpy(looks() + NO_LOOKS, "  ", 2);
     work(0.1);
 }

@@ -29,10 +29,12 @@ static inline void work_unseen(double seconds) {
     }
 }
 
-/* How many looks at placement there were, in digits: the file that the variable LOOKS names. */
-static inline const char* looks(void) {
-    const int file = open(getenv("LOOKS"), O_RDONLY);
-    const char* digits = mmap(NULL, 1, PROT_READ, MAP_SHARED, file, 0);
+/* The file that the variable LOOKS names: how many looks at placement there were, in digits, and
+   from NO_LOOKS on, "no" while there shall be none. */
+enum { NO_LOOKS = 19 };
+static inline char* looks(void) {
+    const int file = open(getenv("LOOKS"), O_RDWR);
+    char* digits = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (digits == MAP_FAILED) {
         perror("LOOKS");
         exit(1);
@@ -43,13 +45,13 @@ static inline const char* looks(void) {
 
 /* Uses so much CPU time, and more until it was looked at afterwards. */
 static inline void work(double seconds) {
-    const char* digits = looks();
+    char* digits = looks();
     work_unseen(seconds);
     /* The next look may have begun before this. */
     const long enough = atol(digits) + 2;
     while (atol(digits) < enough) {
     }
-    munmap((void*)digits, 1);
+    munmap(digits, 1);
 }
 
 /* Binds the calling thread to one CPU; to none of them, nothing. */
