@@ -64,7 +64,7 @@ obtain() {
     unset "${!GIT_@}"
     given=${!given-} from=$given watched+=("$sources/$1" "$sources/$1.origin")
     { mkdir -p "$sources/$1" && git init --quiet --bare "$store"; } 2>>"$log" || fail "cannot write $root/$sources"
-    export GIT_TERMINAL_PROMPT=0 GIT_DIR=$store GIT_WORK_TREE=$root/$sources/$1
+    local -x GIT_TERMINAL_PROMPT=0 GIT_DIR=$store GIT_WORK_TREE=$root/$sources/$1
     if [ -z "$given" ] && tree=$(git rev-parse --verify --quiet refs/pinstudy); then
         checked_out "$tree" && return
     fi
