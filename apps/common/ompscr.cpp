@@ -14,19 +14,18 @@ std::optional<int> parse_size(Options& options, const SizeArgument& argument, st
     options.flag("--test", test, "Run with " + std::to_string(argument.test_value));
     std::vector<std::string> arguments(argv + 1, argv + argc);
     std::replace(arguments.begin(), arguments.end(), std::string("-test"), std::string("--test"));
-    if (const auto exit_status = options.parse(arguments)) {
-        return exit_status;
-    }
-    const bool given = size != 0;
-    if (given == test) {
-        return options.user_error(argument.name + ": expected a whole number from 1 to " +
-                                  std::to_string(argument.highest) + ", or -test" +
-                                  (test ? ", not both" : "") + " (see --help)");
-    }
+    const auto why_not = [&]() -> std::string {
+        if ((size != 0) != test) {
+            return "";
+        }
+        return argument.name + ": expected a whole number from 1 to " +
+               std::to_string(argument.highest) + ", or -test" + (test ? ", not both" : "");
+    };
+    const auto exit_status = options.parse(arguments, why_not);
     if (test) {
         size = argument.test_value;
     }
-    return std::nullopt;
+    return exit_status;
 }
 
 void print_header(const std::string& program, const std::string& description,

@@ -86,20 +86,22 @@ void Options::flag(const std::string& names, bool& value, const std::string& hel
     cli_->add_flag(names, value, help);
 }
 
-std::optional<int> Options::parse(std::vector<std::string> arguments) {
+std::optional<int> Options::parse(std::vector<std::string> arguments, const WhyNot& why_not) {
     // CLI11 takes them from the end.
     std::reverse(arguments.begin(), arguments.end());
+    std::string mistake;
     try {
         cli_->parse(arguments);
-        return std::nullopt;
+        mistake = why_not ? why_not() : "";
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
             return cli_->exit(error);
         }
-        std::string message = error.what();
-        std::replace(message.begin(), message.end(), '\n', ' ');
-        return user_error(CLI::detail::trim(message) + " (see --help)");
+        mistake = error.what();
+        std::replace(mistake.begin(), mistake.end(), '\n', ' ');
+        CLI::detail::trim(mistake);
     }
+    return mistake.empty() ? std::nullopt : std::optional(user_error(mistake + " (see --help)"));
 }
 
 int Options::user_error(const std::string& message) const {

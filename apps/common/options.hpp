@@ -48,10 +48,16 @@ class Options {
     // Takes no value; sets `value`.
     void flag(const std::string& names, bool& value, const std::string& help);
 
-    // Parses the arguments that follow the program's name. Returns the exit status with which the
-    // program must end at once, everything being said already; nothing if it shall go on.
-    std::optional<int> parse(std::vector<std::string> arguments);
-    std::optional<int> parse(int argc, char** argv) { return parse({argv + 1, argv + argc}); }
+    // What is wrong with options that do not go together; empty when nothing is.
+    using WhyNot = std::function<std::string()>;
+
+    // Parses the arguments that follow the program's name, then asks `why_not`. Returns the exit
+    // status with which the program must end at once, everything being said already; nothing if it
+    // shall go on.
+    std::optional<int> parse(std::vector<std::string> arguments, const WhyNot& why_not = {});
+    std::optional<int> parse(int argc, char** argv, const WhyNot& why_not = {}) {
+        return parse({argv + 1, argv + argc}, why_not);
+    }
 
     // Says on standard error what is wrong with the command line; returns the exit status for it.
     int user_error(const std::string& message) const;

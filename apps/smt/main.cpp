@@ -78,11 +78,9 @@ int run(int argc, char** argv) {
     Options options("smt", kDescription);
     Settings settings;
     add_options(options, settings);
-    if (const auto exit_status = options.parse(argc, argv)) {
+    if (const auto exit_status =
+            options.parse(argc, argv, [&settings] { return why_not(settings); })) {
         return *exit_status;
-    }
-    if (const std::string mistake = why_not(settings); !mistake.empty()) {
-        return options.user_error(mistake + " (see --help)");
     }
     return run_placed(settings.threads, settings.assigned,
                       [&settings](Team& team) { return measure(team, settings); });
