@@ -14,8 +14,6 @@ from mkdocs.structure.pages import Page
 _LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
 # Pages that are not in docs/; any other file gets a page that shows it as code.
 _PAGES = [*map(str, Path().glob("*.md")), "vnode/README.md", "benchmarks/RESULTS.md"]
-
-
 _GALLERY = Path("build/gallery")
 
 

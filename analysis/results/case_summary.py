@@ -52,9 +52,9 @@ class CaseSummary:
 
     `number` is the row's. `n` runs are averaged (status ok, no warm-up), None where the source of
     imported means does not say how many. `measures` has all of MEASURES and MORE_MEASURES;
-    `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are
-    not known. `residency` (shares) and `freq_ghz` are means by core kind. `drivers`,
-    `governors_read` and `implementations` are the distinct ones of the averaged runs.
+    `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are not known. `residency`
+    (shares) and `freq_ghz` are means by core kind. `drivers`, `governors_read` and
+    `implementations` are the distinct ones of the averaged runs.
 
     `excluded` counts the other runs by status; `reasons` are given by status or measure. `left_out`
     is why the case was not run, None for one that was. `placed` counts the runs by whether the
