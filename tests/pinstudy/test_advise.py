@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
 # Fast on one CPU and slow wherever else it may run, so that the answer is known; at work all the
-# time, for where idle threads are proves nothing, and until it was looked at where that is counted.
+# time, for where idle threads are proves nothing, and until it was looked at.
 PROGRAM = f"""\
 #!/bin/sh
 cpus=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status)
@@ -34,17 +35,17 @@ cpus=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status)
 takes=0.4
 [ "$cpus" = "$2" ] && takes=0.15
 echo "takes: $takes s"
-{WAIT_AT_GATE}[ -e looks ] || {{ timeout $takes sh -c 'while :; do :; done'; exit 0; }}
-{WORK_UNTIL_LOOKED_AT.replace("LOOKS", "looks")}
+{WAIT_AT_GATE}{WORK_UNTIL_LOOKED_AT.replace("LOOKS", "looks")}
 """
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Iterator[Path]:
     program = tmp_path / "busy.sh"
     program.write_text(PROGRAM)
     program.chmod(0o755)
-    return tmp_path
+    with looks_counted(tmp_path / "looks"):
+        yield tmp_path
 
 
 @pytest.fixture
@@ -69,8 +70,7 @@ def test_the_best_way_to_run_a_program_is_found_and_kept(folder: Path, cpus: lis
     kinds = f"P={cpus[0]},E={fast}"
     metric = ("--metric", r"takes: (\S+)")
     asked = ("--threads", "1", "--runs", "60", *metric, "--", "./busy.sh", "well", fast)
-    with looks_counted(folder / "looks"):
-        done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *asked)
+    done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *asked)
     assert done.returncode == 0, done.stderr
     advice = json.loads(done.stdout)
     assert advice["decision"] == "gain"
@@ -104,8 +104,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     assert "the same command continues" in errors
     assert "Traceback" not in errors
     gate.open()
-    with looks_counted(folder / "looks"):
-        done = pinstudy(folder, "advise", "--within", "1 min", *asked)
+    done = pinstudy(folder, "advise", "--within", "1 min", *asked)
     assert done.returncode == 0, done.stderr
     good = good_runs(folder)
     assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in good}) == len(good)

@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from pinstudy.cli import main
+from tests.support.held import argv_counting_looks
 from tests.support.processes import ended
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
@@ -72,12 +73,15 @@ def started(folder: Path, *arguments: str, apart: bool = False) -> Iterator[subp
 def pinstudy_without(
     module: str, folder: Path, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, in which a module cannot be imported."""
+    """Run a command in a process of its own, in which a module cannot be imported.
+
+    It counts its looks in the folder's file `looks` (tests.support.held.looks_counted).
+    """
     lacking = folder / "lacking"
     lacking.mkdir()
     (lacking / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
     return subprocess.run(
-        argv(*arguments),
+        argv_counting_looks(folder / "looks", *arguments),
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(lacking)},
         capture_output=True,
