@@ -134,6 +134,12 @@ def test_all_that_a_reader_needs_stands_in_its_section(page: Page, section: str,
             [left_out(2, "no CPUs")], "missing-section", ["no CPUs"], id="a case left out"
         ),
         pytest.param(
+            [*runs(2), left_out(2, "no CPUs")],
+            "",
+            ["From 1 table, 1 case and 2 runs that are averaged (1 more case was not run)"],
+            id="what was measured leaves out what was not",
+        ),
+        pytest.param(
             [without(["energy_pkg_j"], NO_ENERGY, number=1)],
             "missing-section",
             [NO_ENERGY],
