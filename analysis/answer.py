@@ -44,6 +44,7 @@ from analysis.verdict.values import (
     units_in,
     values_by_case,
 )
+from base import PINSTUDY
 from base.text import as_typed, one_line
 from configs.library import display_path
 from configs.repetitions import MAX_REPETITIONS
@@ -267,7 +268,7 @@ def command_for_more(results: Results, more: int) -> str:
         return ""
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
-    words = [f"pinstudy run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
+    words = [f"{PINSTUDY} run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
     below = _results_of(results.folder, frame)
     if below is None:
         return ""

@@ -15,6 +15,7 @@ from analysis.format.table import Table, render, wrapped
 from analysis.results.files import again, write_file
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, tables_of_cases, write_tables
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed
 
@@ -129,7 +130,7 @@ def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ..
     results = open_results(str(folder))
     tables = tables_of_cases(results.cases, results.remarks)
     answer = find(results)
-    advice = again(f"pinstudy report {as_typed(folder)}")
+    advice = again(f"{PINSTUDY} report {as_typed(folder)}")
     files = [
         *write_tables(tables, folder),
         write_file(folder / VERDICT_FILE, as_markdown(answer), advice),
@@ -144,7 +145,7 @@ def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ..
 def _known(advice: Advice | None, folder: Path) -> Advice:
     if advice is None:
         raise UserError(
-            f"{folder}: no race is recorded here; `pinstudy advise -- ./my_app` makes one, and "
-            "`pinstudy verdict` says what other results mean"
+            f"{folder}: no race is recorded here; `{PINSTUDY} advise -- ./my_app` makes one, and "
+            f"`{PINSTUDY} verdict` says what other results mean"
         )
     return advice

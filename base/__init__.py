@@ -1,4 +1,11 @@
 """What every part of pinstudy builds on: errors, text, units, files, commands, readings."""
 
+import os
+import shlex
+
 # As in pyproject.toml.
 VERSION = "0.1.0"
+
+# pinstudy as the user has called it (bin/pinstudy tells): commands in messages work as they stand.
+# It leaves the environment, because programs under study get the user's own.
+PINSTUDY = shlex.quote(os.environ.pop("PINSTUDY_CALLED", "pinstudy"))

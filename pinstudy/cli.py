@@ -13,7 +13,7 @@ from types import FrameType
 
 import click
 
-from base import VERSION
+from base import PINSTUDY, VERSION
 from base.errors import StudyError, UserError
 from base.text import printable, unknown_word
 from pinstudy.streams import lost_reason, prepare_streams
@@ -172,8 +172,8 @@ def _run() -> None:
         group.main(standalone_mode=False)
         if why := lost_reason("stdout"):
             raise StudyError(
-                f"stdout could not be written ({why}); all that was measured is kept, `pinstudy "
-                "tables` and `pinstudy verdict` show it again"
+                f"stdout could not be written ({why}); all that was measured is kept, "
+                f"`{PINSTUDY} tables` and `{PINSTUDY} verdict` show it again"
             )
     except click.ClickException as error:
         error.show()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed
 from pinstudy.output import (
@@ -33,7 +34,7 @@ def announce(session: Session, quiet: bool = False) -> None:
         say(f"pinstudy: {line}", err=True)
     if session.aside:
         before, now = as_typed(session.aside), as_typed(session.folder)
-        kept = f"earlier results are kept; then compare: pinstudy compare {before} {now}"
+        kept = f"earlier results are kept; then compare: {PINSTUDY} compare {before} {now}"
         say(f"pinstudy: {kept}", err=True)
     if quiet:
         return
@@ -86,7 +87,7 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
     try:
         from analysis.output import advice_data, write_advice, write_advice_only
     except ImportError as error:
-        command = f"pinstudy report {as_typed(folder)}"
+        command = f"{PINSTUDY} report {as_typed(folder)}"
         missing = without_library("advice", error, ALL_LIBRARIES, command)
         if as_json:
             raise StudyError(missing) from error
@@ -110,13 +111,13 @@ def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> No
     try:
         from analysis.output import write_tables_only
     except ImportError as error:
-        command = f"pinstudy tables {as_typed(folder)}"
+        command = f"{PINSTUDY} tables {as_typed(folder)}"
         say(without_library("tables", error, "numpy, pandas and tabulate", command), err=True)
         return
     try:
         outcome = write()
     except ImportError as error:
-        libraries, command = "scipy, matplotlib and jinja2", f"pinstudy report {as_typed(folder)}"
+        libraries, command = "scipy, matplotlib and jinja2", f"{PINSTUDY} report {as_typed(folder)}"
         say(without_library("verdict and no report", error, libraries, command), err=True)
         outcome = write_tables_only(folder)
     if quiet:

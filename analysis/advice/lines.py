@@ -16,6 +16,7 @@ from typing import Any
 
 from analysis.results.case_summary import CaseSummary
 from analysis.results.columns import member
+from base import PINSTUDY
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
@@ -318,9 +319,9 @@ def _governor(start: Start) -> Iterator[Line]:
         return
     yield Line(
         "governor",
-        f"pinstudy tune --governor {name}",
-        "as root; undo it with `pinstudy restore`. It also switches off what interrupts programs "
-        "(NMI watchdog, NUMA balancing, automatic task groups); --dry-run shows what",
+        f"{PINSTUDY} tune --governor {name}",
+        f"as root; undo it with `{PINSTUDY} restore`. It also switches off what interrupts "
+        "programs (NMI watchdog, NUMA balancing, automatic task groups); --dry-run shows what",
     )
     back = f"undo it with `cpupower frequency-set -g {before}`"
     known = before is not None and _GOVERNOR.fullmatch(before)

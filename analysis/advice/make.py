@@ -26,6 +26,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.verdict.caveats import found_drift
 from analysis.verdict.values import LEAST, MOST
+from base import PINSTUDY
 from base.text import as_typed, one_line, plural
 from configs.study import CURRENT_GOVERNOR
 from runners.plan.runs import OVERHEAD_S
@@ -171,7 +172,7 @@ def _again(folder: Path) -> str:
     name = folder.absolute().parent.name
     # As it was typed, though a folder named `.` has no parent.
     file = Path(os.path.normpath(folder / "..")) / f"{name}.yaml"
-    return f"pinstudy run {as_typed(file if file.is_file() else f'{name}.yaml')}"
+    return f"{PINSTUDY} run {as_typed(file if file.is_file() else f'{name}.yaml')}"
 
 
 def _why_no_reference(raced: Raced) -> str:

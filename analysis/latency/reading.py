@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.latency.model import Array, Latency, LeftOut
 from analysis.results.files import Checked
+from base import PINSTUDY
 from base.errors import UserError
 from base.files import NotAFileError, read_object
 from base.text import one_line
@@ -30,8 +31,8 @@ MAX_SAMPLES_OF_RUN = 10_000
 # A second for one transfer is no latency of any machine.
 MAX_NS = 1e9
 _MAX_COUNT = 2**62
-_EXPECTED = "name a latency.json that `pinstudy latency` has written"
-_AGAIN = "; measure again with `pinstudy latency`, or name another file"
+_EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written"
+_AGAIN = f"; measure again with `{PINSTUDY} latency`, or name another file"
 # A node has no more CPUs that could be online; a file that names more is none of a node.
 MAX_ONLINE = 8192
 _MAX_NUMBER = 65535

@@ -19,6 +19,7 @@ from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
+from base import PINSTUDY
 from base.text import as_typed
 
 # Each experiment's title and introduction, in the order of the page.
@@ -121,7 +122,7 @@ def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, 
     elif found.latency is None:
         absent[LATENCY] = [
             "The latency between CPUs was not measured here; "
-            f"`pinstudy latency --into {as_typed(results.name)}` does that, and the report then "
+            f"`{PINSTUDY} latency --into {as_typed(results.name)}` does that, and the report then "
             "has its heat map and what follows from it."
         ]
     return absent

@@ -14,6 +14,7 @@ from analysis.format.table import joined
 from analysis.results.case_summary import MAX_METRICS
 from analysis.results.files import read_node
 from analysis.results.runs import MADE_ON, Runs, good_runs
+from base import PINSTUDY
 from base.text import one_line, plural
 from runners.records.disturbances import SEPARATOR
 from runners.records.values import OK, TORN
@@ -56,7 +57,7 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
             )
         )
     for why, count in runs.refused.items():
-        helps = " (a run that was killed leaves one; `pinstudy run` makes it again)"
+        helps = f" (a run that was killed leaves one; `{PINSTUDY} run` makes it again)"
         remarks.append(
             f"{plural(count, 'line')} of the records {why}, and not used"
             f"{helps if why == TORN.why else ''}"

@@ -20,6 +20,7 @@ import pandas as pd
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
 from analysis.results.growing import REASONS, Growing, grow
+from base import PINSTUDY
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
 from runners.records.values import INTERRUPTED, OK, SKIPPED
@@ -76,7 +77,7 @@ def read_runs(folder: Path) -> Runs:
     if not any((folder / "records").glob("*.jsonl")):
         raise UserError(
             f"{folder}: no results here (expected records/*.jsonl); make some with "
-            "`pinstudy run quick`"
+            f"`{PINSTUDY} run quick`"
         )
     growing = _grown(folder / "records")
     frame, kinds = growing.frame()

@@ -17,6 +17,7 @@ from analysis.results.caveats import folder_remarks
 from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import one_line, shown
 from runners.node.kept_nodes import changed_between
@@ -101,7 +102,7 @@ def sources_below(source: str) -> list[str]:
             return found
     raise UserError(
         f"{source}: no results here (expected a folder such as results/quick/mynode with "
-        f"records/*.jsonl or {FILE}, or {PUBLISHED}NAME); make some with `pinstudy run quick`"
+        f"records/*.jsonl or {FILE}, or {PUBLISHED}NAME); make some with `{PINSTUDY} run quick`"
     )
 
 

@@ -17,6 +17,7 @@ from analysis.results.case_summary import (
 from analysis.results.files import again, write_file
 from analysis.results.sources import open_results
 from analysis.tables.layouts import LAYOUTS, LayoutName, Page, names_as_given, table_remarks
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, one_line, plural
 from runners.records.values import SKIPPED
@@ -53,7 +54,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    advice = again(f"pinstudy tables {as_typed(folder)}")
+    advice = again(f"{PINSTUDY} tables {as_typed(folder)}")
     return [
         write_file(folder / name, render(tables, style), advice) for style, name in FILES.items()
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed, plural
 from base.units import duration
@@ -250,7 +251,7 @@ def _show_what_next(status: SubmissionStatus) -> None:
     for folder in status.made:
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"
-        say(f"{what}: `pinstudy report {as_typed(folder)}`")
+        say(f"{what}: `{PINSTUDY} report {as_typed(folder)}`")
 
 
 @click.command("cancel")
@@ -269,7 +270,7 @@ def cancel_command(study: str, results: Path) -> None:
             say(f"submission {submission.number}: ended {', '.join(ended)}")
     if problems:
         raise StudyError("; ".join(problems))
-    say("no job of it is at work; `pinstudy submit` continues the study")
+    say(f"no job of it is at work; `{PINSTUDY} submit` continues the study")
 
 
 @click.command("worker")
@@ -306,7 +307,7 @@ def _submitted_studies(results: Path) -> list[str]:
 
     found = sorted({path.parents[2].name for path in results.glob(f"*/{FOLDER}/*/{FILE}")})
     if not found:
-        raise UserError(f"nothing was submitted to {results}; `pinstudy submit STUDY` does it")
+        raise UserError(f"nothing was submitted to {results}; `{PINSTUDY} submit STUDY` does it")
     return found
 
 
@@ -321,7 +322,7 @@ def _submissions_named(study: str, results: Path) -> list[Submission]:
     found = submissions_of(results / name)
     if not found:
         raise UserError(
-            f"study {name} has no submissions in {results}; make one with `pinstudy submit`, or "
+            f"study {name} has no submissions in {results}; make one with `{PINSTUDY} submit`, or "
             "name its results with --results"
         )
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed
 from pinstudy.options import INTO, RESULTS, node_options
@@ -121,7 +122,7 @@ def latency_command(
     try:
         _show(path, folder, as_json)
     except ImportError as error:
-        command = f"pinstudy latency --from {as_typed(path)}"
+        command = f"{PINSTUDY} latency --from {as_typed(path)}"
         missing = without_library("heat map", error, ALL_LIBRARIES, command)
         # The findings are what --json is for.
         if as_json:

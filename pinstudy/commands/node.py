@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import as_typed, plural
@@ -133,7 +134,7 @@ def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -
     folder = as_typed(stem)
     say("To plan for this node elsewhere:")
     say(f"  mkdir -p {folder} && tar -xzf {as_typed(file)} -C {folder}")
-    say(f"  pinstudy plan quick --sysroot {as_typed(f'{stem}/{FOLDER}')}")
+    say(f"  {PINSTUDY} plan quick --sysroot {as_typed(f'{stem}/{FOLDER}')}")
 
 
 @click.command("tune")
@@ -195,7 +196,7 @@ def _show_changes(changes: Sequence[Change], dry_run: bool) -> None:
         for (name, text), paths in same.items()
     )
     if not dry_run and any(not change.problem for change in changes):
-        say("undo it with `pinstudy restore`")
+        say(f"undo it with `{PINSTUDY} restore`")
 
 
 @click.command("restore")

@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, plural, unknown_word
 from pinstudy.options import INTO, JSON, MARGIN, STYLE, find_results
@@ -151,7 +152,7 @@ def verdict_command(
         else:
             say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
         if opened.folder is not None and not no_files:
-            advice = again(f"pinstudy verdict {as_typed(source)}")
+            advice = again(f"{PINSTUDY} verdict {as_typed(source)}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
             say(f"written: {path}", err=True)
     if as_json:
@@ -253,7 +254,7 @@ def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> No
     many = imported.averages
     what = plural(many, "average") if many else plural(imported.runs, "run")
     of = plural(imported.cases, "case")
-    say(f"{into}: {what} of {of}; see `pinstudy tables {as_typed(into)}`", err=True)
+    say(f"{into}: {what} of {of}; see `{PINSTUDY} tables {as_typed(into)}`", err=True)
 
 
 @import_command.command("summaries")
@@ -264,4 +265,4 @@ def summaries(file: Path, into: Path) -> None:
     from analysis.imports.summary_file import import_summaries
 
     cases = import_summaries(file, into)
-    say(f"{into}: {plural(cases, 'case')}; see `pinstudy tables {as_typed(into)}`", err=True)
+    say(f"{into}: {plural(cases, 'case')}; see `{PINSTUDY} tables {as_typed(into)}`", err=True)

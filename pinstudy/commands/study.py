@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed
 from base.units import duration
@@ -123,7 +124,7 @@ def run_command(
     if asked.spread:
         it = as_typed(study)
         raise UserError(
-            f"study {asked.name} is for a batch system (engine: batch): `pinstudy submit {it}` "
+            f"study {asked.name} is for a batch system (engine: batch): `{PINSTUDY} submit {it}` "
             f"submits it, and `pinstudy status {it}` shows it"
         )
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base import PINSTUDY
 from base.errors import UserError
 from base.structure import Kind, OneOrMore
 from base.text import shown
@@ -125,7 +126,7 @@ def make_request(
 def _program(command: Sequence[str]) -> Path:
     """Return the absolute path of the program, found as a shell finds it."""
     if not command or not command[0]:
-        raise UserError("no program; write it after two dashes: pinstudy advise -- ./my_app 100")
+        raise UserError(f"no program; write it after two dashes: {PINSTUDY} advise -- ./my_app 100")
     name = command[0]
     found = find_program(name, ()) if "\0" not in name else None
     if found is None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.files import write_atomically
@@ -240,7 +241,7 @@ def _check_energy(machine: Machine, request: Request) -> None:
     if found.state != "ok":
         raise UserError(
             f"--objective {request.of}: energy cannot be measured here: {found.why}; see "
-            "`pinstudy doctor`"
+            f"`{PINSTUDY} doctor`"
         )
 
 
@@ -264,7 +265,7 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     if there.race is None:
         raise UserError(
             f"{display_path(path)} does not race any more: somebody has edited it; go on with "
-            f"`pinstudy run {as_typed(path)}`, or begin anew with --fresh"
+            f"`{PINSTUDY} run {as_typed(path)}`, or begin anew with --fresh"
         )
     told = []
     if there.digest != search.study.digest:

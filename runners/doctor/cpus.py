@@ -6,6 +6,7 @@ settings that a tuning, or a study that is gone, has left changed.
 
 from __future__ import annotations
 
+from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
@@ -17,7 +18,7 @@ from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 from runners.settings.setting import POLICY_FILES, unwritable_file
 
-_UNDO = "pinstudy restore"
+_UNDO = f"{PINSTUDY} restore"
 
 
 def probe_core_kinds(node: AskedNode) -> Capability:

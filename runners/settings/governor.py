@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from base import PINSTUDY
 from base.errors import StudyError
 from configs.site import GovernorRule
 from configs.study import CURRENT_GOVERNOR
@@ -116,7 +117,7 @@ class Governors:
         if not self._saved and self.journal.exists():
             return (
                 f"{problem}; {self.journal.path} has settings of an earlier study that are not "
-                "put back yet: see `pinstudy restore`"
+                f"put back yet: see `{PINSTUDY} restore`"
             )
         return None
 

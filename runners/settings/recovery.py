@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import first_of
 from runners.host.lock import is_locked, node_lock
@@ -59,8 +60,8 @@ class Restored:
         return (
             f"{len(self.problems)} of {len(self.entry.settings)} settings could not be put back: "
             f"{first_of(reasons, _MAX_SHOWN)}; {self.journal.path} keeps what they were: "
-            "try `pinstudy restore` (as the user who changed them), or give up with "
-            "`pinstudy restore --forget`"
+            f"try `{PINSTUDY} restore` (as the user who changed them), or give up with "
+            f"`{PINSTUDY} restore --forget`"
         )
 
 
@@ -123,7 +124,7 @@ def others_leftovers(root: Path) -> list[str]:
         return []
     return [
         f"a study of root that was killed has left settings of this node changed ({system.path}); "
-        "put them back with `sudo pinstudy restore`"
+        f"put them back with `sudo {PINSTUDY} restore`"
     ]
 
 

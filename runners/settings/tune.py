@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from runners.host.lock import node_lock
 from runners.host.tree import Tree, Unavailable
@@ -89,7 +90,7 @@ def tune(root: Path, changes: Iterable[Change]) -> list[Change]:
         if open_journal(root, STUDY).exists():
             raise StudyError(
                 "a study that was killed has left settings changed; put them back first with "
-                "`pinstudy restore`"
+                f"`{PINSTUDY} restore`"
             )
         journal = open_journal(root, TUNE)
         journal.write(_saved(tree, journal.read(), [change.path for change in possible]))
@@ -124,7 +125,7 @@ def _turbo(tree: Tree, given: str | None) -> dict[str, tuple[str, str]]:
 def _with_permission(tree: Tree, change: Change) -> Change:
     if change.problem or tree.writable(change.path):
         return change
-    return replace(change, problem="no permission to write it: run `pinstudy tune` as root")
+    return replace(change, problem=f"no permission to write it: run `{PINSTUDY} tune` as root")
 
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.reading import Reading
@@ -24,7 +25,7 @@ _SHOWN_DIGITS = 12
 _MAX_CHARACTERS = 300
 _WAYS_ON = (
     "put it back and start the same command again to continue; or start anew with --fresh, which "
-    'keeps what was measured, as the "before" of `pinstudy compare`'
+    f'keeps what was measured, as the "before" of `{PINSTUDY} compare`'
 )
 
 

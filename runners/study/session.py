@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import as_typed
@@ -73,7 +74,7 @@ class Session:
             root = machine.node.root
             raise UserError(
                 f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
-                f"`pinstudy plan {as_typed(study.path)} --sysroot {as_typed(root)}`"
+                f"`{PINSTUDY} plan {as_typed(study.path)} --sysroot {as_typed(root)}`"
             )
         if machine.emulates(study) and not allow_emulation:
             raise UserError(

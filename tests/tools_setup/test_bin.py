@@ -94,6 +94,22 @@ def test_it_runs_through_links_and_from_the_path(checkout: Path, tmp_path: Path)
     assert f"['{checkout}/pinstudy', 'apps']" in done.stdout
 
 
+def test_messages_can_name_it_as_it_was_called(checkout: Path, tmp_path: Path) -> None:
+    set_up(checkout)
+    (checkout / "base").symlink_to(ROOT / "base")
+    (checkout / "pinstudy/__main__.py").write_text(
+        "import os, sys; sys.path[0] += '/..'; from base import PINSTUDY\n"
+        "print(PINSTUDY, 'PINSTUDY_CALLED' in os.environ)"
+    )
+    (tmp_path / "pinstudy").symlink_to(checkout / "bin/pinstudy")
+
+    assert call("bin/pinstudy", cwd=checkout).stdout == "bin/pinstudy False\n"
+    by_path = call(checkout / "bin/pinstudy")
+    assert by_path.stdout == f"'{checkout}/bin/pinstudy' False\n"
+    on_path = call("pinstudy", PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert on_path.stdout == "pinstudy False\n"
+
+
 def test_it_hands_on_the_exit_status(checkout: Path) -> None:
     set_up(checkout)
     (checkout / "pinstudy/__main__.py").write_text("raise SystemExit(3)")
