@@ -37,44 +37,6 @@ bool is_free(const Cpus& mask, const Cpus& process) {
            std::includes(mask.begin(), mask.end(), process.begin(), process.end());
 }
 
-// Texts of core kinds, the best kind's first.
-std::string joined(const std::map<int, std::string>& by_rank, const std::string& separator) {
-    std::string text;
-    for (const auto& [rank, part] : by_rank) {
-        text += (text.empty() ? "" : separator) + part;
-    }
-    return text;
-}
-
-// The kinds of some CPUs: "P and E".
-std::string kinds_of(const Cpus& cpus, const Topology& topology) {
-    std::map<int, std::string> kinds;
-    for (const int cpu : cpus) {
-        const Core* const core = topology.core_of(cpu);
-        if (core != nullptr && !core->kind.empty()) {
-            kinds[kind_rank(core->kind)] = core->kind;
-        }
-    }
-    return joined(kinds, " and ");
-}
-
-// How many threads are bound to CPUs of which kinds: "2 threads on P, 1 thread on E". Empty unless
-// each is bound within one kind, and they are not all of one.
-std::string split(const Masks& masks, const Topology& topology) {
-    std::map<std::string, std::size_t> threads_of;
-    for (const Cpus& mask : masks) {
-        ++threads_of[kinds_of(mask, topology)];
-    }
-    std::map<int, std::string> parts;
-    for (const auto& [kind, threads] : threads_of) {
-        if (kind.empty() || kind.find(' ') != std::string::npos) {
-            return "";
-        }
-        parts[kind_rank(kind)] = counted(threads, "thread") + " on " + kind;
-    }
-    return parts.size() > 1 ? joined(parts, ", ") : "";
-}
-
 // How the threads are bound, all of them, CPUs in the order of threads.
 std::string describe_bound(const Masks& masks) {
     constexpr std::size_t kMostShown = 8;
@@ -102,15 +64,12 @@ std::string describe_bound(const Masks& masks) {
                      " of CPUs:" + listed;
 }
 
-std::string describe_free(const TeamFacts& facts, std::size_t free, const Topology& topology) {
-    const Cpus& process = topology.allowed;
-    const std::string kinds = kinds_of(process, topology);
+std::string describe_free(const TeamFacts& facts, std::size_t free) {
     return (free == facts.masks.size()
                 ? "each thread"
                 : std::to_string(free) + " of " + counted(facts.masks.size(), "thread")) +
-           " may run on all " + counted(process.size(), "CPU") +
-           " of the process: " + format_cpus(process) +
-           (kinds.find(' ') != std::string::npos ? ", of kinds " + kinds : "");
+           " may run on all " + counted(facts.process.size(), "CPU") +
+           " of the process: " + format_cpus(facts.process);
 }
 
 // Why not every thread can run at the same time; empty if they can.
@@ -131,29 +90,11 @@ std::string describe_oversubscribed(const TeamFacts& facts) {
     return text;
 }
 
-// How many cores have several of these threads, each of which has a CPU of its own.
-std::size_t shared_cores(const Masks& masks, const Topology& topology) {
-    if (!all_single(masks) || !disjoint(masks)) {
-        return 0;
-    }
-    std::map<const Core*, int> threads;
-    for (const Cpus& mask : masks) {
-        ++threads[topology.core_of(mask.front())];
-    }
-    threads.erase(nullptr);
-    return static_cast<std::size_t>(std::count_if(
-        threads.begin(), threads.end(), [](const auto& entry) { return entry.second > 1; }));
-}
-
 // What else is worth knowing, each with a semicolon before it.
-std::string remarks(const TeamFacts& facts, const Topology& topology, bool oversubscribed) {
+std::string remarks(const TeamFacts& facts, bool oversubscribed) {
     // Above this share the rest is what the kernel's own work takes.
     constexpr double kNearlyAll = 0.9;
     std::string text;
-    if (const std::size_t shared = shared_cores(facts.masks, topology); shared > 0) {
-        text += "; " + counted(shared, "core") + (shared == 1 ? " has" : " have") +
-                " more than one thread";
-    }
     if (facts.masks_changed > 0) {
         text += "; of " + counted(static_cast<std::size_t>(facts.masks_changed), "thread") +
                 " the allowed CPUs changed meanwhile";
@@ -166,28 +107,17 @@ std::string remarks(const TeamFacts& facts, const Topology& topology, bool overs
 
 }  // namespace
 
-Conclusion conclude(const TeamFacts& facts, const Topology& topology) {
+Conclusion conclude(const TeamFacts& facts) {
     const auto free = static_cast<std::size_t>(
         std::count_if(facts.masks.begin(), facts.masks.end(),
-                      [&topology](const Cpus& mask) { return is_free(mask, topology.allowed); }));
+                      [&facts](const Cpus& mask) { return is_free(mask, facts.process); }));
     const std::string over = describe_oversubscribed(facts);
-    const std::string kinds = free == 0 ? split(facts.masks, topology) : "";
-    Conclusion conclusion;
+    Conclusion conclusion{free > 0 ? "free" : "bound", ""};
     if (!over.empty()) {
         conclusion = {"oversubscribed", over + "; "};
-    } else if (free > 0) {
-        conclusion.state = "free";
-    } else {
-        conclusion.state = kinds.empty() ? "bound" : "split across kinds";
     }
-    if (free > 0) {
-        conclusion.details += describe_free(facts, free, topology);
-    } else if (kinds.empty()) {
-        conclusion.details += describe_bound(facts.masks);
-    } else {
-        conclusion.details += "bound: " + describe_bound(facts.masks) + "; " + kinds;
-    }
-    conclusion.details += remarks(facts, topology, !over.empty());
+    conclusion.details += free > 0 ? describe_free(facts, free) : describe_bound(facts.masks);
+    conclusion.details += remarks(facts, !over.empty());
     return conclusion;
 }
 

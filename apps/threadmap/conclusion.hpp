@@ -1,29 +1,30 @@
-// One line about a team: bound, free, oversubscribed or split across kinds.
+// One line about a team: bound, free or oversubscribed.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "apps/threadmap/topology.hpp"
+#include "apps/common/affinity.hpp"
 
 namespace pinstudy::threadmap {
 
-// What is known of a team: the CPUs that each thread may run on, the CPUs' worth of time that its
-// control group leaves it, and the share of the time that the threads ran, all together.
+// What is known of a team: the CPUs that each thread may run on, those that the process was given,
+// the CPUs' worth of time that its control group leaves it, and the share of the time that the
+// threads ran, all together.
 struct TeamFacts {
     std::vector<Cpus> masks;
+    Cpus process;
     std::optional<double> quota;
     double ran = 1;
     int masks_changed = 0;
 };
 
 // The first word that is true of the team, from what hurts most to what is best:
-//   oversubscribed      not every thread can have a CPU of its own, or the quota is below one CPU a
-//                       thread
-//   free                a thread may run on every CPU of the process, and these are several
-//   split across kinds  every thread is bound within one core kind, and not all to the same
-//   bound               every thread is bound to a CPU or to a set of CPUs
+//   oversubscribed  not every thread can have a CPU of its own, or the quota is below one CPU a
+//                   thread
+//   free            a thread may run on every CPU of the process, and these are several
+//   bound           every thread is bound to a CPU or to a set of CPUs
 // `details` say what it was concluded from.
 struct Conclusion {
     std::string state;
@@ -32,7 +33,7 @@ struct Conclusion {
     std::string line() const { return "Team: " + state + " (" + details + ")"; }
 };
 
-Conclusion conclude(const TeamFacts& facts, const Topology& topology);
+Conclusion conclude(const TeamFacts& facts);
 
 // Threads (by their place in the list) that have fewer CPUs between them than they are, and these
 // CPUs. Both are empty when every thread can have one of its own.

@@ -1,6 +1,5 @@
 // threadmap: who runs where, under the environment as it is.
 #include <cstdio>
-#include <stdexcept>
 
 #include "apps/common/options.hpp"
 #include "apps/common/program.hpp"
@@ -17,7 +16,6 @@ struct Settings {
     double seconds = 1;
     bool team_only = false;
     bool json = false;
-    std::string kinds;
     AssignedCpus assigned;
 };
 
@@ -30,29 +28,15 @@ void add_options(Options& options, Settings& settings) {
                  "Form the team only, and start no thread on each CPU");
     settings.assigned.add_options(options);
     options.flag("--json", settings.json, "Print JSON instead of text");
-    options.text(
-        "--kinds", "KINDS", [&settings](const std::string& text) { settings.kinds = text; },
-        "Declare the core kinds, such as P=0-7,E=8-15, where the kernel does not tell them");
 }
 
-// The node as its files describe it, and where threads run without such files, what is known
-// without them.
-Topology topology_of(const std::string& kinds) {
-    const Cpus given = mask_at_start();
-    try {
-        return read_topology(KernelFiles(""), kinds, given);
-    } catch (const std::runtime_error& error) {
-        return {{}, given, error.what()};
-    }
-}
-
-Surroundings look_around(const Topology& topology, const Cpus& initial) {
+Surroundings look_around(const Cpus& allowed, const Cpus& initial) {
     // Its first two lines, program and variant, in one.
     std::string version = version_text("threadmap");
     version.replace(version.find('\n'), 1, ", ");
     version.resize(version.find('\n'));
     return {version,
-            topology,
+            allowed,
             initial,
             read_cgroup(KernelFiles("")),
             describe_runtime(),
@@ -61,6 +45,7 @@ Surroundings look_around(const Topology& topology, const Cpus& initial) {
 
 Conclusion conclude_from(const std::vector<Member>& members, const Surroundings& surroundings) {
     TeamFacts facts;
+    facts.process = surroundings.allowed;
     facts.quota = surroundings.cgroup.quota;
     facts.ran = 0;
     for (const Member& member : members) {
@@ -68,7 +53,7 @@ Conclusion conclude_from(const std::vector<Member>& members, const Surroundings&
         facts.masks_changed += member.allowed_changed ? 1 : 0;
         facts.ran += member.ran / static_cast<double>(members.size());
     }
-    return conclude(facts, surroundings.topology);
+    return conclude(facts);
 }
 
 // The kernel never lets a thread run where it is not allowed; what was assigned on the command line
@@ -89,7 +74,6 @@ Verdict check(const std::vector<Member>& members, bool assigned) {
 
 int print_map(const Settings& settings, int threads, const Surroundings& surroundings) {
     constexpr int kSlices = 20;
-    const Topology& topology = surroundings.topology;
     if (!settings.json) {
         std::fputs(as_text(surroundings).c_str(), stdout);
     }
@@ -100,13 +84,13 @@ int print_map(const Settings& settings, int threads, const Surroundings& surroun
     outcome.check = check(outcome.members, settings.assigned.given());
     // After the team: what pins threads as they are created would count these, too.
     if (!settings.team_only) {
-        outcome.reached = reach_each(topology.allowed);
+        outcome.reached = reach_each(surroundings.allowed);
     }
     if (settings.json) {
         std::fputs(as_json(surroundings, outcome).c_str(), stdout);
         return outcome.check.passed ? kExitOk : kExitCheckFailed;
     }
-    std::fputs(as_text(outcome, topology).c_str(), stdout);
+    std::fputs(as_text(outcome).c_str(), stdout);
     return report(outcome.check);
 }
 
@@ -121,18 +105,13 @@ int run(int argc, char** argv) {
     if (const auto exit_status = options.parse(argc, argv)) {
         return *exit_status;
     }
-    Topology topology;
-    try {
-        topology = topology_of(settings.kinds);
-    } catch (const std::invalid_argument& error) {
-        return options.user_error(std::string("--kinds: ") + error.what());
-    }
-    const int threads = settings.threads > 0 ? static_cast<int>(settings.threads)
-                                             : default_team_size(topology.allowed);
+    const Cpus allowed = mask_at_start();
+    const int threads =
+        settings.threads > 0 ? static_cast<int>(settings.threads) : default_team_size(allowed);
     if (const std::string why = settings.assigned.why_not(threads); !why.empty()) {
         return options.user_error(why);
     }
-    return print_map(settings, threads, look_around(topology, initial));
+    return print_map(settings, threads, look_around(allowed, initial));
 }
 
 }  // namespace

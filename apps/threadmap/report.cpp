@@ -57,34 +57,6 @@ std::string percent(double share) {
     return printed("%.1f %%", 100 * share);
 }
 
-// "P, core 1, package 0"; without the kind where it is not known.
-std::string where(int cpu, const Topology& topology) {
-    const Core* const core = topology.core_of(cpu);
-    if (core == nullptr) {
-        return "of no core that was read";
-    }
-    return (core->kind.empty() ? "" : core->kind + ", ") + "core " +
-           std::to_string(core - topology.cores.data()) + ", package " +
-           std::to_string(core->package);
-}
-
-std::string node_lines(const Topology& topology) {
-    if (topology.cores.empty()) {
-        return "Node: " + topology.kinds_evidence + "\n";
-    }
-    std::set<int> online;
-    std::set<int> packages;
-    for (const Core& core : topology.cores) {
-        online.insert(core.cpus.begin(), core.cpus.end());
-        packages.insert(core.package);
-    }
-    return "Node: " + std::to_string(online.size()) + " CPUs online (" +
-           format_cpus({online.begin(), online.end()}) +
-           "), cores: " + std::to_string(topology.cores.size()) +
-           ", packages: " + std::to_string(packages.size()) +
-           "\nCore kinds: " + topology.kinds_evidence + "\n";
-}
-
 std::string cgroup_line(const Cgroup& cgroup) {
     return "Control group: " +
            (cgroup.cpus.empty() ? "CPUs not told"
@@ -110,27 +82,27 @@ std::string runtime_lines(const Runtime& runtime) {
 }
 
 // The CPUs of a thread, those of the most looks first.
-std::string seen_on(const Sightings& sightings, const Topology& topology) {
+std::string seen_on(const Sightings& sightings) {
     const Looks looks = sightings.cpus();
     std::vector<std::pair<int, std::int64_t>> seen(looks.begin(), looks.end());
     std::stable_sort(seen.begin(), seen.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
     for (const auto& [cpu, times] : seen) {
-        text += (text.empty() ? "" : "; ") + std::to_string(cpu) + " (" + where(cpu, topology) +
-                ") " + percent(static_cast<double>(times) / static_cast<double>(sightings.looks));
+        text += (text.empty() ? "" : "; ") + std::to_string(cpu) + " " +
+                percent(static_cast<double>(times) / static_cast<double>(sightings.looks));
     }
     return text;
 }
 
-std::string team_table(const std::vector<Member>& members, const Topology& topology) {
+std::string team_table(const std::vector<Member>& members) {
     Rows rows = {{"thread", "tid", "allowed", "place", "ran", "moves", "first", "last", "seen on"}};
     for (const Member& member : members) {
         rows.push_back({std::to_string(rows.size() - 1), std::to_string(member.tid),
                         format_cpus(member.allowed_last),
                         member.place < 0 ? "-" : std::to_string(member.place), percent(member.ran),
                         std::to_string(member.seen.moves), std::to_string(member.seen.first_cpu),
-                        std::to_string(member.seen.last_cpu), seen_on(member.seen, topology)});
+                        std::to_string(member.seen.last_cpu), seen_on(member.seen)});
     }
     return in_columns(rows);
 }
@@ -150,11 +122,11 @@ std::string timeline(const std::vector<Member>& members) {
     return in_columns(rows);
 }
 
-std::string reached_table(const std::vector<Reached>& all, const Topology& topology) {
-    Rows rows = {{"CPU", "where", "a thread pinned to it"}};
+std::string reached_table(const std::vector<Reached>& all) {
+    Rows rows = {{"CPU", "a thread pinned to it"}};
     for (const Reached& reached : all) {
         rows.push_back(
-            {std::to_string(reached.cpu), where(reached.cpu, topology),
+            {std::to_string(reached.cpu),
              reached.why_not.empty() ? "got there" : "did not get there: " + reached.why_not});
     }
     return in_columns(rows);
@@ -162,27 +134,6 @@ std::string reached_table(const std::vector<Reached>& all, const Topology& topol
 
 double rounded(double value, double steps) {
     return std::round(value * steps) / steps;
-}
-
-// A CPU with its kind (null where it is not known), core and package.
-Json cpu_object(int cpu, const Topology& topology) {
-    Json object{{"cpu", cpu}};
-    if (const Core* const core = topology.core_of(cpu); core != nullptr) {
-        object["kind"] = core->kind.empty() ? Json() : Json(core->kind);
-        object["core"] = core - topology.cores.data();
-        object["package"] = core->package;
-    }
-    return object;
-}
-
-Json node_object(const Topology& topology) {
-    Json cpus = Json::array();
-    for (const Core& core : topology.cores) {
-        for (const int cpu : core.cpus) {
-            cpus.push_back(cpu_object(cpu, topology));
-        }
-    }
-    return {{"kinds_evidence", topology.kinds_evidence}, {"cpus", cpus}};
 }
 
 Json cgroup_object(const Cgroup& cgroup) {
@@ -207,11 +158,10 @@ Json runtime_object(const Runtime& runtime) {
             {"dynamic", runtime.dynamic},     {"thread_limit", runtime.thread_limit}};
 }
 
-Json thread_object(std::size_t index, const Member& member, const Topology& topology) {
+Json thread_object(std::size_t index, const Member& member) {
     Json visited = Json::array();
     for (const auto& [cpu, looks] : member.seen.cpus()) {
-        visited.push_back(cpu_object(cpu, topology));
-        visited.back()["looks"] = looks;
+        visited.push_back({{"cpu", cpu}, {"looks", looks}});
     }
     Json slices = Json::array();
     for (const Looks& slice : member.seen.slices) {
@@ -234,11 +184,11 @@ Json thread_object(std::size_t index, const Member& member, const Topology& topo
             {"slices", slices}};
 }
 
-Json team_object(const Outcome& outcome, const Topology& topology) {
+Json team_object(const Outcome& outcome) {
     const Counts counts = count(outcome.members);
     Json threads = Json::array();
     for (const Member& member : outcome.members) {
-        threads.push_back(thread_object(threads.size(), member, topology));
+        threads.push_back(thread_object(threads.size(), member));
     }
     return {{"seconds", outcome.seconds},
             {"cpus_used", counts.cpus_used},
@@ -263,9 +213,9 @@ Json reached_list(const std::vector<Reached>& all) {
 }  // namespace
 
 std::string as_text(const Surroundings& surroundings) {
-    std::string text = surroundings.version + "\n" + node_lines(surroundings.topology) +
-                       "Process: given CPUs " + format_cpus(surroundings.topology.allowed);
-    if (surroundings.initial != surroundings.topology.allowed) {
+    std::string text =
+        surroundings.version + "\nProcess: given CPUs " + format_cpus(surroundings.allowed);
+    if (surroundings.initial != surroundings.allowed) {
         text += "; its initial thread was bound to " + format_cpus(surroundings.initial) +
                 " before main()";
     }
@@ -278,20 +228,20 @@ std::string as_text(const Surroundings& surroundings) {
     return text;
 }
 
-std::string as_text(const Outcome& outcome, const Topology& topology) {
+std::string as_text(const Outcome& outcome) {
     const std::size_t slices = outcome.members.front().seen.slices.size();
     const double slice_ms = 1000 * outcome.seconds / static_cast<double>(slices);
     std::string text =
         printed("\nThe team as the environment forms it, at work for %.2f s:\n", outcome.seconds) +
-        team_table(outcome.members, topology) +
+        team_table(outcome.members) +
         printed(
             "\nOver time, %.1f ms a column: the CPU (+ where it was not the only one, . where "
             "the thread did not run)\n",
             slice_ms) +
         timeline(outcome.members);
     if (outcome.reached) {
-        text += "\nA thread on each CPU that the process may use:\n" +
-                reached_table(*outcome.reached, topology);
+        text +=
+            "\nA thread on each CPU that the process may use:\n" + reached_table(*outcome.reached);
     }
     const Counts counts = count(outcome.members);
     return text + "\nThreads: " + std::to_string(outcome.members.size()) +
@@ -302,19 +252,17 @@ std::string as_text(const Outcome& outcome, const Topology& topology) {
 }
 
 std::string as_json(const Surroundings& surroundings, const Outcome& outcome) {
-    const Topology& topology = surroundings.topology;
     Json variables = Json::object();
     for (const auto& [name, value] : surroundings.variables) {
         variables[name] = value;
     }
     Json map = {
         {"program", surroundings.version},
-        {"node", node_object(topology)},
-        {"process", {{"allowed", topology.allowed}, {"initial_thread", surroundings.initial}}},
+        {"process", {{"allowed", surroundings.allowed}, {"initial_thread", surroundings.initial}}},
         {"cgroup", cgroup_object(surroundings.cgroup)},
         {"runtime", runtime_object(surroundings.runtime)},
         {"environment", variables},
-        {"team", team_object(outcome, topology)}};
+        {"team", team_object(outcome)}};
     if (outcome.reached) {
         map["each_cpu"] = reached_list(*outcome.reached);
     }

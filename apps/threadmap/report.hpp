@@ -13,11 +13,12 @@
 
 namespace pinstudy::threadmap {
 
-// What is known before any thread is started. `initial` are the CPUs that the initial thread may
+// What is known before any thread is started. `allowed` are the CPUs that the process was given,
+// `initial` the CPUs that the initial thread may
 // use in main(), where the runtime may have bound it.
 struct Surroundings {
     std::string version;
-    Topology topology;
+    Cpus allowed;
     Cpus initial;
     Cgroup cgroup;
     Runtime runtime;
@@ -35,7 +36,7 @@ struct Outcome {
 };
 
 std::string as_text(const Surroundings& surroundings);
-std::string as_text(const Outcome& outcome, const Topology& topology);
+std::string as_text(const Outcome& outcome);
 std::string as_json(const Surroundings& surroundings, const Outcome& outcome);
 
 }  // namespace pinstudy::threadmap

@@ -13,30 +13,11 @@ namespace {
 
 const Cpus kFour = {0, 1, 2, 3};
 
-// Two P-cores of two CPUs each (0-1, 2-3) and four E-cores (4-7).
-Topology hybrid() {
-    Topology topology;
-    topology.cores = {{{0, 1}, "P", 0}, {{2, 3}, "P", 0}, {{4}, "E", 0},
-                      {{5}, "E", 0},    {{6}, "E", 0},    {{7}, "E", 0}};
-    topology.allowed = {0, 1, 2, 3, 4, 5, 6, 7};
-    return topology;
-}
-
-Topology equal_cores() {
-    Topology topology;
-    for (const int cpu : kFour) {
-        topology.cores.push_back({{cpu}, "", 0});
-    }
-    topology.allowed = kFour;
-    return topology;
-}
-
-std::string line(const std::vector<Cpus>& masks, const Cpus& process = kFour,
-                 Topology topology = equal_cores()) {
+std::string line(const std::vector<Cpus>& masks, const Cpus& process = kFour) {
     TeamFacts facts;
     facts.masks = masks;
-    topology.allowed = process;
-    return conclude(facts, topology).line();
+    facts.process = process;
+    return conclude(facts).line();
 }
 
 TEST(Conclusion, OfATeamWithACpuEach) {
@@ -91,54 +72,23 @@ TEST(Conclusion, TwoThreadsBoundToOneCpuAreOversubscribed) {
 TEST(Conclusion, MoreThreadsThanTheQuotaAreOversubscribed) {
     TeamFacts facts;
     facts.masks = {{0}, {1}};
+    facts.process = kFour;
     facts.quota = 1.5;
     EXPECT_EQ(
-        conclude(facts, equal_cores()).line(),
+        conclude(facts).line(),
         "Team: oversubscribed (2 threads share a quota of 1.50 CPUs; each thread has a CPU of "
         "its own: 0-1)");
     facts.quota = 2;
-    EXPECT_EQ(conclude(facts, equal_cores()).state, "bound");
-}
-
-TEST(Conclusion, ABoundTeamOnTwoKindsIsSplit) {
-    const Topology topology = hybrid();
-    EXPECT_EQ(line({{0}, {2}, {4}}, topology.allowed, topology),
-              "Team: split across kinds (bound: each thread has a CPU of its own: 0,2,4; 2 threads "
-              "on P, 1 thread on E)");
-    EXPECT_EQ(line({{0, 1}, {4, 5}}, topology.allowed, topology),
-              "Team: split across kinds (bound: each thread has CPUs of its own: {0-1} {4-5}; 1 "
-              "thread on P, 1 thread on E)");
-}
-
-TEST(Conclusion, ATeamBoundToOneKindIsNotSplit) {
-    const Topology topology = hybrid();
-    EXPECT_EQ(line({{4}, {5}}, topology.allowed, topology),
-              "Team: bound (each thread has a CPU of its own: 4-5)");
-    // A set with CPUs of both kinds leaves open which one a thread gets.
-    EXPECT_EQ(line({{3, 4}, {5, 6}}, topology.allowed, topology),
-              "Team: bound (each thread has CPUs of its own: {3-4} {5-6})");
-}
-
-TEST(Conclusion, AFreeTeamOnTwoKindsSaysSo) {
-    const Topology topology = hybrid();
-    EXPECT_EQ(line({topology.allowed, topology.allowed}, topology.allowed, topology),
-              "Team: free (each thread may run on all 8 CPUs of the process: 0-7, of kinds P and "
-              "E)");
-}
-
-TEST(Conclusion, SharingACoreIsRemarked) {
-    const Topology topology = hybrid();
-    EXPECT_EQ(line({{0}, {1}, {2}}, topology.allowed, topology),
-              "Team: bound (each thread has a CPU of its own: 0-2; 1 core has more than one "
-              "thread)");
+    EXPECT_EQ(conclude(facts).state, "bound");
 }
 
 TEST(Conclusion, LostTimeAndChangedMasksAreRemarked) {
     TeamFacts facts;
     facts.masks = {{0}, {1}};
+    facts.process = kFour;
     facts.ran = 0.5;
     facts.masks_changed = 1;
-    EXPECT_EQ(conclude(facts, equal_cores()).line(),
+    EXPECT_EQ(conclude(facts).line(),
               "Team: bound (each thread has a CPU of its own: 0-1; of 1 thread the allowed CPUs "
               "changed meanwhile; the threads ran 50 % of the time)");
 }

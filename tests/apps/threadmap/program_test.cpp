@@ -42,16 +42,14 @@ TEST(ThreadmapProgram, EndsWithOneConcludingLineAndItsCheck) {
     const ProgramResult result = run({});
     EXPECT_EQ(result.exit_status, 0);
     EXPECT_EQ(result.error, "");
-    EXPECT_EQ(count_lines(result.output,
-                          R"(Team: (bound|free|oversubscribed|split across kinds) \(.*\))"),
-              1);
+    EXPECT_EQ(count_lines(result.output, R"(Team: (bound|free|oversubscribed) \(.*\))"), 1);
     EXPECT_EQ(count_lines(result.output, R"(Check: passed \(.*\))"), 1);
     EXPECT_EQ(find(result.output, "Process: given CPUs ([^\n;]*)"), format_cpus(allowed_cpus()));
 }
 
 TEST(ThreadmapProgram, PutsAThreadOnEachCpu) {
     const ProgramResult result = run({});
-    EXPECT_EQ(count_lines(result.output, R"(\d+ +.*core \d+, package \d+ +got there)"),
+    EXPECT_EQ(count_lines(result.output, R"(\d+ +got there)"),
               static_cast<int>(allowed_cpus().size()));
     EXPECT_EQ(count_lines(run({"--team-only"}).output, ".*got there"), 0);
 }
@@ -85,16 +83,6 @@ TEST(ThreadmapProgram, TwoPinnedThreadsOnTwoCpusAreBound) {
     const ProgramResult result = run({"--threads", "2", "--pin", cpu(1) + "," + cpu(0)});
     EXPECT_EQ(find(result.output, "\nCPUs used: (\\d+)\n"), "2");
     EXPECT_EQ(find(result.output, "\nTeam: (\\w+) "), "bound");
-}
-
-TEST(ThreadmapProgram, SplitAcrossKindsIsSaid) {
-    if (allowed_cpus().size() < 2) {
-        GTEST_SKIP() << "needs two CPUs";
-    }
-    const ProgramResult result = run({"--threads", "2", "--pin", cpu(1) + "," + cpu(0), "--kinds",
-                                      "P=" + cpu(1) + ",E=" + cpu(0)});
-    EXPECT_NE(result.output.find("\nTeam: split across kinds (bound: "), std::string::npos);
-    EXPECT_NE(result.output.find("1 thread on P, 1 thread on E"), std::string::npos);
 }
 
 TEST(ThreadmapProgram, TellsThePlacesThatTheRuntimeBindsTo) {
@@ -136,8 +124,8 @@ TEST(ThreadmapProgram, PrintsJsonAloneOnDemand) {
     EXPECT_EQ(result.exit_status, 0);
     EXPECT_EQ(result.output.front(), '{');
     EXPECT_EQ(result.output.substr(result.output.size() - 2), "}\n");
-    for (const char* const key : {"node", "process", "cgroup", "runtime", "environment", "team",
-                                  "slices", "visited", "state", "each_cpu", "check"}) {
+    for (const char* const key : {"process", "cgroup", "runtime", "environment", "team", "slices",
+                                  "visited", "state", "each_cpu", "check"}) {
         EXPECT_NE(result.output.find(std::string("\"").append(key).append("\":")),
                   std::string::npos)
             << key;
@@ -148,13 +136,12 @@ TEST(ThreadmapProgram, RefusesMistakesInOneLine) {
     expect_user_error({kProgram, "--duration", "0"}, {"--duration", "0.01 to 3600", "'0'"});
     expect_user_error({kProgram, "--duration", "fast"}, {"--duration", "'fast'"});
     expect_user_error({kProgram, "--threads", "-1"}, {"--threads"});
-    expect_user_error({kProgram, "--kinds", "Q=0"}, {"--kinds", "'Q'", "P, E or LP-E"});
     expect_user_error({kProgram, "--threads", "2", "--pin", "0"}, {"--pin", "2 threads", "got 1"});
 }
 
 TEST(ThreadmapProgram, ExplainsItself) {
-    expect_self_explaining(kProgram, {"--threads", "--duration", "--json", "--kinds", "--pin",
-                                      "--expect", "--team-only"});
+    expect_self_explaining(
+        kProgram, {"--threads", "--duration", "--json", "--pin", "--expect", "--team-only"});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Cgroup read(const FakeNode& node) {
 }
 
 TEST(ReadCgroup, TakesTheLeastQuotaOfVersionTwoAndOfTheGroupsAbove) {
-    FakeNode node("0-7");
+    FakeNode node;
     node.file("proc/self/cgroup", "0::/job/step");
     node.file("sys/fs/cgroup/job/step/cpu.max", "400000 100000");
     node.file("sys/fs/cgroup/job/cpu.max", "150000 100000");
@@ -31,14 +31,14 @@ TEST(ReadCgroup, TakesTheLeastQuotaOfVersionTwoAndOfTheGroupsAbove) {
 }
 
 TEST(ReadCgroup, AWordForNoLimitIsNoQuota) {
-    FakeNode node("0-7");
+    FakeNode node;
     node.file("proc/self/cgroup", "0::/");
     node.file("sys/fs/cgroup/cpu.max", "max 100000");
     EXPECT_FALSE(read(node).quota);
 }
 
 TEST(ReadCgroup, ReadsVersionOne) {
-    FakeNode node("0-7");
+    FakeNode node;
     node.file("proc/self/cgroup", "12:cpuset:/a\n4:cpu,cpuacct:/a/b\n0::/");
     node.file("sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1");
     node.file("sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000");
@@ -53,13 +53,13 @@ TEST(ReadCgroup, ReadsVersionOne) {
 }
 
 TEST(ReadCgroup, SaysNothingWhereNothingCanBeRead) {
-    const Cgroup none = read(FakeNode("0"));
+    const Cgroup none = read(FakeNode());
     EXPECT_FALSE(none.quota);
     EXPECT_EQ(none.cpus, "");
 }
 
 TEST(ReadCgroup, SurvivesGarbage) {
-    FakeNode node("0");
+    FakeNode node;
     node.file("proc/self/cgroup", "garbage\n:\n::\n0::no/slash\n1:cpu:\n2:cpuset:x");
     node.file("sys/fs/cgroup/cpu.max", "-5 0");
     node.file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "1e9");
