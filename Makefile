@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,12 @@ test: ## Run all tests; options of pytest in ARGS=
 test-flaky: ## Run tests TIMES=20 times beside busy loops, to find those that depend on time; tests in ARGS=
 	@tools/setup.sh test
 	@tools/test_flaky.sh $(ARGS)
+
+test-properties: ## Draw other examples for the tests of properties, TIMES=5 times: 5 min; options of pytest in ARGS=
+	@tools/setup.sh test
+	@for seed in $$(shuf -i 1-1000000000 -n $(or $(TIMES),5)); do \
+	    .venv/bin/python -m pytest -m hypothesis --hypothesis-seed=$$seed $(or $(ARGS),tests) || exit 1; \
+	done
 
 test-programs: ## Run the programs' slow tests: minutes
 	@tools/setup.sh test

@@ -19,10 +19,6 @@ from tests.support.isolation import loopback_up, worker
 KEPT_REASONS = 4
 KEPT_OF_LINE = 300
 
-# A deadline an example would fail on a busy node, and CI shall find the same examples every time.
-settings.register_profile("pinstudy", deadline=None, derandomize=os.environ.get("CI") == "true")
-settings.load_profile("pinstudy")
-
 # Tests that root starts by sudo test what root does.
 for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
     os.environ.pop(name, None)
@@ -37,7 +33,11 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Part the workers of pytest-xdist, so that each may run a study while others do."""
+    """Draw the same examples each time, and part xdist's workers: each may run a study."""
+    # Others are for `make test-properties`, which gives a seed. A busy node would fail a deadline.
+    same = config.getoption("--hypothesis-seed") is None
+    settings.register_profile("pinstudy", deadline=None, derandomize=same)
+    settings.load_profile("pinstudy")
     if "PYTEST_XDIST_WORKER" in os.environ:
         loopback_up()
     elif getattr(config.option, "tx", None):
