@@ -41,6 +41,19 @@ def test_a_plain_number_of_repetitions_says_nothing_of_precision() -> None:
     assert precision_lines(plan(None), history(None, {"scheduler": [1.0] * 6})) == []
 
 
+def test_cases_that_are_precise_are_counted_and_the_others_named() -> None:
+    # 0.9, 1.0 and 1.1, each twice: standard deviation 0.08944, half width 2.5706 x 3.651 %.
+    wild = [0.9, 1.0, 1.1, 0.9, 1.0, 1.1]
+    runs = {"scheduler": [1.0] * 5, "pcores-set": [2.0] * 3, "pcores-pin": wild}
+    wanted = Precision(3, 0.01)
+    assert precision_lines(plan(wanted), history(wanted, runs)) == [
+        "precision: 2 of 3 cases reached ±1 % of the mean time (95 % confidence), "
+        "after 3 to 5 repetitions",
+        "precision not reached after 6: demo-libgomp small x2 pcores-pin current: "
+        "time ±9.39 % by 6 good runs",
+    ]
+
+
 def test_cases_with_failed_runs_or_runs_to_come_are_told_apart() -> None:
     runs: dict[str, list[Any]] = {
         "scheduler": ["failed"] * 6,
