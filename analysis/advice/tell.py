@@ -18,6 +18,7 @@ from analysis.verdict.phrases import (
     rounded,
     sentence,
 )
+from base import PINSTUDY
 from base.cpulist import format_cpulist, parse_cpulist
 from base.text import first_of, one_line, plural
 from base.units import duration
@@ -222,8 +223,9 @@ def more(advice: Advice) -> str:
     if within_s is not None and standing.runs + 2 <= standing.most_runs:
         limit = f"`within` ({duration(within_s)} now)"
     return (
-        f"More runs would tell: raise {limit} in the study's file, or give the same `pinstudy "
-        f"advise` more of it, and go on with `{advice.again}`; what was measured counts."
+        f"More runs would tell: raise {limit} in the study's file, or give the same "
+        f"`{PINSTUDY} advise` more of it, and go on with `{advice.again}`; what was measured "
+        "counts."
     )
 
 

@@ -102,7 +102,7 @@ def submit_command(
         submission = prepared.submit(say)
         say(f"written: {submission.folder}")
         of = shlex.join([asked_study.name, *_results(results)])
-        say(f"see `pinstudy status {of}`")
+        say(f"see `{PINSTUDY} status {of}`")
 
 
 def _names(option: str, text: str | None) -> tuple[str, ...] | None:
@@ -147,8 +147,8 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
 
     if sysroot is None:
         return (
-            "expected time: not known here; a node's is told by `pinstudy status` once a worker is "
-            "there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
+            f"expected time: not known here; a node's is told by `{PINSTUDY} status` once a worker "
+            "is there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
     machine = open_machine(sysroot, prepared.wanted.kinds, prepared.site)
     total_s = machine.summary(study, prepared.results).left_s

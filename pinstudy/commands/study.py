@@ -125,7 +125,7 @@ def run_command(
         it = as_typed(study)
         raise UserError(
             f"study {asked.name} is for a batch system (engine: batch): `{PINSTUDY} submit {it}` "
-            f"submits it, and `pinstudy status {it}` shows it"
+            f"submits it, and `{PINSTUDY} status {it}` shows it"
         )
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     session = Session(machine, asked, results, fresh, allow_emulation)

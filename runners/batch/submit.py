@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import plural
@@ -321,7 +322,7 @@ class Preparation:
             name = self.study.name
             raise UserError(
                 f"study {name}: jobs of an earlier submission may still be at work: {ids}; see "
-                f"`pinstudy status {name}`, end them with `pinstudy cancel {name}`, or submit "
+                f"`{PINSTUDY} status {name}`, end them with `{PINSTUDY} cancel {name}`, or submit "
                 "beside them with --again"
             )
 
