@@ -41,5 +41,6 @@ check "Spack bounds" same_bounds
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
     tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh tools/test_spack.sh \
-    runners/vm/guest/init runners/vm/guest/start.sh vnode/guest/*.sh tests/slurm/first_process.sh tests/tools_setup/clean_root.sh
+    runners/vm/guest/init runners/vm/guest/start.sh vnode/guest/*.sh tests/slurm/first_process.sh \
+    tests/tools_setup/clean_root.sh
 exit $status

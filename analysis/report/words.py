@@ -38,14 +38,14 @@ def _some(names: Sequence[str], others: str, last: str) -> str:
 
 def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured."""
-    cases_of_tables = [case.summary for table in findings.tables for case in table.cases]
-    counts = [case.n for case in cases_of_tables if case.left_out is None]
+    summaries = [case.summary for table in findings.tables for case in table.cases]
+    counts = [summary.n for summary in summaries if summary.left_out is None]
     known = [number for number in counts if number is not None]
     tables, cases = plural(len(findings.tables), "table"), plural(len(counts), "case")
     text = f"{tables}, {cases} and {plural(sum(known), 'run')} that are averaged"
     if unknown := len(counts) - len(known):
         text += f", beside the runs of {plural(unknown, 'case')} whose number is not known"
-    if not_run := len(cases_of_tables) - len(counts):
+    if not_run := len(summaries) - len(counts):
         text += f" ({plural(not_run, 'more case')} {'was' if not_run == 1 else 'were'} not run)"
     if results.runs is None:
         return f"{text}; only means are known, not the runs"
