@@ -148,11 +148,9 @@ def check_start(request: Request, record: Mapping[str, Any]) -> None:
     team = seen_team(record)
     if not (record.get("warmup") and team.several) or verdict_of(record) == UNPROVED:
         return
-    used_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
     raise StudyError(
         f"{request.program.name} has several processes at work at a time ({team.processes} seen, "
-        f"with {plural(team.threads, 'thread')} in the largest, that used {used_s:.3g} s of CPU "
-        f"time in {number_or_nan(record.get('elapsed_s')):.3g} s), and the threads of one are "
+        f"with {plural(team.threads, 'thread')} in the largest), and the threads of one are "
         "placed: give the command that one of them runs, or write a study whose mappings have CPUs "
         "for all of them"
     )

@@ -54,7 +54,8 @@ class ThreadTrace:
 
     `gone_s` estimates how long it lived after the last look that met it: half of the time until the
     next look, or all of that time when the next look was at the program's end. At
-    `runnable_looks` it worked or waited for a CPU only. Times are in seconds, looks are numbered.
+    `runnable_looks` it worked or waited for a CPU only; `runnable_s` is the time from the looks
+    before these. Times are in seconds, looks are numbered.
     """
 
     tid: int
@@ -64,6 +65,7 @@ class ThreadTrace:
     last_look: int = 0
     gone_s: float = 0.0
     runnable_looks: list[int] = field(default_factory=list)
+    runnable_s: float = 0.0
 
     @property
     def allowed(self) -> Mask:

@@ -67,6 +67,7 @@ class PlacementSampler:
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
         self._present: dict[tuple[int, int], float] = {}
         self._hotplugged_cpus: set[int] = set()
+        self._looked_s = clock()
         self.samples = 0
         self.overflowed = False
 
@@ -95,7 +96,7 @@ class PlacementSampler:
                 if pid != self._root_pid or not self._descendants_only:
                     self._look_at(pid, tid)
                 pids.extend(self._children(pid, tid))
-        now = self._clock()
+        self._looked_s = now = self._clock()
         for key, last_s in before.items():
             if key not in self._present:
                 self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
@@ -145,9 +146,10 @@ class PlacementSampler:
                 return
             trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
         trace.last_look = self.samples
+        self._present[key] = now = self._clock()
         if is_runnable(stat):
             trace.runnable_looks.append(self.samples)
-        self._present[key] = self._clock()
+            trace.runnable_s += now - self._looked_s
         stay = _stay_of(trace, allowed, task.cpu)
         stay.looks += 1
         stay.seen[task.cpu] += 1

@@ -20,8 +20,9 @@ PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 UNSEEN = "unseen"
 # A case that lost a larger share of its runs is not compared, and never recommended.
 MAX_LOST = 0.1
-# A run that used more than this multiple of one process's possible CPU time had several processes
-# at work. Errors of clocks and the rounding of short runs are within a tenth.
+# A run whose threads worked, or waited for a CPU, for more than this multiple of the time that the
+# threads of one process can had several processes at work. Errors of clocks and the rounding of
+# short runs are within a tenth.
 MORE_THAN_ONE = 1.1
 
 
@@ -80,8 +81,9 @@ class SeenTeam:
     """The threads that a run was told to start, and those that were seen.
 
     `threads` is the largest number in one process, 0 where none was seen; `processes` is how many
-    processes had threads. `several` is set when more than one process worked at a time, because the
-    threads of the largest cannot have used so much CPU time; a script that waits does not count.
+    processes had threads. `several` is set when more than one process worked, or waited for a CPU,
+    at a time, because the threads of the largest cannot have done so for so long; a script that
+    waits for another process does not count.
     """
 
     told: int
@@ -99,18 +101,18 @@ def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def seen_team(record: Mapping[str, Any]) -> SeenTeam:
     """Return the team in a run's record, whose fields may have any JSON values."""
+    listed = threads_of(record)
     by_process = Counter(
-        process for thread in threads_of(record) if type(process := thread.get("process")) is int
+        process for thread in listed if type(process := thread.get("process")) is int
     )
     threads = max(by_process.values(), default=0)
     told = record.get("threads")
-    elapsed_s, user_s, system_s = (
-        number_or_nan(record.get(name)) for name in ("elapsed_s", "user_s", "system_s")
-    )
-    used_more = user_s + system_s > MORE_THAN_ONE * threads * elapsed_s > 0
+    # A thread of a busy node waits for CPUs that others use, and its CPU time does not show that.
+    runnable_s = sum(number_or_nan(thread.get("runnable_s")) for thread in listed)
+    worked_more = runnable_s > MORE_THAN_ONE * threads * number_or_nan(record.get("elapsed_s")) > 0
     return SeenTeam(
         told if type(told) is int else 0,
         threads,
         len(by_process),
-        len(by_process) > 1 and used_more,
+        len(by_process) > 1 and worked_more,
     )

@@ -187,6 +187,7 @@ def _thread_fields(thread: ThreadTrace, wanted: Wanted) -> dict[str, Any]:
         "allowed": format_cpulist(thread.allowed),
         "seen": {str(cpu): count for cpu, count in sorted(thread.seen.items())},
         "cpu_s": round(thread.cpu_s, 2),
+        "runnable_s": round(thread.runnable_s, 2),
     }
     if len(thread.masks) > 1:
         fields["masks"] = {format_cpulist(mask): looks for mask, looks in thread.masks.items()}

@@ -32,11 +32,12 @@ def task(
     children: str = "",
     ticks: int = 0,
     started: int = 7,
+    state: str = "S",
 ) -> None:
     folder = proc / str(pid) / "task" / str(tid)
     folder.mkdir(parents=True, exist_ok=True)
     fields = ["0"] * 50
-    fields[0], fields[11], fields[19], fields[36] = "S", str(ticks), str(started), str(cpu)
+    fields[0], fields[11], fields[19], fields[36] = state, str(ticks), str(started), str(cpu)
     (folder / "stat").write_text(f"{tid} (a ) name) {' '.join(fields)}\n")
     (folder / "status").write_text(f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n")
     (folder / "children").write_text(children)
@@ -178,6 +179,15 @@ def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Pa
     sampler.sample(at_end=True)
     # In the midst of a run half of the time is the best guess.
     assert [trace.gone_s for trace in sampler.threads] == [0.5, 0.5]
+
+
+def test_a_thread_that_waits_for_a_cpu_is_runnable_since_the_look_before(tmp_path: Path) -> None:
+    clock = Clock()
+    sampler = sampler_of(tmp_path, clock=clock)
+    for clock.now_s, state in ((1.0, "R"), (1.5, "R"), (3.5, "S"), (3.75, "R")):
+        task(tmp_path, 10, 10, 0, "0", state=state)
+        sampler.sample()
+    assert sampler.threads[0].runnable_s == 1.75
 
 
 def test_a_new_thread_is_noticed_without_a_look(tmp_path: Path) -> None:

@@ -49,28 +49,21 @@ def test_of_an_imported_log_nobody_looked() -> None:
     assert verdict_of({"placement": "proved"}) is None
 
 
-def record(*processes: int, cpu_s: float = 1.0, told: object = 2) -> dict[str, Any]:
-    """Return the record of a run of a second whose threads were in these processes."""
-    return {
-        "threads": told,
-        "elapsed_s": 1.0,
-        "user_s": cpu_s,
-        "system_s": 0.0,
-        "placement": {"threads": [{"process": process} for process in processes]},
-    }
+def record(*threads: tuple[int, float], told: object = 2) -> dict[str, Any]:
+    """Return the record of a run of a second: threads are a process and a runnable time."""
+    named = [{"process": process, "runnable_s": runnable_s} for process, runnable_s in threads]
+    return {"threads": told, "elapsed_s": 1.0, "placement": {"threads": named}}
 
 
 @pytest.mark.parametrize(
     ("made", "seen"),
     [
-        (record(0, 0), SeenTeam(2, 2, 1, several=False)),
+        (record((0, 1.0), (0, 1.0)), SeenTeam(2, 2, 1, several=False)),
         # A script that waits for its program of two threads.
-        (record(0, 1, 1, cpu_s=2.0), SeenTeam(2, 2, 2, several=False)),
-        (record(0, 1, 2, cpu_s=1.9), SeenTeam(2, 1, 3, several=True)),
+        (record((0, 0.1), (1, 1.0), (1, 1.0)), SeenTeam(2, 2, 2, several=False)),
+        (record((0, 0.0), (1, 1.0), (2, 0.9)), SeenTeam(2, 1, 3, several=True)),
         # One after the other.
-        (record(0, 1, 2, cpu_s=1.0), SeenTeam(2, 1, 3, several=False)),
-        # A team of which half was not seen is no second process.
-        (record(0, cpu_s=1.9), SeenTeam(2, 1, 1, several=False)),
+        (record((0, 0.0), (1, 0.5), (2, 0.5)), SeenTeam(2, 1, 3, several=False)),
         (record(), SeenTeam(2, 0, 0, several=False)),
     ],
 )
@@ -80,5 +73,5 @@ def test_threads_and_processes_are_counted(made: dict[str, Any], seen: SeenTeam)
 
 @pytest.mark.parametrize("placement", [None, 7, {"threads": 7}, {"threads": [7, {"process": "x"}]}])
 def test_hostile_records_tell_nothing(placement: object) -> None:
-    hostile = record(told=True) | {"placement": placement, "user_s": "much"}
+    hostile = record(told=True) | {"placement": placement, "elapsed_s": "long"}
     assert seen_team(hostile) == SeenTeam(0, 0, 0, several=False)

@@ -194,6 +194,7 @@ TRACE = st.builds(
     last_look=COUNT,
     gone_s=SECONDS,
     runnable_looks=st.lists(COUNT, max_size=3),
+    runnable_s=SECONDS,
 )
 OBSERVATION = st.builds(
     Observation,
