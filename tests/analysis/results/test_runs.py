@@ -364,7 +364,7 @@ anything = st.recursive(
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
 )
 @example({"vcpu_mapping": "\x1b[31m", "vcpu_cpus": "\x1b", "vm_accelerator": "\x1b"})
 @given(st.dictionaries(st.sampled_from(FREE), anything, max_size=6))

@@ -74,7 +74,7 @@ def test_a_line_that_was_changed_counts_nowhere_and_is_told(
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
 )
 @given(st.data())
 def test_a_flipped_bit_costs_its_line_and_has_no_other_reason(
