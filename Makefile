@@ -106,7 +106,7 @@ VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed \
 test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
-	@.venv/bin/python -m pytest $(if $(filter 0,$(shell id -u)),--numprocesses 1) -m vm $(addprefix tests/pinstudy/test_vm.py::,$(VM_SMALL))
+	@.venv/bin/python -m pytest $(if $(filter 0,$(shell id -u)),--numprocesses 1) -m vm $(addprefix tests/pinstudy/study/test_vm.py::,$(VM_SMALL))
 
 schema: ## Write configs/schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
