@@ -18,6 +18,7 @@ from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S, until
 
 HERE = Path(__file__).resolve().parent
+PINSTUDY = str(ROOT / "bin" / "pinstudy")
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
 
 
@@ -62,7 +63,7 @@ class Cluster:
         return _checked(self.run(*command)).rstrip("\n")
 
     def pinstudy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.run(str(ROOT / "bin" / "pinstudy"), *arguments)
+        return self.run(PINSTUDY, *arguments)
 
     def seen(self, path: Path) -> Path:
         """Return the path by which a test sees what the login node has at `path`."""

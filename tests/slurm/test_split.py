@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster
+from tests.slurm.cluster import PINSTUDY, Cluster
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
 
@@ -40,7 +40,7 @@ def test_a_single_worker_is_a_job_without_an_array_also_in_a_folder_with_blanks(
     assert "--array" not in script
     trial.assert_complete()
     shown = trial.command("status", str(trial.study))
-    assert f"`pinstudy report '{folder}/results/waits/split-site'`" in shown
+    assert f"`{PINSTUDY} report '{folder}/results/waits/split-site'`" in shown
 
 
 def test_tables_and_status_of_a_study_under_way_only_grow_and_say_incomplete(

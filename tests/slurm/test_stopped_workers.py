@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runners.records.values import INTERRUPTED
-from tests.slurm.cluster import Cluster
+from tests.slurm.cluster import PINSTUDY, Cluster
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
 from tests.support.wait import until
@@ -33,7 +33,8 @@ def test_a_cancelled_study_that_is_submitted_again_is_completed(
     trial.submit(*SPLIT)
     slurm.wait_for_jobs()
     trial.assert_complete()
-    assert trial.cancel() == "no job of it is at work; `pinstudy submit` continues the study\n"
+    none = f"no job of it is at work; `{PINSTUDY} submit` continues the study\n"
+    assert trial.cancel() == none
 
 
 def test_a_warning_lets_the_run_in_flight_end_and_an_alarm_does_not(
