@@ -10,7 +10,7 @@ study.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -107,6 +107,7 @@ class Forecast:
         self._cases = {case.case_id: case for case in cases}
         self._left = Counter(left)
         self._means_s = dict(means_s)
+        self._corrections = self._hints_corrected()
 
     @property
     def left_s(self) -> float | None:
@@ -133,10 +134,12 @@ class Forecast:
 
         What a run takes besides its program is included.
         """
-        case = self._cases[case_id]
-        program_s = estimate_s(case, self._means_s.get(case_id))
+        case, mean_s = self._cases[case_id], self._means_s.get(case_id)
+        program_s = estimate_s(case, mean_s)
         if program_s is None:
             return None
+        if mean_s is None:
+            program_s *= self._corrections.get(case.app.name, 1.0)
         start_s = LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0
         return program_s + OVERHEAD_S + start_s
 
@@ -144,7 +147,20 @@ class Forecast:
         """Count one run of the case as done (or dropped); `mean_s` is the case's new mean time."""
         self._left[case_id] -= 1
         self._means_s[case_id] = mean_s
+        self._corrections = self._hints_corrected()
 
     def forget(self, case_id: str) -> int:
         """Drop the pending runs of the case; return how many there were."""
         return self._left.pop(case_id, 0)
+
+    def _hints_corrected(self) -> dict[str, float]:
+        """Return by app how many times longer its cases took so far than its hints say."""
+        measured_s: dict[str, float] = defaultdict(float)
+        hinted_s: dict[str, float] = defaultdict(float)
+        for case_id, mean_s in self._means_s.items():
+            case = self._cases[case_id]
+            hint_s = estimate_s(case, None)
+            if mean_s is not None and hint_s:
+                measured_s[case.app.name] += mean_s
+                hinted_s[case.app.name] += hint_s
+        return {name: measured_s[name] / hinted_s[name] for name in hinted_s}
