@@ -54,5 +54,6 @@ def utc_now(timespec: str = "seconds") -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage of up to three digits: `1 %`, `0.25 %`, `10.3 %`."""
-    return f"{100 * share:.3g} %"
+    """Return a share as a percentage of three digits, or whole: `0.25 %`, `10.3 %`, `1430 %`."""
+    value = 100 * share
+    return f"{value:.0f} %" if abs(value) >= 1000 else f"{value:.3g} %"
