@@ -22,7 +22,7 @@ from vnode.node import KEPT, VirtualNode
 
 pytestmark = pytest.mark.vnode
 
-PROGRAM = (str(ROOT / "build" / "bin" / "mandelbrot-libgomp"), "300")
+PROGRAM = (str(ROOT / "build" / "bin" / "mandelbrot-libgomp"), "1000")
 SEARCH = (
     *("advise", "--objective", "energy", "--threads", "1", "--schedules", "none"),
     *("--governors", "powersave", "--results", RESULTS, "--json", "--", *PROGRAM),
