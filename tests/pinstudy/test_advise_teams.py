@@ -12,30 +12,28 @@ import pytest
 from runners.records.reader import read_records
 from tests.pinstudy.test_advise import cpus, records
 from tests.support.cli import pinstudy
-from tests.support.tools import need_tool
+from tests.support.held import looks_counted
+from tests.support.tools import ROOT, need_tool
 
 __all__ = ["cpus"]
 
-# Works with two threads, whatever it is told.
+# Works with two threads, whatever it is told, and until it was looked at ten times.
 TWO_THREADS = """\
 #include <omp.h>
-#include <time.h>
+#include "work.h"
 int main(void) {
 #pragma omp parallel num_threads(2)
-  for (clock_t end = clock() + CLOCKS_PER_SEC * 2 / 5; clock() < end;) {}
+  for (int i = 0; i < 5; i++) work(0.04);
 }
 """
-# Processes that work at the same time, beside one that waits for them: so many, each in a session
-# of its own, that they get more than one CPU on a node that others use as well.
+# Processes at work at the same time, each in a session of its own, beside one that waits for them.
 PROCESSES = """\
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "work.h"
 int main(void) {
   for (int i = 0; i < 12; i++)
     if (!fork()) {
       setsid();
-      while (clock() < CLOCKS_PER_SEC / 10) {}
+      for (int k = 0; k < 5; k++) work(0.02);
       _exit(0);
     }
   while (wait(0) > 0) {}
@@ -50,7 +48,8 @@ int main(void) { return omp_get_max_threads() < 1; }
 
 def build(folder: Path, source: str) -> None:
     (folder / "program.c").write_text(source)
-    command = [need_tool("gcc"), "-O1", "-fopenmp", "-o", "program", "program.c"]
+    folders = f"-I{ROOT / 'tests/runners/execution/placed'}"
+    command = [need_tool("gcc"), "-O1", "-fopenmp", folders, "-o", "program", "program.c"]
     subprocess.run(command, cwd=folder, check=True)
 
 
@@ -58,7 +57,9 @@ def told(
     folder: Path, *asked: str, status: int = 0, **variables: str
 ) -> tuple[str, dict[str, Any]]:
     """Return what a search said on stderr, and its advice; none where it ended without."""
-    done = pinstudy(folder, "advise", "--json", *asked, "./program", **variables)
+    with looks_counted(folder / "looks") as looks:
+        variables |= {"LOOKS": str(looks)}
+        done = pinstudy(folder, "advise", "--json", *asked, "./program", **variables)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr, json.loads(done.stdout) if done.stdout else {}
@@ -84,7 +85,8 @@ def test_threads_that_are_the_same_whatever_was_told_race_once(tmp_path: Path) -
     _, advice = told(tmp_path, *asked, OMP_NUM_THREADS="2")
     same = [out for out in advice["eliminated"] if out["why"] == "same threads"]
     assert {out["threads"] for out in same} == {1}
-    shown = pinstudy(tmp_path, "advise", *asked, "./program", OMP_NUM_THREADS="2").stdout
+    told_two = {"OMP_NUM_THREADS": "2", "LOOKS": str(tmp_path / "looks")}
+    shown = pinstudy(tmp_path, "advise", *asked, "./program", **told_two).stdout
     in_vain = "It starts 2 threads whatever OMP_NUM_THREADS says; write {threads} where it takes"
     assert " ".join(shown.split()).count(in_vain) == 1
 
