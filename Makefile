@@ -5,10 +5,11 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz
+$(DEVELOPMENT): export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall $(DEVELOPMENT) lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile

@@ -86,15 +86,13 @@ def _shuffled(case_ids: Sequence[str], salt: str) -> list[str]:
     return sorted(case_ids, key=lambda case: hashlib.sha256(f"{salt}/{case}".encode()).digest())
 
 
-def estimate_s(case: Case, mean_s: float | None) -> float | None:
-    """Return the expected seconds of one run: the mean of its runs so far, or from the app's hint.
+def _hint_s(case: Case) -> float | None:
+    """Return the seconds of one run by the app's hint, or None without.
 
-    None without both. The hint is for one thread and is divided by the threads, as if the program
-    scaled perfectly: good enough for a forecast.
+    The hint is for one thread and is divided by the threads, as if the program scaled perfectly:
+    good enough for a forecast.
     """
-    if mean_s is not None or case.size.estimate_s is None:
-        return mean_s
-    return case.size.estimate_s / case.threads
+    return None if case.size.estimate_s is None else case.size.estimate_s / case.threads
 
 
 class Forecast:
@@ -129,19 +127,29 @@ class Forecast:
             runs[self._cases[case_id].governor] += count
         return runs
 
+    def program_s(self, case_id: str) -> float | None:
+        """Return the expected seconds of the program in one run of a case.
+
+        They are the mean of its runs so far, or else its hint, corrected by how long other cases
+        of the app took. None without both.
+        """
+        mean_s = self._means_s.get(case_id)
+        if mean_s is not None:
+            return mean_s
+        case = self._cases[case_id]
+        hint_s = _hint_s(case)
+        return None if hint_s is None else hint_s * self._corrections.get(case.app.name, 1.0)
+
     def one_s(self, case_id: str) -> float | None:
         """Return the expected seconds of one run of a case, or None without an estimate.
 
         What a run takes besides its program is included.
         """
-        case, mean_s = self._cases[case_id], self._means_s.get(case_id)
-        program_s = estimate_s(case, mean_s)
+        program_s = self.program_s(case_id)
         if program_s is None:
             return None
-        if mean_s is None:
-            program_s *= self._corrections.get(case.app.name, 1.0)
-        start_s = LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0
-        return program_s + OVERHEAD_S + start_s
+        likwid = self._cases[case_id].mechanism == "likwid-pin"
+        return program_s + OVERHEAD_S + (LIKWID_START_S if likwid else 0.0)
 
     def made(self, case_id: str, mean_s: float | None) -> None:
         """Count one run of the case as done (or dropped); `mean_s` is the case's new mean time."""
@@ -159,7 +167,7 @@ class Forecast:
         hinted_s: dict[str, float] = defaultdict(float)
         for case_id, mean_s in self._means_s.items():
             case = self._cases[case_id]
-            hint_s = estimate_s(case, None)
+            hint_s = _hint_s(case)
             if mean_s is not None and hint_s:
                 measured_s[case.app.name] += mean_s
                 hinted_s[case.app.name] += hint_s

@@ -17,7 +17,7 @@ from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
-from runners.plan.runs import Forecast, PlannedRun, estimate_s
+from runners.plan.runs import Forecast, PlannedRun
 from runners.race.race import most_said
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule
@@ -80,6 +80,11 @@ class PlanSummary:
     def schedule(self) -> Schedule:
         """Which runs are left; raises StudyError for a race that cannot begin here."""
         return schedule_of(self.plan, self.history)
+
+    # A race that cannot begin has rows, too.
+    @cached_property
+    def _expected(self) -> Forecast:
+        return Schedule(self.plan, self.history).forecast(())
 
     # Cached, because a race has to be simulated to find its pending runs.
     @cached_property
@@ -198,7 +203,7 @@ class PlanSummary:
             "environment": launch.set_variables,
             "removed": list(launch.removed_variables),
             "shell_line": launch.shell_line,
-            "estimate_s": estimate_s(case, self.history.mean_s(case.case_id)),
+            "estimate_s": self._expected.program_s(case.case_id),
             "mask": format_cpulist(case.mask),
         }
 

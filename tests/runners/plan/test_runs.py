@@ -162,6 +162,7 @@ def test_each_run_corrects_the_forecast_of_its_case_and_of_its_app() -> None:
     forecast.made(TWO.case_id, 0.5)
     # The app takes half of what its hint says, with one thread probably as well.
     assert forecast.left_s == pytest.approx(1.0 + 0.5 + 2 * OVERHEAD_S)
+    assert (forecast.program_s(ONE.case_id), forecast.program_s(TWO.case_id)) == (1.0, 0.5)
     forecast.made(ONE.case_id, 3.0)
     forecast.made(TWO.case_id, 0.6)
     assert forecast.left_s == pytest.approx(0.0)

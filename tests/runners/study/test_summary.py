@@ -11,6 +11,7 @@ from base.units import duration
 from configs.library import load_study
 from configs.repetitions import Precision, Race
 from configs.study import Baseline, Study
+from runners.study.history import History
 from runners.study.machine import open_machine
 from runners.study.summary import PlanSummary
 from tests.runners.power_pmu_trees import power_pmu_tree
@@ -113,6 +114,23 @@ def test_the_time_that_a_race_may_take_is_no_more_than_that(tmp_path: Path) -> N
     asked = paper(race=Race("time", within_s=300.0), baseline=None, warmup=1)
     (*_, last) = outline(build_tree(tmp_path, HYBRID), asked).summary()
     assert last.endswith("; expected time: at most 5 min 00 s")
+
+
+def estimates_s(plan: PlanSummary, app: str) -> dict[str, float]:
+    rows = [row for table in plan.tables() for row in table["rows"]]
+    return {row["case_id"]: row["estimate_s"] for row in rows if row["app"] == app}
+
+
+def test_the_rows_of_a_plan_are_corrected_by_a_run_as_the_expected_time_is(tmp_path: Path) -> None:
+    hinted = outline(build_tree(tmp_path, HYBRID), paper(baseline=None))
+    ran = hinted.plan.cases[0]
+    hints_s = estimates_s(hinted, ran.app.name)
+    took_s = hints_s[ran.case_id] / 10
+    after = replace(hinted, history=History())
+    record = {"case_id": ran.case_id, "status": "ok", "repetition": 1, "elapsed_s": took_s}
+    after.history.add(record)
+    expected_s = {case_id: pytest.approx(hint_s / 10) for case_id, hint_s in hints_s.items()}
+    assert estimates_s(after, ran.app.name) == expected_s
 
 
 @pytest.mark.parametrize("energy", [True, False])
