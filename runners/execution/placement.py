@@ -7,7 +7,7 @@ time of all processes at their end, and perf's counts.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
@@ -53,9 +53,9 @@ class ThreadTrace:
     """One thread: its process and its stays, from the first look that met it to the last.
 
     `gone_s` estimates how long it lived after the last look that met it: half of the time until the
-    next look, or all of that time when the next look was at the program's end. At
-    `runnable_looks` it worked or waited for a CPU only; `runnable_s` is the time from the looks
-    before these. Times are in seconds, looks are numbered.
+    next look, or all of that time when the next look was at the program's end. `runnable` has
+    the looks at which it worked or waited for a CPU only, each with the time since the look before.
+    Times are in seconds, looks are numbered.
     """
 
     tid: int
@@ -64,8 +64,7 @@ class ThreadTrace:
     first_look: int = 0
     last_look: int = 0
     gone_s: float = 0.0
-    runnable_looks: list[int] = field(default_factory=list)
-    runnable_s: float = 0.0
+    runnable: dict[int, float] = field(default_factory=dict)
 
     @property
     def allowed(self) -> Mask:
@@ -86,6 +85,11 @@ class ThreadTrace:
     def looks(self) -> int:
         """How many looks have met the thread."""
         return sum(stay.looks for stay in self.stays)
+
+    @property
+    def runnable_s(self) -> float:
+        """How long it worked or waited for a CPU only, in seconds."""
+        return sum(self.runnable.values())
 
     @property
     def cpu_s(self) -> float:
@@ -175,7 +179,7 @@ def prove(watched: Watched, wanted: Wanted, *, long_lived: bool = False) -> Proo
         if problem and not only_late:
             return Proof("violated", problem)
         late = late or problem
-    if wanted.binding == "pin" and (problem := _crowded(team, wanted)):
+    if wanted.binding == "pin" and (problem := _crowded(team, wanted, watched.elapsed_s)):
         return Proof("violated", problem)
     if problem := late or _unaccounted(watched) or _moved(watched, wanted):
         return Proof("unproved", problem)
@@ -213,21 +217,35 @@ def most_at_a_time(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
     return [thread for thread in everyone if thread.first_look <= fullest <= thread.last_look]
 
 
-def _most_at_work(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
+def _most_at_work(threads: Iterable[ThreadTrace], elapsed_s: float) -> list[ThreadTrace]:
     """Return the largest group of threads that worked at the same time, by the looks at them.
 
     Threads of one process are a team and count as long as they live. Those of several processes
     count at the looks that found them runnable, because a process that waits for another does not
     work beside it: likwid-pin's wrapper of pthread_create waits for an nm at each thread's birth.
+    They must be runnable together for more than 5 % of the run: a process that has just started
+    another may wait for a CPU before it can wait for its child.
     """
     everyone = list(threads)
     processes = dict.fromkeys(thread.pid for thread in everyone)
     groups = [most_at_a_time(one for one in everyone if one.pid == pid) for pid in processes]
     if len(groups) > 1:
-        runnable = Counter(look for thread in everyone for look in thread.runnable_looks)
-        fullest = max(runnable, key=lambda look: runnable[look], default=0)
-        groups.append([thread for thread in everyone if fullest in thread.runnable_looks])
+        groups.append(_together_for(everyone, LITTLE * elapsed_s))
     return max(groups, key=len, default=[])
+
+
+def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[ThreadTrace]:
+    """Return a group of threads; as many were runnable together for longer than `seconds`."""
+    runnable = defaultdict(list)
+    for thread in threads:
+        for look in thread.runnable:
+            runnable[look].append(thread)
+    together_s = 0.0
+    for look, group in sorted(runnable.items(), key=lambda item: len(item[1]), reverse=True):
+        together_s += min(thread.runnable[look] for thread in group)
+        if together_s > seconds:
+            return group
+    return []
 
 
 def _seldom_seen(watched: Watched) -> str:
@@ -297,16 +315,17 @@ def _bound_late(stays: Sequence[Stay], right: Callable[[Stay], bool]) -> bool:
     return bool(after) and free and all(right(stay) for stay in after)
 
 
-def _crowded(team: list[ThreadTrace], wanted: Wanted) -> str:
+def _crowded(team: list[ThreadTrace], wanted: Wanted, elapsed_s: float) -> str:
     """Return which threads were too many on one CPU, or that too many ran; empty when neither."""
     places = Counter(wanted.cpus)
     for place in dict.fromkeys(thread.allowed for thread in team):
-        there = _most_at_work(thread for thread in team if thread.allowed == place)
+        those = (thread for thread in team if thread.allowed == place)
+        there = _most_at_work(those, elapsed_s)
         if len(there) > places[place[0]]:
             listed = " and ".join(str(thread.tid) for thread in there)
             every = "both" if len(there) == 2 else "all"
             return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
-    many = len(_most_at_work(team))
+    many = len(_most_at_work(team, elapsed_s))
     if many > wanted.threads:
         return f"{many} threads ran at the same time, {wanted.threads} were asked for"
     return ""

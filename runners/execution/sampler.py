@@ -148,8 +148,7 @@ class PlacementSampler:
         trace.last_look = self.samples
         self._present[key] = now = self._clock()
         if is_runnable(stat):
-            trace.runnable_looks.append(self.samples)
-            trace.runnable_s += now - self._looked_s
+            trace.runnable[self.samples] = now - self._looked_s
         stay = _stay_of(trace, allowed, task.cpu)
         stay.looks += 1
         stay.seen[task.cpu] += 1

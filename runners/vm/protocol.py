@@ -135,10 +135,16 @@ def _decoded(kind: Any, said: Any, name: str = "") -> Any:  # noqa: ANN401 - any
     if origin is Counter:
         return Counter({_cpu(cpu): _number(int, looks) for cpu, looks in said.items()})
     if origin is dict:
-        return {_is(str, key): _is(str, value) for key, value in said.items()}
+        keys, values = inside
+        return {_key(keys, key): _decoded(values, value) for key, value in said.items()}
     if kind is int:
         return _number(int, said, _MOST.get(name, _MAX_COUNT))
     return _number(float, said, _MAX_S) if kind is float else _is(kind, said)
+
+
+def _key(kind: type[_Kind], text: object) -> _Kind | int:
+    """Return an object's key, which JSON has as text, as what a field's type declares."""
+    return _number(int, int(_is(str, text))) if kind is int else _is(kind, text)
 
 
 def _cpu(text: str) -> int:

@@ -30,7 +30,11 @@ def trace(
 ) -> ThreadTrace:
     """Return a thread by its stays: mask, looks by CPU, CPU time at the last; never waiting."""
     made = [Stay(mask, sum(seen.values()), Counter(seen), cpu_s) for mask, seen, cpu_s in stays]
-    return ThreadTrace(tid, pid, made, *life, runnable_looks=[*range(life[0], life[1] + 1)])
+    return ThreadTrace(tid, pid, made, *life, runnable=looks(*range(life[0], life[1] + 1)))
+
+
+def looks(*numbers: int, each_s: float = 0.02) -> dict[int, float]:
+    return dict.fromkeys(numbers, each_s)
 
 
 def steady(
@@ -196,17 +200,40 @@ def test_the_first_looks_at_a_thread_are_forgiven_and_counted() -> None:
 def test_a_process_that_waits_for_its_child_does_not_share_its_cpu_with_it() -> None:
     program, worker = steady(100, (1,), 1), steady(101, (0,), 0)
     child = steady(200, (1,), 1, cpu_s=0.2, pid=200, life=(3, 5))
-    program.runnable_looks = [1, 2, 6, 7]
-    child.runnable_looks = [3, 4, 5]
+    program.runnable, child.runnable = looks(1, 2, 6, 7), looks(3, 4, 5)
     assert proof([program, child, worker], "pin", (1, 0), 2).verdict == "proved"
-    program.runnable_looks.append(5)
-    beside = proof([program, child, worker], "pin", (1, 0), 2)
-    assert beside == Proof("violated", "threads 100 and 200 were both pinned to CPU 1")
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.002, "proved"), (0.049, "proved"), (0.051, "violated")]
+)
+def test_processes_share_a_cpu_when_both_want_it_for_longer_than_a_start(
+    share: float, verdict: str
+) -> None:
+    program, worker = steady(100, (1,), 1), steady(101, (0,), 0)
+    child = steady(200, (1,), 1, cpu_s=0.2, pid=200, life=(3, 5))
+    # Together at two looks; the other looks at the child found the program waiting for it.
+    together = looks(3, 4, each_s=share * 2.0 / 2)
+    program.runnable = looks(1, 2, 6, 7, each_s=0.5) | together
+    child.runnable = together | looks(5, each_s=0.5)
+    found = prove(Watched([program, child, worker], 99, 2.0, unmet=0), Wanted("pin", (1, 0), 2))
+    reason = "threads 100 and 200 were both pinned to CPU 1" if verdict == "violated" else ""
+    assert found == Proof(verdict, reason)
+
+
+def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() -> None:
+    # All four for a moment, three for a fifth of the run, two for all of it.
+    lasts = (101, 101, 21, 1)
+    threads = [steady(pid, (0,), 0, pid=pid) for pid in (100, 101, 102, 103)]
+    for thread, last in zip(threads, lasts, strict=True):
+        thread.runnable = looks(*range(1, last + 1))
+    found = prove(Watched(threads, 101, 2.0, unmet=0), Wanted("pin", (0, 0), 2))
+    assert found.reason == "threads 100 and 101 and 102 were all pinned to CPU 0"
 
 
 def test_threads_of_one_process_share_a_cpu_also_when_they_take_turns() -> None:
     team = [steady(100, (0,), 0), steady(101, (0,), 0)]
-    team[0].runnable_looks, team[1].runnable_looks = [1, 3], [2, 4]
+    team[0].runnable, team[1].runnable = looks(1, 3), looks(2, 4)
     assert proof(team, "pin", (0, 1), 2).verdict == "violated"
 
 

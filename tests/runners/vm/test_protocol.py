@@ -193,8 +193,7 @@ TRACE = st.builds(
     first_look=COUNT,
     last_look=COUNT,
     gone_s=SECONDS,
-    runnable_looks=st.lists(COUNT, max_size=3),
-    runnable_s=SECONDS,
+    runnable=st.dictionaries(COUNT, SECONDS, max_size=3),
 )
 OBSERVATION = st.builds(
     Observation,
