@@ -66,7 +66,8 @@ def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_pat
     made = records(tmp_path)
     assert len(made) == 5 * (3 + 1)
     assert {r["status"] for r in made} == {"ok"}
-    assert {r["placement"]["verdict"] for r in made} == {"proved"}
+    unproved = [r["placement"] for r in made if r["placement"]["verdict"] != "proved"]
+    assert not unproved
     assert all(r["kinds_declared"] for r in made)
     assert {r["mapping"] for r in made} == set(MAPPINGS)
     assert all(r["elapsed_s"] > 0.02 for r in made)

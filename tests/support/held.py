@@ -22,11 +22,14 @@ WAIT_AT_GATE = """\
 echo >>"$0.starts"
 [ -p "$0.gate" ] && [ $(wc -l <"$0.starts") -gt $(cat "$0.free") ] && read _ <"$0.gate"
 """
-# How it works until looks, which are counted in a file LOOKS (looks_counted), suffice for a proof,
-# and until it has used CPU time that the kernel tells of: three clock ticks (proc_pid_stat(5)).
+# How it works until looks, which are counted in a file LOOKS (looks_counted), suffice for a proof:
+# first until it has used CPU time that the kernel tells of, three clock ticks (proc_pid_stat(5)),
+# then until a look that began after that has seen it.
 WORK_UNTIL_LOOKED_AT = (
-    "read n <LOOKS; e=$((n + 10)); t=0; while [ $n -lt $e ] || [ $t -lt 3 ]; do read n <LOOKS; "
-    "read -r s </proc/$$/stat; set -- ${s##*) }; t=$((${12} + ${13})); done"
+    "read n <LOOKS; e=$((n + 10)); t=0; while [ $t -lt 3 ]; do "
+    "read -r s </proc/$$/stat; set -- ${s##*) }; t=$((${12} + ${13})); done; "
+    "read n <LOOKS; [ $e -gt $((n + 2)) ] || e=$((n + 2)); "
+    "while [ $n -lt $e ]; do read n <LOOKS; done"
 )
 NAP = f"""\
 #!/bin/sh
