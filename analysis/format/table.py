@@ -120,8 +120,9 @@ def _text_table(table: Table) -> str:
 
 def _two_lines(column: Column) -> str:
     unit = f"({column.unit})" if column.unit else ""
-    first, _, rest = column.name.partition(" ")
-    return f"{first}\n{' '.join(filter(None, (rest, unit)))}".rstrip()
+    first, _, rest = column.name.replace(" %", "\u00a0%").partition(" ")
+    lines = f"{first}\n{' '.join(filter(None, (rest, unit)))}".rstrip()
+    return lines.replace("\u00a0", " ")
 
 
 def _alignment(table: Table) -> list[str]:
