@@ -1,6 +1,7 @@
 """Writes what follows from declarations: configs/schema.json, tables in docs, docs/command-line.md.
 
-A page has its table between two lines, the first of which names the dataclass::
+A page has its table between two lines, the first of which names the dataclass, or the record's
+fields::
 
     <!-- keys of configs.study.Study -->
     <!-- end of keys -->
@@ -45,12 +46,14 @@ from configs.values import (
     Text,
     Word,
 )
+from runners.records.fields import FIELDS
 from tools import command_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "configs" / "schema.json"
 
 _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)", re.DOTALL)
+_FIELDS = "runners.records.fields.FIELDS"
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 
@@ -188,6 +191,16 @@ def _without(key: Key) -> str:
     return str(key.default) if isinstance(key.default, int) else "none"
 
 
+def field_table() -> str:
+    """Return the fields of a record as Markdown, each group named beside its first row."""
+    lines = ["| group | field | meaning |", "|---|---|---|"]
+    for group, fields in FIELDS.items():
+        for number, field in enumerate(fields):
+            names = ", ".join(f"`{name}`" for name in field.names)
+            lines.append(f"| {group if number == 0 else ''} | {names} | {field.meaning} |")
+    return "".join(f"{line}\n".replace("|  |", "| |") for line in lines)
+
+
 def written() -> dict[Path, str]:
     """Return the files that follow from the declarations, with what they are to hold."""
     found = {SCHEMA: json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"}
@@ -200,6 +213,8 @@ def written() -> dict[Path, str]:
 
 
 def _renewed(match: re.Match[str]) -> str:
+    if match[2] == _FIELDS:
+        return match[1] + field_table() + match[3]
     module, _, name = match[2].rpartition(".")
     return match[1] + key_table(getattr(importlib.import_module(module), name)) + match[3]
 

@@ -1,4 +1,4 @@
-"""The types and possible values of a record's fields, the same for every reader.
+"""What is a record of a run, and which of its numbers are kept: the same for every reader.
 
 A line with an impossible status, case, repetition, warm-up flag or time is no record. Any other
 impossible number is removed, and `unavailable` gives the reason, as for what was not measured.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ulp
 from typing import Any
 
 from base.units import MAX_DURATION_S
-from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C
+from runners.records.fields import NUMBERS, NUMBERS_BY_NAME, Range
 
 # The status of a run, in one word; docs/records.md explains each.
 OK = "ok"
@@ -36,13 +35,6 @@ _RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
 
 # From here on, floats cannot represent every whole number.
 _MAX_COUNT = 2**53
-# More CPUs than any node has, all busy; more watts than any node takes, all the time.
-_MAX_CPU_S = MAX_DURATION_S * 65_536
-_MAX_W = 1e6
-_MAX_J = _MAX_W * MAX_DURATION_S
-_ABOVE_0 = ulp(0.0)
-# A program may print any number, as long as sums of squares over runs stay finite.
-_MAX_METRIC = 1e100
 
 
 @dataclass(frozen=True)
@@ -56,45 +48,8 @@ TORN = NoRecord("cut off or damaged")
 ALTERED = NoRecord("changed since they were written (their checksum is another)")
 
 
-# The least and the most that a number may be.
-Range = tuple[float, float]
-
 # Times are read from a clock that counts nanoseconds.
 _TIME = (1e-9, MAX_DURATION_S)
-_DURATION = (0, MAX_DURATION_S)
-_CPU_TIME = (0, _MAX_CPU_S)
-_EVENTS = (0, 2**64)
-_ENERGY = (0, _MAX_J)
-_POWER = (0, _MAX_W)
-# Parts of a run's CPU time, each rounded separately.
-_SHARE = (0, 1.01)
-_NUMBERS: Mapping[str, Range] = {
-    **dict.fromkeys(("task_clock_s", "cpu_s", "user_s", "system_s"), _CPU_TIME),
-    **dict.fromkeys(("foreign_cpu_s", "steal_s", "quota_throttled_s"), _CPU_TIME),
-    **dict.fromkeys(("energy_window_s", "gate_wait_s"), _DURATION),
-    **dict.fromkeys(("migrations", "context_switches", "page_faults"), _EVENTS),
-    **dict.fromkeys(("cycles", "instructions", "cache_misses", "max_rss_bytes"), _EVENTS),
-    **dict.fromkeys(("vcpu_migrations", "vcpu_context_switches"), _EVENTS),
-    # A package always takes some energy; a part of it that is switched off takes none.
-    "energy_pkg_j": (_ABOVE_0, _MAX_J),
-    **dict.fromkeys(("energy_core_j", "energy_uncore_j", "energy_dram_j"), _ENERGY),
-    "energy_psys_j": _ENERGY,
-    # Below 0 when the run took less power than the idle baseline: odd, but possible.
-    "energy_net_j": (-_MAX_J, _MAX_J),
-    **dict.fromkeys(("idle_power_w", "power_pkg_w"), _POWER),
-    "edp_js": (_ABOVE_0, _MAX_J * MAX_DURATION_S),
-    "ed2p_js2": (_ABOVE_0, _MAX_J * MAX_DURATION_S**2),
-    "freq_mean_ghz": (_ABOVE_0, 1000),
-    "race_value": (-_MAX_METRIC, _MAX_METRIC),
-}
-# Objects from names to numbers.
-_BY_NAME: Mapping[str, Range] = {
-    "freq_ghz": (_ABOVE_0, 1000),
-    "residency": _SHARE,
-    "l1d_miss_rate": (0, 1000),
-    "metrics": (-_MAX_METRIC, _MAX_METRIC),
-    "temperature_before_c": (LOWEST_C, HIGHEST_C),
-}
 
 # Without the value, which may differ in each of a thousand records.
 _WRONG = "what the record says is impossible"
@@ -109,13 +64,13 @@ def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
         return NoRecord(why)
     wrong = [
         name
-        for name in _NUMBERS.keys() & record.keys()
-        if record[name] is not None and not _is_within(record[name], _NUMBERS[name])
+        for name in NUMBERS.keys() & record.keys()
+        if record[name] is not None and not _is_within(record[name], NUMBERS[name])
     ]
     kept = {
         name: inner
-        for name in _BY_NAME.keys() & record.keys()
-        if (inner := _possible(record[name], _BY_NAME[name])) is not None
+        for name in NUMBERS_BY_NAME.keys() & record.keys()
+        if (inner := _possible(record[name], NUMBERS_BY_NAME[name])) is not None
     }
     if not (wrong or kept):
         return record

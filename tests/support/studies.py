@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from runners.records.fields import NAMES
 from runners.records.reader import read_records
 
 
@@ -56,9 +57,14 @@ def _yaml(table: object) -> str:
 
 
 def records(folder: Path, study: str = "*") -> list[dict[str, Any]]:
-    """Return the records of all results of a study in `results`, the usual place."""
+    """Return the records of all results of a study in `results`, the usual place.
+
+    Whatever a study writes is declared, and so on the page of records.
+    """
     shards = sorted(folder.glob(f"results/{study}/*/records"))
-    return [record for each in shards for record in read_records(each)]
+    made = [record for each in shards for record in read_records(each)]
+    assert {name for record in made for name in record} <= NAMES
+    return made
 
 
 def keys_of(made: list[dict[str, Any]]) -> Counter[tuple[str, bool, int]]:
