@@ -8,6 +8,9 @@ APP ?=
 DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz
 $(DEVELOPMENT): export PINSTUDY_NO_SPACK = 1
 
+# Workers of pytest side by side, which only root can give a node each (tests/support/isolation.py).
+workers = $(if $(filter 0,$(shell id -u)),--numprocesses $(1) --dist $(2))
+
 .DEFAULT_GOAL := help
 .PHONY: help setup study originals install uninstall $(DEVELOPMENT) lock clean
 
@@ -61,7 +64,7 @@ test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest
 
 test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options of pytest in ARGS=
 	@tools/setup.sh test
-	@.venv/bin/python -m pytest -m faults $(or $(ARGS),tests)
+	@.venv/bin/python -m pytest -m faults $(or $(ARGS),$(call workers,4,worksteal) tests)
 
 test-advise: ## Search simulated nodes hundreds of times: 2 min; options of pytest in ARGS=
 	@tools/setup.sh test
@@ -82,7 +85,7 @@ vnode-study: ## Run the ten cases in the virtual node; results/vnode-… has the
 test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode
 	@tools/setup.sh vnode-arm
-	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),tests/vnode)
+	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),$(call workers,2,loadfile) --no-loadscope-reorder tests/vnode)
 
 VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own_lists \
 	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was
@@ -97,7 +100,7 @@ vm: ## Set up what guests of the engine vm need
 test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in ARGS=
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
-	@.venv/bin/python -m pytest -m vm $(or $(ARGS),tests/runners/vm tests/pinstudy)
+	@.venv/bin/python -m pytest -m vm $(or $(ARGS),$(call workers,2,worksteal) tests/runners/vm tests/pinstudy)
 
 VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed \
 	test_stopped_by_a_signal_it_ends_its_guest_first[boot] \
@@ -107,7 +110,7 @@ VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed \
 test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
-	@.venv/bin/python -m pytest $(if $(filter 0,$(shell id -u)),--numprocesses 1) -m vm $(addprefix tests/pinstudy/study/test_vm.py::,$(VM_SMALL))
+	@.venv/bin/python -m pytest $(call workers,1,load) -m vm $(addprefix tests/pinstudy/study/test_vm.py::,$(VM_SMALL))
 
 schema: ## Write configs/schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint

@@ -38,7 +38,7 @@ def main() -> None:
         wait(qemu)
     finally:
         end(qemu)
-        remove_groups(os.getpid())
+        remove_groups()
 
 
 def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
@@ -57,11 +57,12 @@ def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
     try:
         prefer(qemu)
         for index, thread in threads.items():
-            group = CPU_CONTROLLER / f"{GROUP}-{os.getpid()}-{index}"
+            group = CPU_CONTROLLER / f"{groups_of(os.getpid())}-{index}"
             group.mkdir()
+            # First, so that no other supervisor finds it empty.
+            (group / "tasks").write_text(f"{thread}\n")
             (group / "cpu.cfs_period_us").write_text(f"{PERIOD_US}\n")
             (group / "cpu.cfs_quota_us").write_text(f"{int(shares[index] * PERIOD_US)}\n")
-            (group / "tasks").write_text(f"{thread}\n")
     except OSError as error:
         return f"cannot set a CPU quota: {error}"
     return ""
@@ -88,9 +89,14 @@ def cpu_threads(qemu: subprocess.Popen[bytes], indices: set[int]) -> dict[int, i
     return {}
 
 
-def remove_groups(supervisor: int) -> None:
-    """Remove a supervisor's groups; an emptied one may be busy for a moment."""
-    for group in CPU_CONTROLLER.glob(f"{GROUP}-{supervisor}-*"):
+def groups_of(supervisor: int) -> str:
+    """Return how the names of a supervisor's groups begin, which all PID namespaces share."""
+    return f"{GROUP}-{Path('/proc/self/ns/pid').stat().st_ino}-{supervisor}"
+
+
+def remove_groups() -> None:
+    """Remove this supervisor's groups; an emptied one may be busy for a moment."""
+    for group in CPU_CONTROLLER.glob(f"{groups_of(os.getpid())}-*"):
         for _ in range(20):
             with contextlib.suppress(OSError):
                 group.rmdir()
@@ -99,11 +105,10 @@ def remove_groups(supervisor: int) -> None:
 
 
 def sweep() -> None:
-    """Remove the groups of supervisors that were killed."""
-    for group in CPU_CONTROLLER.glob(f"{GROUP}-*-*"):
-        supervisor = int(group.name.split("-")[2])
-        if not Path(f"/proc/{supervisor}").exists():
-            remove_groups(supervisor)
+    """Remove the groups of supervisors that were killed: what is not empty stays."""
+    for group in CPU_CONTROLLER.glob(f"{GROUP}-*"):
+        with contextlib.suppress(OSError):
+            group.rmdir()
 
 
 if __name__ == "__main__":

@@ -6,15 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.processes import alive
+from tests.support.processes import alive, children, wait_until_gone
 from tests.support.tools import ROOT
+from tests.support.wait import until
 from tests.vnode.conftest import USUAL, Guests
 from vnode.node import NotReadyError
+from vnode.supervisor import CPU_CONTROLLER, groups_of
 
 pytestmark = pytest.mark.vnode
 
@@ -30,18 +31,6 @@ time.sleep(600)
 """
 
 
-def quota_groups() -> list[Path]:
-    return list(Path("/sys/fs/cgroup/cpu").glob("pinstudy-vnode-*"))
-
-
-def gone(pid: int) -> bool:
-    for _ in range(100):
-        if not alive(pid) and not quota_groups():
-            return True
-        time.sleep(0.1)
-    return False
-
-
 def test_a_starter_that_is_killed_leaves_no_qemu_and_no_quota(
     guests: Guests, tmp_path: Path
 ) -> None:
@@ -52,12 +41,16 @@ def test_a_starter_that_is_killed_leaves_no_qemu_and_no_quota(
     assert starter.stdout
     qemu = int(starter.stdout.readline())
     assert alive(qemu)
+    (supervisor,) = children(starter.pid)
+    groups = list(CPU_CONTROLLER.glob(f"{groups_of(supervisor)}-*"))
+    assert groups or not os.access(CPU_CONTROLLER, os.W_OK)
 
     starter.send_signal(signal.SIGKILL)
     starter.wait()
     starter.stdout.close()
 
-    assert gone(qemu)
+    wait_until_gone([qemu])
+    until(lambda: not any(group.exists() for group in groups))
 
 
 def test_a_guest_that_hangs_is_noticed_by_its_silence(
@@ -79,4 +72,4 @@ def test_a_power_cut_leaves_no_qemu(guests: Guests) -> None:
 
     node.power_cut()
 
-    assert gone(node.pid)
+    wait_until_gone([node.pid])
