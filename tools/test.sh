@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all tests, after `tools/setup.sh test`: pytest, then the programs' tests through CTest for
+# Runs all tests, after `tools/setup.sh test`: pytest's, and the programs' tests through CTest for
 # every compiler they were built with. Fails if any of them fails, but runs all.
 #
 # usage: tools/test.sh [pytest option]...
@@ -12,9 +12,10 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 2
 # Those of a loaded module would hide the locked packages.
 unset PYTHONPATH PYTHONHOME
 status=0
-background=""
+declare -A running=()
 kept=$(mktemp -d) || exit 2
-trap 'kill $background 2>/dev/null; rm -rf "$kept"' EXIT
+trap 'kill "${running[@]}" 2>/dev/null; rm -rf "$kept"' EXIT
+trap 'exit 130' INT
 # What failed, and the first lines of why: pytest adds to it through tests/conftest.py.
 export PINSTUDY_FAILED_TESTS=$kept/failed
 
@@ -29,19 +30,33 @@ unshare --net --mount --pid --fork --mount-proc true 2>/dev/null || workers=0
 # (tests/support/isolation.py).
 births=(tests/runners/execution/test_self_placed.py tests/runners/execution/test_execute.py)
 
-# all_tests: what the process in the background says is shown when the other one has ended.
-all_tests() {
+# start NAME COMMAND...: runs it in the background; `finish NAME` shows what it says.
+start() {
+    (exec "${@:2}") >"$kept/$1" 2>&1 &
+    running[$1]=$!
+}
+
+# finish NAME: waits for what was started, if it was.
+finish() {
+    [ -n "${running[$1]-}" ] || return 0
     local failed=0
-    trap 'exit 130' INT
-    (exec .venv/bin/python -m pytest "${births[@]}") >"$kept/said" 2>&1 &
-    background=$!
-    .venv/bin/python -m pytest --numprocesses $workers --dist worksteal --durations 30 \
-        tests "${births[@]/#/--ignore=}" || failed=1
-    wait "$background" || failed=1
-    background=""
-    cat "$kept/said"
-    trap - INT
+    wait "${running[$1]}" || failed=1
+    unset "running[$1]"
+    cat "$kept/$1"
     return $failed
+}
+
+# start_programs: their teams sleep for most of the time, and so leave the CPUs to other tests.
+start_programs() {
+    local preset
+    for preset in gcc clang; do
+        if grep -qs '^PINSTUDY_TESTS:STRING=ON' "build/$preset/CMakeCache.txt"; then
+            start "$preset" ctest --preset "$preset" --label-exclude slow --parallel 2
+        else
+            echo "CTest, preset $preset: left out, because GoogleTest or the compiler is missing"
+            [ "${CI-}" != true ] || status=1
+        fi
+    done
 }
 
 # failed_cases PRESET: the programs that failed, and the cases of GoogleTest's that failed in them or
@@ -59,22 +74,20 @@ failed_cases() {
 }
 
 if [ $# -eq 0 ]; then
-    all_tests || status=1
+    start births .venv/bin/python -m pytest "${births[@]}"
+    start_programs
+    .venv/bin/python -m pytest --numprocesses $workers --dist worksteal --durations 30 \
+        tests "${births[@]/#/--ignore=}" || status=1
 else
     .venv/bin/python -m pytest "$@" || status=1
+    start_programs
 fi
-
+finish births || status=1
 for preset in gcc clang; do
-    if grep -qs '^PINSTUDY_TESTS:STRING=ON' "build/$preset/CMakeCache.txt"; then
-        echo "CTest, preset $preset"
-        ctest --preset "$preset" --label-exclude slow --parallel 2 || {
-            status=1
-            failed_cases "$preset" >>"$PINSTUDY_FAILED_TESTS"
-        }
-    else
-        echo "CTest, preset $preset: left out, because GoogleTest or the compiler is missing"
-        [ "${CI-}" != true ] || status=1
-    fi
+    finish "$preset" || {
+        status=1
+        failed_cases "$preset" >>"$PINSTUDY_FAILED_TESTS"
+    }
 done
 if [ -s "$PINSTUDY_FAILED_TESTS" ]; then
     echo "what failed:"
