@@ -17,6 +17,7 @@ from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.studies import two_kinds, write_app, write_program, write_study
 from tests.support.tools import need_tool
 from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
+from tests.support.wait import HANG_S
 
 # The program, and the command that checks it, tell who they are.
 PROGRAM = """\
@@ -88,7 +89,7 @@ class UsersWork:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANG_S,
             check=False,
             **(rights or {}),
         )

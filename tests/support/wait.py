@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 # Far longer than anything takes on a busy machine; it turns a hang into a failure.
-HANG_S = 120.0
+HANG_S = 600.0
 # To ask is often a command, which has to leave the CPUs to what is waited for.
 _PAUSE_S = 0.03
 

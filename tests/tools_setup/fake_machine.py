@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.support.tools import ROOT
+from tests.support.wait import HANG_S
 
 # What the scripts use of a system that is always there.
 BASE = [
@@ -135,7 +136,7 @@ class FakeMachine:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANG_S,
             check=False,
         )
 

@@ -14,6 +14,7 @@ import pytest
 from tests.support.ordinary_user import open_folder
 from tests.support.tools import ROOT, missing
 from tests.support.users_pinstudy import AS_NOBODY
+from tests.support.wait import HANG_S
 
 # Says where it was found, with what it was called, and what it was told of other places.
 PACKAGES = sysconfig.get_path("purelib")
@@ -63,7 +64,7 @@ def call(
         env={"PATH": "/usr/bin:/bin", **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
 

@@ -17,6 +17,7 @@ import pytest
 from configs.library import list_apps
 from tests.pinstudy.conftest import alone_on_the_node  # noqa: F401
 from tests.support.tools import ROOT, missing, need_tool
+from tests.support.wait import HANG_S
 
 PACKAGES = ("base", "configs", "runners", "analysis", "pinstudy")
 STUDY = """\
@@ -107,7 +108,7 @@ def start(prefix: Path, folder: Path, *arguments: str, **environment: str) -> su
 def pinstudy(prefix: Path, folder: Path, *arguments: str, **environment: str) -> tuple[str, str]:
     """Run the installed command in a folder; return what it said."""
     with start(prefix, folder, *arguments, **environment) as running:
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=HANG_S)
     assert running.returncode == 0, err
     return out, err
 
@@ -158,7 +159,7 @@ def test_several_users_look_at_once(prefix: Path, folder: Path) -> None:
     running = [start(prefix, folder, *command) for command in commands]
 
     for process in running:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HANG_S)
         assert (process.returncode, err) == (0, "")
         assert out
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.support.tools import ROOT
+from tests.support.wait import HANG_S
 
 
 def trial(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -17,7 +18,7 @@ def trial(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary"), **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 

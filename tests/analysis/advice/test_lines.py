@@ -17,6 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.advice.lines import Line, Start, ready_lines
 from tests.support.golden import GoldenFile
 from tests.support.tools import ROOT, need_tool
+from tests.support.wait import HANG_S
 
 APP = ("/home/user/app", "-n", "100")
 PINNED = Start(APP, 4, "pin", "omp-places", (6, 0, 2, 4), openmp=True)
@@ -99,7 +100,7 @@ def masks(line: str, folder: Path) -> list[list[int]]:
     environment = {name: value for name, value in os.environ.items() if name[:4] != "OMP_"}
     done = subprocess.run(
         ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=HANG_S, check=True,
     )  # fmt: skip
     told: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
     return [thread["allowed"] for thread in told["team"]["threads"]]

@@ -14,6 +14,7 @@ from analysis.tables.means import make_tables
 from analysis.verdict.tables import comparison_table, statistics_tables
 from tests.support.results import Study, found, left_out, only_table, record, tables_from, without
 from tests.support.tools import missing
+from tests.support.wait import HANG_S
 
 # Every character that LaTeX reads as something else, and some that its fonts lack.
 ODD = r"a&b%c$d#e_f{g}h~i^j\k<l>m|n" + '"µ²→\u6f22\U0001f600'
@@ -55,7 +56,7 @@ def test_latex_reads_tables_with_gaps_publications_verdicts_and_comparisons(
     (tmp_path / "tables.tex").write_text(DOCUMENT % render(tables, "latex"), encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
     done = subprocess.run(
-        [*command, "tables.tex"], cwd=tmp_path, capture_output=True, check=False, timeout=120
+        [*command, "tables.tex"], cwd=tmp_path, capture_output=True, check=False, timeout=HANG_S
     )
 
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]

@@ -14,6 +14,7 @@ from runners.records.reader import read_records
 from tests.support.cli import pinstudy
 from tests.support.studies import records, write_app, write_study
 from tests.support.tools import need_tool
+from tests.support.wait import HANG_S
 
 SOURCE = """\
 #include <stdio.h>
@@ -35,7 +36,7 @@ def build(path: Path, waits_us: int = 1000, swaps_at: int = -1) -> None:
     text = SOURCE.replace("WAITS_US", str(waits_us)).replace("SWAPS_AT", str(swaps_at))
     source.write_text(text)
     made = path.with_suffix(".new")
-    subprocess.run([need_tool("gcc"), "-o", str(made), str(source)], check=True, timeout=60)
+    subprocess.run([need_tool("gcc"), "-o", str(made), str(source)], check=True, timeout=HANG_S)
     made.rename(path)
 
 

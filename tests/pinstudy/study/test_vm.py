@@ -98,7 +98,7 @@ def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=HANG_S,
     )
 
 
@@ -177,7 +177,7 @@ def test_a_guest_that_dies_or_hangs_is_one_failed_run(folder: Path, number: int,
     until(lambda: in_the_sleep(before))
     qemu = next(pid for pid in guests() - before if is_qemu(pid))
     os.kill(qemu, number)
-    assert running.wait(300) == 0
+    assert running.wait(HANG_S) == 0
     made = {run["size"]: run for run in records(folder, "lost")}
     assert made["nap"]["status"] == "ok"
     assert made["sleep"]["status"] == "failed"
@@ -241,7 +241,7 @@ def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     until(lambda: in_the_sleep(before))
     supervisor = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
     os.kill(supervisor, signal.SIGKILL)
-    assert running.wait(300) == 0
+    assert running.wait(HANG_S) == 0
     made = {run["size"]: run["status"] for run in records(folder, "kept")}
     assert made == {"sleep": "failed", "nap": "ok"}
 
@@ -259,7 +259,7 @@ def test_a_folder_that_the_guest_does_not_have_is_said(folder: Path) -> None:
 def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
     command = study(folder, "refused", ["scheduler"], ["nap"])
     ended = subprocess.run(
-        command, check=False, cwd=folder, capture_output=True, text=True, timeout=120
+        command, check=False, cwd=folder, capture_output=True, text=True, timeout=HANG_S
     )
 
     found = json.loads(

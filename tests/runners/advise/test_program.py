@@ -12,6 +12,7 @@ from runners.advise.program import look_at
 from runners.host.software import find_program
 from tests.runners.advise.programs import write_elf
 from tests.support.tools import need_tool
+from tests.support.wait import HANG_S
 
 ENVIRONMENT = dict(os.environ)
 LOOP = """\
@@ -32,7 +33,7 @@ def build(folder: Path, compiler: str, pragma: str, *options: str) -> Path:
     source = folder / "loop.c"
     source.write_text(LOOP.replace("PRAGMA", pragma))
     command = [need_tool(compiler), "-O1", "-fopenmp", "-o", str(folder / "loop"), str(source)]
-    subprocess.run([*command, *options], check=True, timeout=60)
+    subprocess.run([*command, *options], check=True, timeout=HANG_S)
     return folder / "loop"
 
 
@@ -63,13 +64,13 @@ def test_a_loop_in_a_library_of_the_programs_own_is_found(tmp_path: Path) -> Non
     subprocess.run(
         [compiler, "-fopenmp", "-shared", "-fPIC", "-o", str(library), str(source)],
         check=True,
-        timeout=60,
+        timeout=HANG_S,
     )
     main = tmp_path / "main.c"
     main.write_text("int f(void); int main(void) { return f(); }\n")
     program = tmp_path / "main"
     links = [f"-L{tmp_path}", "-lloop", f"-Wl,-rpath,{tmp_path}"]
-    subprocess.run([compiler, "-o", str(program), str(main), *links], check=True, timeout=60)
+    subprocess.run([compiler, "-o", str(program), str(main), *links], check=True, timeout=HANG_S)
     found = look_at(program, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("libgomp", "yes")
 

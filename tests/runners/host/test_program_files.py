@@ -21,6 +21,7 @@ from runners.host.program_files import (
 )
 from tests.support.programs import built
 from tests.support.tools import need_tool
+from tests.support.wait import HANG_S
 
 ENVIRONMENT = dict(os.environ)
 
@@ -29,7 +30,7 @@ def compiled(path: Path, text: str, *options: str) -> Path:
     source = path.with_suffix(".c")
     source.write_text(text)
     command = [need_tool("gcc"), "-o", str(path), str(source), *options]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=HANG_S)
     return path
 
 

@@ -19,6 +19,7 @@ from runners.batch.systems.interface import open_system
 from runners.batch.systems.script import WORKER, directive_path
 from tests.runners.batch.asked import job_of, queue_of
 from tests.support.tools import need_tool
+from tests.support.wait import HANG_S
 
 # What each system tells the fourth worker of an array, whose number is 3.
 FOURTH = {
@@ -40,7 +41,7 @@ def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
         cwd="/",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -131,7 +132,7 @@ def test_the_worker_is_the_script_s_own_process_so_that_signals_reach_it(
         assert (tmp_path / "ready").read_text() == str(process.pid)
         process.send_signal(signal.SIGUSR1)
         process.send_signal(signal.SIGCONT)
-        assert process.wait(60) == 75
+        assert process.wait(HANG_S) == 75
     finally:
         process.kill()
         process.wait()
