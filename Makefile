@@ -60,7 +60,7 @@ test-setup: ## Set up on a root that lacks packages, as root, on Debian, by the 
 
 test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest in ARGS=
 	@tools/setup.sh slurm
-	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),--numprocesses 4 --dist loadfile tests/slurm)
+	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),$(call workers,4,loadfile) tests/slurm)
 
 test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options of pytest in ARGS=
 	@tools/setup.sh test
