@@ -39,7 +39,8 @@ def wanted_of(case: Case) -> Wanted:
 def proof_of(seen: Observation, wanted: Wanted, counted: Mapping[str, Any] | None = None) -> Proof:
     """Return whether the threads of a run were where its mapping puts them.
 
-    `counted` holds the record's fields with perf's counts; None when perf did not count.
+    `counted` holds the record's fields with perf's counts and the time of interrupts and of the
+    hypervisor; None when nothing was counted.
     """
     counted = counted or {}
     watched = Watched(
@@ -52,6 +53,7 @@ def proof_of(seen: Observation, wanted: Wanted, counted: Mapping[str, Any] | Non
         counted.get("migrations"),
         seen.unmet,
         seen.overflowed,
+        counted.get("interrupts_s", 0.0) + counted.get("steal_s", 0.0),
     )
     return prove(watched, wanted)
 

@@ -105,7 +105,7 @@ class Watched:
     counted, both in seconds, and `migrations` perf's count; None where not known.
     `hotplugged_cpus` are CPUs that went offline or came back. `unmet` is how many new threads no
     look has met; None where births are not reported. `overflowed` is set when there were too many
-    threads to follow.
+    threads to follow. `uncharged_s` is how long interrupts and the hypervisor had the CPUs.
     """
 
     threads: Sequence[ThreadTrace]
@@ -117,6 +117,7 @@ class Watched:
     migrations: float | None = None
     unmet: int | None = None
     overflowed: bool = False
+    uncharged_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -345,8 +346,10 @@ def _unaccounted(watched: Watched) -> str:
         return f"{part} were used by threads that no look has met"
     # The kernel drops the CPU time of children whose parent ignores SIGCHLD, but looks met them.
     accounted = max(total, sum(thread.cpu_s for thread in watched.threads))
+    # perf's clock runs on while interrupts or the hypervisor have the CPU, which the kernel charges
+    # to no process (update_rq_clock_task in kernel/sched/core.c).
     clock = watched.task_clock_s
-    if clock is not None and clock - accounted > LITTLE * clock + TICK_S:
+    if clock is not None and clock - accounted - watched.uncharged_s > LITTLE * clock + TICK_S:
         counted = f"perf counted {clock:.3g} s of CPU time"
         return f"{counted}, of which processes account for {accounted:.3g} s only"
     return ""

@@ -425,6 +425,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "pinstudy used",
             number=_CPU_TIME,
         ),
+        Field(
+            "interrupts_s",
+            "of these, in interrupts",
+            number=_CPU_TIME,
+        ),
         Field("steal_s", "seconds that a hypervisor took from these CPUs", number=_CPU_TIME),
         Field(
             "quota_throttled_s",

@@ -39,9 +39,10 @@ MAX_SHOWN = 5
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """Clock ticks since boot: busy with anything, and stolen by the hypervisor."""
+    """Clock ticks since boot: busy with anything, of these with interrupts, and stolen."""
 
     busy: int
+    interrupts: int
     steal: int
 
 
@@ -49,7 +50,9 @@ def parse_stat(text: str) -> dict[int, CpuTimes]:
     """Return the times of each CPU in /proc/stat; other lines are skipped."""
     return {
         int(match["cpu"]): CpuTimes(
-            sum(int(match[name]) for name in _BUSY), int(match["steal"] or 0)
+            sum(int(match[name]) for name in _BUSY),
+            int(match["irq"]) + int(match["softirq"]),
+            int(match["steal"] or 0),
         )
         for match in _CPU.finditer(text)
     }
@@ -62,10 +65,12 @@ class BusyMeter(BeforeAfterMeter[str | Unavailable]):
         self._tree = tree
 
     def reading(self, cpus: Iterable[int], own_s: float | None) -> Reading:
-        """Return `foreign_cpu_s` and `steal_s` of these CPUs between `start` and `stop`, seconds.
+        """Return the seconds of these CPUs between `start` and `stop` that others used.
+
+        `foreign_cpu_s` includes `interrupts_s`, and does not include `steal_s`.
 
         `own_s` is the CPU time that the program and the harness used there; None, if it is
-        unknown, leaves both fields unavailable. If it exceeds the kernel's count by no more than
+        unknown, leaves all fields unavailable. If it exceeds the kernel's count by no more than
         the count's resolution, `foreign_cpu_s` is 0.
         """
         if own_s is None:
@@ -84,31 +89,32 @@ class BusyMeter(BeforeAfterMeter[str | Unavailable]):
 def foreign_time(
     before: dict[int, CpuTimes], after: dict[int, CpuTimes], cpus: Iterable[int], own_s: float
 ) -> Reading:
-    """Return `foreign_cpu_s` and `steal_s` of these CPUs from two states of their times."""
-    busy = steal = 0
+    """Return what BusyMeter.reading does, from two states of the CPUs' times."""
+    busy = interrupts = steal = 0
     chosen = tuple(cpus)
     for cpu in chosen:
         if cpu not in before or cpu not in after:
             return _unknown(f"{PATH} has no times of CPU {cpu}")
         busy += after[cpu].busy - before[cpu].busy
+        interrupts += after[cpu].interrupts - before[cpu].interrupts
         steal += after[cpu].steal - before[cpu].steal
-    if busy < 0 or steal < 0:
+    if busy < 0 or interrupts < 0 or steal < 0:
         return _unknown(f"the times in {PATH} went back")
     foreign_s = busy * tick_s() - own_s
-    steal_s = steal * tick_s()
+    uncharged = {"interrupts_s": interrupts * tick_s(), "steal_s": steal * tick_s()}
     if foreign_s < -_ROUNDINGS * len(chosen) * tick_s():
         reason = (
             f"{PATH} counts {busy * tick_s():.2f} s on the measured CPUs, less than the "
             f"{own_s:.2f} s that the program used: the kernel samples by ticks, or the program "
             "ran elsewhere"
         )
-        return Reading({"steal_s": steal_s}, {"foreign_cpu_s": reason})
+        return Reading(uncharged, {"foreign_cpu_s": reason})
     # The program's CPU time is known to the microsecond.
-    return Reading({"foreign_cpu_s": round(max(0.0, foreign_s), 6), "steal_s": steal_s})
+    return Reading({"foreign_cpu_s": round(max(0.0, foreign_s), 6), **uncharged})
 
 
 def _unknown(reason: str) -> Reading:
-    return Reading({}, {"foreign_cpu_s": reason, "steal_s": reason})
+    return Reading({}, dict.fromkeys(("foreign_cpu_s", "interrupts_s", "steal_s"), reason))
 
 
 class ForeignTasksMeter(BeforeAfterMeter["dict[int, str] | Unavailable"]):

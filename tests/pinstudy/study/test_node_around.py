@@ -57,6 +57,7 @@ def test_every_record_tells_what_was_counted_what_else_ran_and_where_the_harness
             "power_limit_note",
             "load_1min",
             "foreign_cpu_s",
+            "interrupts_s",
             "steal_s",
             "foreign_tasks",
             "daemons",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 from configs.app import Check, Metric
 from runners.execution.execute import Observation
-from runners.execution.outcome import classify, read_metrics, stderr_tail
-from runners.execution.placement import Proof
+from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
+from runners.execution.placement import Proof, Stay, ThreadTrace, Wanted
 from runners.execution.witness import Ending
 from runners.records.values import FINAL
 from tests.runners.cases import DEMO, SMALL, case
@@ -53,6 +54,28 @@ def test_status_and_reason(
     found = classify(case(), observation, proof)
     assert found[0] == status
     assert reason in found[1]
+
+
+@pytest.mark.parametrize(
+    ("uncharged", "verdict"),
+    [
+        ({}, "unproved"),
+        ({"steal_s": 0.3}, "proved"),
+        ({"interrupts_s": 0.3, "steal_s": 0.0}, "proved"),
+        ({"interrupts_s": 0.1, "steal_s": 0.1}, "unproved"),
+    ],
+)
+def test_time_that_no_process_is_charged_for_is_missed_in_none(
+    uncharged: dict[str, float], verdict: str
+) -> None:
+    # Processes used 1 s of the 1.3 s that perf counted.
+    thread = ThreadTrace(7, 7, [Stay((0,), 20, Counter({0: 20}), 1.0)], 0, 19)
+    observation = replace(seen(), threads=(thread,), looks=20)
+    observation = replace(observation, ending=replace(observation.ending, cpu_s=1.0))
+
+    proof = proof_of(observation, Wanted("pin", (0,), 1), {"task_clock_s": 1.3} | uncharged)
+
+    assert proof.verdict == verdict
 
 
 INVALID = ("clock-drifted", "the guest's clock went +0.2 s")

@@ -147,6 +147,14 @@ RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, A
         *(ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 5.0}),
         *("unproved", "perf counted 5 s of CPU time"),
     ),
+    "stolen from it": (
+        *(ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 1.3, "uncharged_s": 0.28}),
+        *("proved", ""),
+    ),
+    "less was stolen": (
+        *(ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 1.3, "uncharged_s": 0.15}),
+        *("unproved", "of which processes account for 1.02 s only"),
+    ),
     # Children that nobody waited for, but that were looked at.
     "not waited for": (ALONE, "pin", (0,), 1, {"cpu_s": 0.1, "task_clock_s": 1.01}, "proved", ""),
     "few migrations": (PINNED, "pin", BOTH, 2, {"migrations": 4}, "proved", ""),

@@ -45,12 +45,13 @@ def test_busy_is_what_ran_and_stolen_time_is_apart(cpus: dict[int, list[int]]) -
     # user already, idle and iowait wait.
     others = "intr 12345 1 2 3\ncpu10000 1 2 3\ncpu10001 a b c d e f g h\nxcpu0 1 1 1 1 1 1 1 1\n"
     assert parse_stat(text + others) == {
-        cpu: CpuTimes(t[0] + t[1] + t[2] + t[5] + t[6], t[7]) for cpu, t in cpus.items()
+        cpu: CpuTimes(t[0] + t[1] + t[2] + t[5] + t[6], t[5] + t[6], t[7])
+        for cpu, t in cpus.items()
     }
 
 
 def test_kernels_without_steal_have_none() -> None:
-    assert parse_stat("cpu3 1 1 1 1 1 1 1\n") == {3: CpuTimes(5, 0)}
+    assert parse_stat("cpu3 1 1 1 1 1 1 1\n") == {3: CpuTimes(5, 2, 0)}
 
 
 @given(st.text())
@@ -59,7 +60,7 @@ def test_any_text_is_parsed(text: str) -> None:
 
 
 def times(*busy: int) -> dict[int, CpuTimes]:
-    return {cpu: CpuTimes(ticks, 0) for cpu, ticks in enumerate(busy)}
+    return {cpu: CpuTimes(ticks, 0, 0) for cpu, ticks in enumerate(busy)}
 
 
 def test_foreign_is_what_the_program_did_not_use_on_its_cpus() -> None:
@@ -95,10 +96,11 @@ def test_the_meter_reads_around_the_run_and_stolen_time_is_no_foreign_task(
     meter = BusyMeter(Tree(tmp_path))
     write(tmp_path, "proc/stat", "cpu0 100 0 0 0 0 0 0 5 0 0")
     meter.start()
-    write(tmp_path, "proc/stat", "cpu0 180 0 20 500 0 0 0 30 0 0")
+    write(tmp_path, "proc/stat", "cpu0 170 0 20 500 0 2 8 30 0 0")
     meter.stop()
     assert meter.reading((0,), 0.75).fields == {
         "foreign_cpu_s": pytest.approx(0.25),
+        "interrupts_s": pytest.approx(0.1),
         "steal_s": pytest.approx(0.25),
     }
 
@@ -108,7 +110,8 @@ def test_a_file_that_cannot_be_read_is_the_reason(tmp_path: Path) -> None:
     meter.start()
     meter.stop()
     reason = "/proc/stat is missing"
-    assert meter.reading((0,), 0.0) == Reading({}, {"foreign_cpu_s": reason, "steal_s": reason})
+    absent = dict.fromkeys(("foreign_cpu_s", "interrupts_s", "steal_s"), reason)
+    assert meter.reading((0,), 0.0) == Reading({}, absent)
 
 
 OWN = 500

@@ -40,7 +40,7 @@ def fields(
     around = Surroundings(open_node(root))
     around.start()
     write(root, "proc/loadavg", "9.00 0.60 0.30 2/812 4711")
-    write(root, "proc/stat", "cpu3 190 0 10 0 0 0 0 4 0 0")
+    write(root, "proc/stat", "cpu3 189 0 10 0 0 0 1 4 0 0")
     process(root, 90, "irqbalance", user=35, threads=(3,))
     around.stop()
     reading = around.measured((3,), user_s + 0.1, harness, power_w)
@@ -56,6 +56,7 @@ def test_all_of_it_is_in_the_record(root: Path) -> None:
         "power_limit_note": found["power_limit_note"],
         # 1.00 s busy, 0.7 s of them the program's; the harness was on other CPUs.
         "foreign_cpu_s": pytest.approx(0.3),
+        "interrupts_s": pytest.approx(0.01),
         "steal_s": pytest.approx(0.04),
         "foreign_tasks": [{"command": "irqbalance", "cpu_s": 0.25}],
         "load_1min": 1.25,
@@ -111,7 +112,7 @@ def test_a_bare_node_has_reasons_instead(tmp_path: Path) -> None:
     reading = around.measured((3,), 1.0, None, None)
     assert set(reading.unavailable) >= {
         *("temperature_before_c", "temperature_after_c", "throttle", "quota_throttled_s"),
-        *("power_limit_note", "foreign_cpu_s", "steal_s", "load_1min"),
+        *("power_limit_note", "foreign_cpu_s", "interrupts_s", "steal_s", "load_1min"),
     }
     assert all(reading.unavailable.values())
     assert not set(reading.fields) & set(reading.unavailable)
