@@ -67,7 +67,7 @@ class Program:
     loops_said: str
 
 
-def look_at(path: Path, environment: Mapping[str, str]) -> Program:
+def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
     """Return what the files of the program and of the libraries that it would load show."""
     loaded = loaded_libraries(path, environment)
     found = loaded if isinstance(loaded, str) else runtime_among(loaded)

@@ -26,13 +26,13 @@ from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, PlacedMapping, make_field
-from runners.advise.program import Program, look_at
+from runners.advise.program import Program, inspect_program
 from runners.advise.reference import Reference, reference_of
 from runners.advise.request import Request
 from runners.advise.study_file import StudyFile, make_study_file
 from runners.doctor.report import probe
 from runners.node.cpufreq import Cpufreq
-from runners.race.race import most_said
+from runners.race.race import describe_limit
 from runners.study.machine import Machine
 
 # The schedules that race against the reference's, where loops take theirs from OMP_SCHEDULE.
@@ -114,7 +114,7 @@ class Search:
         """Return in words the most runs and time that the race may take."""
         rule = self.study.race
         assert rule is not None
-        runs = f"{most_said(rule, self.size)}, of {plural(self.size, 'candidate')}"
+        runs = f"{describe_limit(rule, self.size)}, of {plural(self.size, 'candidate')}"
         within = "" if rule.within_s is None else f", within about {duration(rule.within_s)}"
         return f"{runs}{within}; the first run says how long one takes"
 
@@ -204,7 +204,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     node = machine.node
     topology = node.topology
     _check_energy(machine, request)
-    program = look_at(request.program, environment)
+    program = inspect_program(request.program, environment)
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
     why_not = partial(machine.governors().problem, now=node.cpufreq)

@@ -18,7 +18,7 @@ from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
-from runners.race.race import most_said
+from runners.race.race import describe_limit
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule
 from runners.study.schedule import Schedule, schedule_of
@@ -116,7 +116,7 @@ class PlanSummary:
         study, plan = self.study, self.plan
         each = f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} of each"
         if study.race:
-            each = f"which race for {study.race.of}, {most_said(study.race, len(plan.cases))}"
+            each = f"which race for {study.race.of}, {describe_limit(study.race, len(plan.cases))}"
         lines = [
             f"study {study.name}: {plural(len(plan.cases), 'case')}, {each}, {study.order}, "
             f"seed {study.seed}"
