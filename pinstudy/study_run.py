@@ -61,8 +61,8 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
     except (KeyboardInterrupt, UserError) as error:
         if isinstance(error, KeyboardInterrupt):
             say("Nothing that was measured is lost; the same command continues.", err=True)
-        if session.left_changed:
-            say(session.left_changed, err=True)
+        if session.restore_problem:
+            say(session.restore_problem, err=True)
         raise
     if (why := lost_reason("stderr")) and not quiet:
         say(f"stderr could not be written ({why}): how the runs went is in the records alone")

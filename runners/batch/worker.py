@@ -206,8 +206,8 @@ class WorkerSession:
         self.file.write_if_due(left_s=left_s)
 
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
-        if self.session.left_changed not in reason:
-            reason = f"{reason}; {self.session.left_changed}"
+        if self.session.restore_problem not in reason:
+            reason = f"{reason}; {self.session.restore_problem}"
         # Anew: runs were made, and cases may have reached their precision or lost a race.
         now = replace(self.session.summary)
         self.file.write(runs=now.runs, left=now.left, ended=status, reason=reason)

@@ -81,7 +81,7 @@ class PlanSummary:
         """Which runs are left; raises StudyError for a race that cannot begin here."""
         return schedule_of(self.plan, self.history)
 
-    # A race that cannot begin has rows, too.
+    # Not from `schedule`: a race that cannot begin has rows, too.
     @cached_property
     def _expected(self) -> Forecast:
         return Schedule(self.plan, self.history).forecast(())
@@ -231,19 +231,19 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
     wanted = plan.study.precision
     if wanted is None:
         return []
-    made = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
+    runs_of = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
     reached, others = [], []
     without_energy = 0
     for case in plan.cases:
-        known, repetitions = history.known(case.case_id), made[case.case_id]
-        if "energy" in wanted.of and known.runs and "energy" not in known.judged_by:
+        known, repetitions = history.known(case.case_id), runs_of[case.case_id]
+        if "energy" in wanted.of and known.runs and "energy" not in known.decided_by:
             without_energy += 1
         if known.reached:
             reached.append(repetitions)
         else:
             state = "not reached" if repetitions >= plan.study.repetitions else "not finished"
-            found = f"precision {state} after {repetitions}: {case.label}: {_known_so_far(known)}"
-            others.append(found)
+            so_far = f"{case.label}: {_known_so_far(known)}"
+            others.append(f"precision {state} after {repetitions}: {so_far}")
     aim = f"±{percent(wanted.half_width)} of the mean {' and '.join(wanted.of)}"
     lines = [
         f"precision: {len(reached)} of {len(plan.cases)} cases reached {aim} (95 % confidence)"
