@@ -39,7 +39,7 @@ from runners.study.machine import Machine
 SCHEDULES = ("dynamic", "guided", "static")
 
 # Returns why cases cannot run under a governor on these CPUs, None when they can.
-WhyNot = Callable[[str, Sequence[int]], "str | None"]
+GovernorProblem = Callable[[str, Sequence[int]], "str | None"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Search:
     program: Program
     reference: Reference
     field: Field
-    governors: Choice
+    governors: GovernorChoice
     file: StudyFile
 
     @cached_property
@@ -67,10 +67,10 @@ class Search:
         """Return the path of the study's file below the folder of all results."""
         return results / self.file.name / f"{self.file.name}.yaml"
 
-    def found(self) -> list[tuple[str, str]]:
-        """Return what was found of the program and what was asked, as pairs of name and line."""
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the program's properties and the request, as pairs of name and line."""
         request = self.request
-        lines = [("program", self.program.runtime_said), ("loops", self._schedules_said())]
+        lines = [("program", self.program.runtime_line), ("loops", self._schedules_line())]
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:
             first, *others = self.governors.governors
@@ -122,7 +122,7 @@ class Search:
         """Return all that is known before the first run, as plain data."""
         return {
             "study": self.file.name,
-            "found": [{"what": what, "told": told} for what, told in self.found()],
+            "found": [{"what": name, "told": line} for name, line in self.facts()],
             "candidates": [
                 {
                     "threads": threads,
@@ -138,13 +138,13 @@ class Search:
             "most": self.most(),
         }
 
-    def _schedules_said(self) -> str:
+    def _schedules_line(self) -> str:
         schedules = list(dict.fromkeys(group.schedule for group in self.field.groups))
         if self.request.schedules is not None:
             return f"schedules {', '.join(schedules)}: what --schedules says"
         if len(schedules) > 1:
-            return f"{self.program.loops_said}; schedules {', '.join(schedules)} race"
-        return f"{self.program.loops_said}; no schedules race"
+            return f"{self.program.loops_line}; schedules {', '.join(schedules)} race"
+        return f"{self.program.loops_line}; no schedules race"
 
 
 def _objective(request: Request) -> str:
@@ -156,7 +156,7 @@ def _objective(request: Request) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
+class GovernorChoice:
     """The governors, `current` first, and lines that say why others are not among them."""
 
     governors: tuple[str, ...]
@@ -164,26 +164,26 @@ class Choice:
 
 
 def choose_governors(
-    asked: Sequence[str] | None, now: Cpufreq, cpus: Sequence[int], why_not: WhyNot
-) -> Choice:
-    """Return the governors for a race on these CPUs; `asked` are those that the user named.
+    requested: Sequence[str] | None, now: Cpufreq, cpus: Sequence[int], problem_of: GovernorProblem
+) -> GovernorChoice:
+    """Return the governors for a race on these CPUs; `requested` are the user's.
 
     With None they are `current`, `performance` and the one that saves power, where they can be set.
     """
-    found, left_out = [CURRENT_GOVERNOR], []
-    if asked is None and now.reason:
-        return Choice((CURRENT_GOVERNOR,), (f"other governors: {now.reason}",))
-    for governor in ("performance", _saving(now, cpus)) if asked is None else asked:
+    chosen, left_out = [CURRENT_GOVERNOR], []
+    if requested is None and now.reason:
+        return GovernorChoice((CURRENT_GOVERNOR,), (f"other governors: {now.reason}",))
+    for governor in ("performance", _saving(now, cpus)) if requested is None else requested:
         if governor == CURRENT_GOVERNOR:
             continue
         if now.in_force_problem(governor, cpus) is None:
             left_out.append(f"governor {governor}: in force already, and so {CURRENT_GOVERNOR}")
-        elif problem := why_not(governor, cpus):
+        elif problem := problem_of(governor, cpus):
             why = problem.removeprefix(f"the governor {governor} ")
             left_out.append(f"governor {governor}: {why}")
         else:
-            found.append(governor)
-    return Choice(tuple(found), tuple(left_out))
+            chosen.append(governor)
+    return GovernorChoice(tuple(chosen), tuple(left_out))
 
 
 def _saving(now: Cpufreq, cpus: Sequence[int]) -> str:
@@ -207,8 +207,8 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     program = inspect_program(request.program, environment)
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
-    why_not = partial(machine.governors().problem, now=node.cpufreq)
-    governors = choose_governors(request.governors, node.cpufreq, topology.allowed, why_not)
+    problem_of = partial(machine.governors().problem, now=node.cpufreq)
+    governors = choose_governors(request.governors, node.cpufreq, topology.allowed, problem_of)
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(
         NodeContext(topology, machine.tools, known, program.runtime),
@@ -237,10 +237,10 @@ def _check_energy(machine: Machine, request: Request) -> None:
     """Raise UserError when the race needs energy, and energy cannot be measured here."""
     if request.of not in ("energy", "edp") or not machine.live:
         return
-    (found,) = probe(machine.node, machine.live, ("energy",))
-    if found.state != "ok":
+    (energy,) = probe(machine.node, machine.live, ("energy",))
+    if energy.state != "ok":
         raise UserError(
-            f"--objective {request.of}: energy cannot be measured here: {found.why}; see "
+            f"--objective {request.of}: energy cannot be measured here: {energy.why}; see "
             f"`{PINSTUDY} doctor`"
         )
 
@@ -267,9 +267,9 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
             f"{display_path(path)} does not race any more: somebody has edited it; go on with "
             f"`{PINSTUDY} run {as_typed(path)}`, or begin anew with --fresh"
         )
-    told = []
+    notes = []
     if there.digest != search.study.digest:
-        told.append(
+        notes.append(
             f"{display_path(path)} has other candidates than would be chosen now; it is continued "
             "with its own: --fresh chooses anew"
         )
@@ -277,4 +277,4 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
         # load_study has accepted the file: it holds plain values only.
         write_atomically(path, new.continuing(yaml.safe_load(there.source)).data)
-    return path, told
+    return path, notes

@@ -26,7 +26,7 @@ from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration
 from configs.library import read_study
 from configs.load import parse_app, parse_mappings, parse_site
-from runners.advise.program import NotLookedIntoError, dynamic_names
+from runners.advise.program import UnreadableProgramError, dynamic_names
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_attempts, read_submission
 from runners.batch.systems.flux import read_flux_jobs
@@ -306,7 +306,7 @@ def targets(folder: Path) -> Mapping[str, Target]:
         ),
         "node-files": Target(tree.run, tree.seeds),
         "programs": Target(
-            _refusing(NotLookedIntoError)(_in_file(folder / "program", dynamic_names)),
+            _refusing(UnreadableProgramError)(_in_file(folder / "program", dynamic_names)),
             lambda: [
                 elf(["libm.so.6", "sin"], bits, big) for bits in (32, 64) for big in (False, True)
             ],

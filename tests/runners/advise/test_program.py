@@ -80,7 +80,7 @@ def test_a_program_that_starts_nothing_has_one_thread() -> None:
     assert program, "run `make setup`"
     found = inspect_program(program, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("none", "no")
-    assert "one thread" in found.runtime_said
+    assert "one thread" in found.runtime_line
 
 
 @pytest.mark.parametrize("name", ["contention-pthreads", "sh"])
@@ -96,8 +96,8 @@ def test_a_script_is_told_as_what_it_is(tmp_path: Path) -> None:
     script.chmod(0o755)
     found = inspect_program(script, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("other", "no")
-    assert "a script" in found.runtime_said
-    assert "not known" in found.loops_said
+    assert "a script" in found.runtime_line
+    assert "not known" in found.loops_line
 
 
 def test_a_file_that_no_loader_takes_is_not_known_either(tmp_path: Path) -> None:
