@@ -74,7 +74,7 @@ class Kind(ABC):
 
 
 class Called(str):
-    """The key has another name than its field."""
+    """The name of a key, where its field has another."""
 
 
 class Without(str):
@@ -112,40 +112,40 @@ class Key:
 def keys_of(table: type) -> tuple[Key, ...]:
     """Return the keys that a dataclass declares, in their order."""
     hints = get_type_hints(table, include_extras=True)
-    found = []
+    keys = []
     for field in fields(table):
         notes = getattr(hints[field.name], "__metadata__", ())
         kinds = [note for note in notes if isinstance(note, Kind)]
         if not kinds:
             continue
         texts = {type(note): note for note in notes if isinstance(note, str)}
-        made = field.default_factory
-        found.append(
+        factory = field.default_factory
+        keys.append(
             Key(
                 name=texts.get(Called, field.name),
                 field=field.name,
                 kind=kinds[0],
                 meaning=texts.get(str, ""),
                 without=texts.get(Without, ""),
-                default=field.default if made is MISSING else made(),
+                default=field.default if factory is MISSING else factory(),
             )
         )
-    return tuple(found)
+    return tuple(keys)
 
 
 class Table(Kind):
-    """A table of keys, as the dataclass that declares them, or as `made` makes it of their values.
+    """A table of keys, as the dataclass that declares them, or as `build` makes it of their values.
 
-    The dataclass may have a static method `contradictions(values, given)`, which yields mistakes
+    The dataclass may have a static method `contradictions(values, present)`, which yields mistakes
     between keys as (path, message): `values` are the valid values by the names of their fields,
-    `given` are the names of all keys that are there.
+    `present` are the names of all its keys.
     """
 
     def __init__(
-        self, declared: type, expected: str, made: Callable[..., Any] | None = None
+        self, declared: type, expected: str, build: Callable[..., Any] | None = None
     ) -> None:
         super().__init__(expected)
-        self.declared, self.made = declared, made or declared
+        self.declared, self.build = declared, build or declared
 
     @property
     def key_names(self) -> list[str]:
@@ -157,7 +157,7 @@ class Table(Kind):
         values, mistakes = self.values(value, **known)
         if mistakes:
             raise InvalidError(mistakes, values)
-        return self.made(**values)
+        return self.build(**values)
 
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
         """Return the valid values by field, and all mistakes."""
@@ -219,13 +219,13 @@ class OneOrMore(Kind):
         if len(items) > MAX_ITEMS:
             raise InvalidError(f"{len(items)} items; expected at most {MAX_ITEMS}")
         loaded, mistakes = _each(enumerate(items), lambda _, item: self.inner.decode(item))
-        found = tuple(loaded.get(index) for index in range(len(items)))
+        decoded = tuple(loaded.get(index) for index in range(len(items)))
         for index, item in loaded.items():
-            if item in found[:index]:
+            if item in decoded[:index]:
                 mistakes.append(((index,), f"{shown(items[index])} is repeated"))
         if mistakes:
-            raise InvalidError(mistakes, found)
-        return found
+            raise InvalidError(mistakes, decoded)
+        return decoded
 
 
 class ByName(Kind):
@@ -266,13 +266,13 @@ class Listed(ByName):
 class As(Kind):
     """A value of a kind, converted by a function, which raises InvalidError for some."""
 
-    def __init__(self, inner: Kind, made: Callable[[Any], Any]) -> None:
+    def __init__(self, inner: Kind, convert: Callable[[Any], Any]) -> None:
         super().__init__(inner.expected)
-        self.inner, self.made = inner, made
+        self.inner, self.convert = inner, convert
 
     def decode(self, value: Any) -> Any:  # noqa: ANN401
         """Return the converted value."""
-        return self.made(self.inner.decode(value))
+        return self.convert(self.inner.decode(value))
 
 
 class Either(Kind):
@@ -289,11 +289,11 @@ class Either(Kind):
 
 def flat(keys: Iterable[Key]) -> list[Key]:
     """Return the keys, each `Beside` replaced by its own keys."""
-    found: list[Key] = []
+    plain: list[Key] = []
     for key in keys:
         kind = key.kind
-        found += flat(keys_of(kind.declared)) if isinstance(kind, Beside) else [key]
-    return found
+        plain += flat(keys_of(kind.declared)) if isinstance(kind, Beside) else [key]
+    return plain
 
 
 def _lack(key: Key, how: str) -> str:

@@ -117,9 +117,9 @@ class GovernorRule:
     ] = ()
 
     @staticmethod
-    def contradictions(_: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
+    def contradictions(_: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse a table without the command that sets a governor."""
-        if "set" not in given:
+        if "set" not in present:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
 
 
@@ -216,10 +216,10 @@ class Queue:
     ] = None
 
     @staticmethod
-    def contradictions(values: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
+    def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse a missing `cpus` where the batch system needs it."""
         system = values.get("system")
-        if system in NEED_CPUS and "cpus" not in given:
+        if system in NEED_CPUS and "cpus" not in present:
             yield ("engine",), f"engine {system} needs the key 'cpus', how many CPUs one node has"
 
 

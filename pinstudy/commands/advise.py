@@ -153,10 +153,10 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     session = Session(machine, load_study(path), results, fresh)
     if not as_json:
         _show_search(search)
-    look = partial(check_processes, search.request)
+    check = partial(check_processes, search.request)
     for record in read_records(session.folder / "records"):
-        look(record)
-    make_runs(session, as_json, look)
+        check(record)
+    make_runs(session, as_json, check)
     return session
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from base.files import NotAFileError, open_given
+from base.files import NotAFileError, open_regular
 from runners.host.program_files import (
     RUNTIME_NAMES,
     OpenMPRuntime,
@@ -141,7 +141,7 @@ def dynamic_names(path: Path) -> frozenset[bytes]:
     # What pyelftools raises when it follows the offsets of a damaged file.
     damage = (ELFError, ConstructError, AssertionError, AttributeError, LookupError, TypeError)
     try:
-        with os.fdopen(open_given(path), "rb") as stream:
+        with os.fdopen(open_regular(path), "rb") as stream:
             return _names_in(stream)
     except NotAFileError:
         raise UnreadableProgramError("it is no file") from None
