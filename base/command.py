@@ -28,7 +28,7 @@ _NOT_STARTED = "cannot be started: "
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended; if it did not end by itself, `problem` says why, else it is empty.
+    """How a command ended; `problem` has the reason if it did not end by itself, else it is empty.
 
     `command` is the command line as a user types it; `started` says whether it was started.
     """
@@ -140,7 +140,6 @@ def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process group that a process leads."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -23,7 +23,7 @@ from runners.plan.selection import CannotMapError, describe, resolve_cpus
 _ANY_APP = App("", "", {}, {})
 # A block of so many runs fits into the minutes that a user gives.
 MAX_CANDIDATES = 56
-# Mappings that are reported when a node cannot do them, and what each is for.
+# Mappings that are reported when a node cannot do them, and their purpose.
 _REPORTED = {
     "pcores-set": "P-cores alone",
     "ecores-set": "E-cores alone",
@@ -70,7 +70,7 @@ class Group:
 class Field:
     """All candidates of one governor, by group; the first of the first group is the reference.
 
-    `left_out` are lines that say what was left out, and why.
+    `left_out` has a line for each omission, with its reason.
     """
 
     groups: tuple[Group, ...]
@@ -221,7 +221,7 @@ def _best_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
 
 
 def _impossible(context: NodeContext) -> list[str]:
-    """Return lines that say what this node cannot do at all."""
+    """Return a line for each kind of mapping that this node cannot do."""
     reasons: dict[str, list[str]] = {}
     for name, what in _REPORTED.items():
         if why := describe(context.mappings[name], context.topology)[1]:
@@ -288,7 +288,6 @@ def has_e_cores(topology: Topology) -> bool:
 
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
-    """Yield the suggestions for a node with several core kinds."""
     everything, cores = len(topology.allowed), _count("cores", topology)
     small = "ecores" if has_e_cores(topology) else "lpecores"
     yield Suggestion(everything, ("cores-pin", "compact-pin"), _WITH_SCHEDULES)
@@ -305,7 +304,6 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
-    """Yield the suggestions for a node with one core kind."""
     everything, cores = len(topology.allowed), _count("cores", topology)
     yield Suggestion(everything, ("cores-pin", "compact-pin", "spread-pin"), _WITH_SCHEDULES)
     yield Suggestion(cores, ("cores-pin", "cores-set", "spread-pin"), (SCHEDULER,))

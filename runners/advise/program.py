@@ -47,7 +47,7 @@ _STARTS_OTHERS = re.compile(
 
 
 class UnreadableProgramError(Exception):
-    """The file's dynamic names cannot be read; says why."""
+    """The file's dynamic names cannot be read; the text is the reason."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.
 METRIC = "metric"
-# A longer run is taken to hang, unless --limit says otherwise.
+# Without --limit a longer run counts as hanging.
 DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
@@ -93,7 +93,7 @@ def make_request(
     check: str | None = None,
     limit: str = DEFAULT_LIMIT,
 ) -> Request:
-    """Return the request that a command and the options of `pinstudy advise`, as typed, make.
+    """Return the request of a command and the options of `pinstudy advise`, as typed.
 
     Raises UserError for the first mistake, with the option, what it expects and what to do.
     """

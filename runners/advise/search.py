@@ -1,8 +1,8 @@
 """A search: the request, and the candidates that will race for it, in words and as data.
 
-Cases race under the governor in force, and under others that can be set. To make a search the
-program's files are read, and nothing is started. Its study is written once; it resumes with the
-candidates that it has.
+Cases race under the governor in force, and under others that can be set. Making a
+search reads the program's files and starts nothing. Its study is written once; a resumed search
+keeps its candidates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GovernorProblem = Callable[[str, Sequence[int]], "str | None"]
 
 @dataclass(frozen=True)
 class Search:
-    """A request, what was found for it, and the study of its candidates."""
+    """A request, the program's properties, the candidates, and their study."""
 
     request: Request
     program: Program
@@ -85,7 +85,7 @@ class Search:
         return lines
 
     def left_out(self) -> list[str]:
-        """Return lines that say what is no candidate, and why."""
+        """Return a line for each omission from the candidates, with its reason."""
         return [*self.field.left_out, *self.governors.left_out]
 
     def candidates(self) -> Iterator[tuple[int, str, PlacedMapping, str]]:
@@ -157,7 +157,7 @@ def _objective(request: Request) -> str:
 
 @dataclass(frozen=True)
 class GovernorChoice:
-    """The governors, `current` first, and lines that say why others are not among them."""
+    """The governors, `current` first, and lines with the reasons why others are left out."""
 
     governors: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -222,7 +222,6 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
 
 
 def _schedules(program: Program, request: Request, reference: Reference) -> list[str]:
-    """Return the schedules that race, the reference's first."""
     others = request.schedules
     if others is None:
         others = () if program.loops == "no" else SCHEDULES

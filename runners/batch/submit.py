@@ -79,7 +79,6 @@ def spread_of(study: Study, site: Site, queue: Queue, options: SubmitOptions) ->
 
 
 def _raise_if_indivisible(study: Study, spread: Spread) -> None:
-    """Raise UserError for a study that cannot be divided."""
     if spread.workers is None:
         raise UserError("split needs the number of nodes to divide the study over: --workers N")
     reasons = {

@@ -36,7 +36,7 @@ _LASTING_PERF = "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/70-p
 
 
 def probe_perf(node: ProbedNode) -> Capability:
-    """Tell whether a run can be counted at all."""
+    """Report whether a run can be counted at all."""
     trial = _trial(node, "perf")
     if isinstance(trial, Capability):
         return trial
@@ -48,7 +48,7 @@ def probe_perf(node: ProbedNode) -> Capability:
 
 
 def probe_hardware_counters(node: ProbedNode) -> list[Capability]:
-    """Tell which of the processor's events each core PMU counts."""
+    """Report which of the processor's events each core PMU counts."""
     name = "hardware-counters"
     pmus = list(read_core_pmus(node.root))
     if not pmus and not node.live and not node.tree.is_directory(EVENT_SOURCES):
@@ -62,7 +62,7 @@ def probe_hardware_counters(node: ProbedNode) -> list[Capability]:
 
 
 def probe_migrations(node: ProbedNode) -> Capability:
-    """Tell whether migrations are counted: perf reports 0 when it counts user mode only."""
+    """Report whether migrations are counted: perf reports 0 when it counts user mode only."""
     trial = _trial(node, "migrations")
     if isinstance(trial, Capability):
         return trial
@@ -97,7 +97,6 @@ def _trial(node: ProbedNode, name: str) -> PerfTrial | Capability:
 
 
 def _no_perf(node: ProbedNode, name: str) -> Capability:
-    """Return why perf was not tried."""
     if not node.live:
         return Capability(name, "missing", NOT_TRIED)
     return Capability(name, "missing", "perf is not installed", for_tools().grant)
@@ -185,7 +184,7 @@ def _by_perf(node: ProbedNode) -> Capability:
 def _source(
     name: str, by: str, problems: Mapping[str, str], grant: str, lasting: str
 ) -> Capability:
-    """Tell which domains a source reads; `grant` is what its reasons end with if it would help."""
+    """Report the domains that a source reads; a reason ends with `grant` where that would help."""
     name = f"energy:{name}"
     readable = ", ".join(domain for domain in DOMAINS if domain not in problems)
     if "package" not in problems:

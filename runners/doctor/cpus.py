@@ -22,7 +22,7 @@ _UNDO = f"{PINSTUDY} restore"
 
 
 def probe_core_kinds(node: ProbedNode) -> Capability:
-    """Tell the core kinds and their evidence; a guest with one kind may hide others."""
+    """Report the core kinds and their evidence; a guest with one kind may hide others."""
     topology = node.topology
     listed = "; ".join(
         f"{kind.name} {format_cpulist(kind.cpus)}: {kind.evidence}" for kind in topology.kinds
@@ -36,7 +36,7 @@ def probe_core_kinds(node: ProbedNode) -> Capability:
 
 
 def probe_cpus(node: ProbedNode) -> Capability:
-    """Tell which CPUs this process may use."""
+    """Report which CPUs this process may use."""
     topology = node.topology
     online = format_cpulist(topology.online)
     offline = f"; offline: {format_cpulist(topology.offline)}" if topology.offline else ""
@@ -53,7 +53,7 @@ def probe_cpus(node: ProbedNode) -> Capability:
 
 
 def probe_governor(node: ProbedNode) -> Capability:
-    """Tell the governors in force, those offered, and whether this process may set them."""
+    """Report the governors in force, those offered, and whether this process may set them."""
     cpufreq = node.cpufreq
     if not cpufreq.policies:
         where = "set governors on the virtual machine's host" if node.guest else ""
@@ -73,7 +73,7 @@ def probe_governor(node: ProbedNode) -> Capability:
 
 
 def probe_turbo(node: ProbedNode) -> Capability:
-    """Tell whether turbo is on: whether frequencies above the base may be used."""
+    """Report whether turbo is on: whether frequencies above the base may be used."""
     turbo = node.cpufreq.turbo
     if turbo is None:
         reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
@@ -124,7 +124,7 @@ def probe_throttling(node: ProbedNode) -> Capability:
 
 
 def probe_settings(node: ProbedNode) -> Capability:
-    """Tell who changed settings that are not put back yet."""
+    """Report changed settings that are not put back yet, and who changed them."""
     left, tuned = (open_journal(node.root, purpose) for purpose in (STUDY, TUNE))
     if left.exists():
         return Capability("settings", "limited", f"changed by a study: {_describe(left)}", _UNDO)

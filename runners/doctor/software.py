@@ -37,7 +37,7 @@ from runners.vm.host import QEMU, find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
 _SIZE = "2"
-# The setting that says how long a runtime spins, and its value as the runtime prints it.
+# The setting for how long a runtime spins, and its value as the runtime prints it.
 _WAITING = {"libgomp": "GOMP_SPINCOUNT", "libomp": "KMP_BLOCKTIME"}
 _WAITING_TIME = r"[0-9]+\s*(?:[mu]s)?|infinit[ey]"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
@@ -73,7 +73,7 @@ _SYSTEMS = (
 
 
 def find_programs() -> Capability:
-    """Tell which of the installation's own programs are built."""
+    """Report which of the installation's own programs are built."""
     try:
         names = _own_programs()
     except UserError as error:
@@ -98,7 +98,7 @@ def _own_programs() -> list[str]:
 
 
 def find_waiting(name: str) -> Capability:
-    """Tell a runtime's version and how long it spins, in milliseconds unless it says otherwise."""
+    """Report a runtime's version and how long it spins, in milliseconds without another unit."""
     built, variable = f"lu-{name}", _WAITING[name]
     program = find_program(built)
     if program is None:
@@ -130,13 +130,13 @@ def find_tool(name: str, *others: str) -> Capability:
 
 
 def find_lstopo() -> Capability:
-    """Tell the version of hwloc's lstopo."""
+    """Report the version of hwloc's lstopo."""
     tool = find_tool("lstopo", "lstopo-no-graphics")
     return _with_version(tool, f"{tool.reason}, hwloc", for_tools().grant)
 
 
 def find_likwid_pin() -> Capability:
-    """Tell the version of likwid-pin; it is run, because its library may not load."""
+    """Report the version of likwid-pin; it is run, because its library may not load."""
     return _with_version(find_tool("likwid-pin"), "likwid", "likwid-pin --version")
 
 
@@ -152,7 +152,7 @@ def _with_version(tool: Capability, words: str, grant: str) -> Capability:
 
 
 def probe_daemons(node: ProbedNode) -> Capability:
-    """Tell which running daemons change frequencies, affinity masks or interrupts."""
+    """Report which running daemons change frequencies, affinity masks or interrupts."""
     daemons = find_daemons(node.tree)
     if isinstance(daemons, Unavailable):
         grant = "" if daemons.missing else "sudo mount -o remount,hidepid=0 /proc"
@@ -192,7 +192,7 @@ def _of(system: _System) -> Capability:
 
 
 def probe_virtual_machines(node: ProbedNode) -> Capability:
-    """Tell whether guests can be started, and whether they may use hardware virtualisation."""
+    """Report whether guests can be started, and whether they may use hardware virtualisation."""
     name = "virtual-machines"
     slow, grant = without_kvm(node)
     if platform.machine() == "x86_64" and shutil.which(QEMU) is None:

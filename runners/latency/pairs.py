@@ -196,7 +196,7 @@ def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair
     for cpu in draw.sample(topology.allowed, len(topology.allowed)):
         others = [other for other in topology.allowed if other != cpu]
         draw.shuffle(others)
-        # Of equally near ones first those in fewest pairs.
+        # Among equally near CPUs, those in the fewest pairs come first.
         others.sort(key=lambda other: (RELATIONS.index(relation_of(cpu, other)), uses[other]))
         for partner in others:
             if uses[cpu] >= PAIRS_OF_A_CPU:

@@ -64,11 +64,11 @@ def _runs_for_one(deviation: float, other: float) -> int:
 
 
 def analyse(
-    best: Sequence[float], reference: Sequence[float], margin: float, looks: int, last: bool
+    best: Sequence[float], reference: Sequence[float], margin: float, earlier: int, last: bool
 ) -> InterimAnalysis:
     """Analyse the confirmation's values so far; `margin` is a logarithm.
 
-    `looks` is the number of earlier analyses, `last` whether no more runs can be made.
+    `earlier` is the number of earlier analyses, `last` whether no more runs can be made.
     """
     if min(len(best), len(reference)) < MIN_RUNS:
         return InterimAnalysis("undecided" if last else "", None)
@@ -76,8 +76,8 @@ def analyse(
     gain = b.mean - a.mean
     error, df = welch(a, b)
     p = p_value(gain, error, df)
-    level = ALPHA - EARLY_ALPHA * min(looks, MAX_EARLY_ANALYSES) if last else EARLY_ALPHA
-    may_report = last or looks < MAX_EARLY_ANALYSES
+    level = ALPHA - EARLY_ALPHA * min(earlier, MAX_EARLY_ANALYSES) if last else EARLY_ALPHA
+    may_report = last or earlier < MAX_EARLY_ANALYSES
     if may_report and p < level and gain > margin:
         return InterimAnalysis("gain", p)
     excluded = p_value(margin - gain, error, df)

@@ -21,7 +21,7 @@ TAKEN_ALPHA = 0.02
 # difference of 1.4 times has 4.75 standard errors when one run has a deviation of 5 %, and still 3
 # when it has 8 %.
 FAR = log(1.4)
-# The deviation up to which that holds; results say when it was more.
+# That holds up to this deviation; results report a larger one.
 MAX_NOISE = 0.08
 # The weight of all cases' mean variance beside a case's own, in degrees of freedom (Smyth, "Linear
 # models and empirical Bayes methods", 2004): two or three runs alone hardly give a variance.

@@ -96,7 +96,7 @@ class Race:
     def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
         """Add a block's runs; a case without a run in `runs` could not run, and is eliminated."""
         self._blocks += 1
-        # In the same order every time, so that sums round alike.
+        # Always in the same order, so that sums round alike.
         results = [(key, runs.get(key)) for key in sorted(block)]
         for (case_id, repetition), run in results:
             if run is not None:

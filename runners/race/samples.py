@@ -25,7 +25,7 @@ class Value:
 
 @dataclass
 class RaceSamples:
-    """The runs of a race; `higher` says that higher values are better."""
+    """The runs of a race; with `higher`, higher values are better."""
 
     higher: bool
     runs: int = 0

@@ -218,7 +218,6 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
 
 
 def _is_of_boot(path: Path, boot_id: str | None) -> bool:
-    """Return whether a file holds a complete measurement of this boot."""
     try:
         latency = read_object(path, MAX_LATENCY_BYTES)
     except (OSError, ValueError):

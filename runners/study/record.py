@@ -123,7 +123,7 @@ def baseline_record(
 
 
 def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str, Any]:
-    """Return the record that says why a case is not part of this node's study."""
+    """Return the record of a case that this node leaves out, with the reason."""
     identity = {
         "case_id": skipped.case_id,
         "table_number": skipped.case.table,
@@ -155,7 +155,6 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
 
 
 def _time_and_usage(ending: Ending) -> Reading:
-    """Return the program's time and the kernel's resource usage."""
     lost = Unavailable("the program's witness had to be ended before it could tell")
     usage = {
         "user_s": ending.user_s,

@@ -85,7 +85,7 @@ class PrecisionSchedule(Schedule):
         super().__init__(plan, history)
         self._wanted = wanted
         alone = plan.study.order == "sequential"
-        # In sequence each run is a block of its own, and no case waits for another.
+        # In sequence each run is a block, and no case waits for another.
         self._within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
         self._waits_for = compared_with(plan.cases)
 
@@ -147,7 +147,7 @@ class PrecisionSchedule(Schedule):
 
 
 class RaceSchedule(Schedule):
-    """A race: reliably worse cases end early, and fresh runs try the best against the reference."""
+    """A race: reliably worse cases end early; fresh runs compare the best with the reference."""
 
     def __init__(self, plan: Plan, history: History, rule: Rule) -> None:
         """Raises StudyError when the reference, or all others, cannot run here."""

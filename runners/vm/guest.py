@@ -36,7 +36,7 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class GuestLostError(LaunchError):
-    """The guest hangs, died or never became ready; says which and quotes its console."""
+    """The guest hangs, died or never became ready; the text quotes its console."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Guest:
 
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
-    """Return a running guest; a failed boot is tried once more."""
+    """Return a running guest; a failed boot is repeated once."""
     # Of some 45 boots of QEMU 7.2 one died.
     with suppress(GuestLostError):
         return Guest(plan, vcpus, console)

@@ -155,7 +155,6 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
 
 
 def _number(job_id: str) -> int:
-    """Return the number of an id."""
     number = 0
     for digit in job_id[1:]:
         number = number * len(_DIGITS) + _DIGITS.index(digit)

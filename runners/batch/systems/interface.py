@@ -160,7 +160,6 @@ class BatchSystem(ABC):
         return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
 
     def _status(self, *command: str) -> CommandResult:
-        """Run a command that reports the states of jobs."""
         return run_client(command, POLL_LIMIT_S, plain=True, leave_out=self.hidden)
 
     def _submit(
