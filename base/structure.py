@@ -103,7 +103,7 @@ class Key:
 
     def find(self, table: dict[str, Any]) -> tuple[Path, Any]:
         """Return the path to the key's value and the value, MISSING where there is none."""
-        if isinstance(self.kind, Beside):
+        if isinstance(self.kind, Inline):
             return (), self.kind.part_of(table) or MISSING
         return (self.name,), table.get(self.name, MISSING)
 
@@ -149,7 +149,7 @@ class Table(Kind):
 
     @property
     def key_names(self) -> list[str]:
-        """The names of its keys, in their order; a `Beside` counts as its own keys."""
+        """The names of its keys, in their order; a `Inline` counts as its own keys."""
         return [key.name for key in flat(keys_of(self.declared))]
 
     def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
@@ -186,7 +186,7 @@ class Table(Kind):
         return values, mistakes
 
 
-class Beside(Table):
+class Inline(Table):
     """A dataclass whose keys stand in the enclosing table; without any of them it is absent."""
 
     def part_of(self, around: dict[str, Any]) -> dict[str, Any]:
@@ -288,11 +288,11 @@ class Either(Kind):
 
 
 def flat(keys: Iterable[Key]) -> list[Key]:
-    """Return the keys, each `Beside` replaced by its own keys."""
+    """Return the keys, each `Inline` replaced by its own keys."""
     plain: list[Key] = []
     for key in keys:
         kind = key.kind
-        plain += flat(keys_of(kind.declared)) if isinstance(kind, Beside) else [key]
+        plain += flat(keys_of(kind.declared)) if isinstance(kind, Inline) else [key]
     return plain
 
 

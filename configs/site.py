@@ -15,9 +15,9 @@ from typing import Annotated, Any
 from base.cpulist import parse_cpulist
 from base.structure import (
     As,
-    Beside,
     Called,
     Either,
+    Inline,
     InvalidError,
     Mistake,
     OneOrMore,
@@ -245,5 +245,5 @@ class Site:
         "who sets governors ([settings.md](settings.md))",
         Without("pinstudy, where it may"),
     ] = field(default_factory=GovernorRule)
-    queue: Annotated[Queue | None, Beside(Queue, "keys of a batch system")] = None
+    queue: Annotated[Queue | None, Inline(Queue, "keys of a batch system")] = None
     source: bytes = field(default=b"", repr=False, compare=False)

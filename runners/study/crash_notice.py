@@ -52,11 +52,11 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
         "began_at": utc_now(),
         "reason": "",
     }
-    left = [ended.path for ended in ended_attempts(shard.parent, node_id, tree)]
+    old_markers = [ended.path for ended in ended_attempts(shard.parent, node_id, tree)]
     descriptor = _create(path, fields)
     with suppress(OSError):
         sync_folder(shard.parent)
-    for old in left:
+    for old in old_markers:
         if old != path:
             with suppress(OSError):
                 old.unlink()

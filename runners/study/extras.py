@@ -63,7 +63,7 @@ class ContendedLines:
     folder: Path
 
     @property
-    def left(self) -> tuple[Case, ...]:
+    def pending(self) -> tuple[Case, ...]:
         """The cases that still have no file; none in a study that does not collect c2c."""
         if "c2c" not in self.plan.study.collect:
             return ()
@@ -77,7 +77,7 @@ class ContendedLines:
         may_start: Callable[[float | None], None],
         progress: Progress,
     ) -> None:
-        """Execute each case that is left once under `perf c2c record`, and write its file.
+        """Execute each pending case once under `perf c2c record`, and write its file.
 
         perf c2c is tried once before: if this node cannot do it, the reason is written instead, and
         the next attempt tries again. A case that cannot run now gets no file, and one whose
@@ -85,7 +85,7 @@ class ContendedLines:
         execution must start. StoppedError and KeyboardInterrupt pass through; the execution that
         they end gets no file. Raises StudyError when a file cannot be written.
         """
-        if not self.left:
+        if not self.pending:
             return
         perf = shutil.which("perf")
         modes = self._try(perf)
@@ -95,12 +95,12 @@ class ContendedLines:
             self._write(self.folder / UNAVAILABLE, fields | ({"perf": version} if perf else {}))
             progress.warned(f"no contended cache lines: {modes}")
             return
-        for number, case in enumerate(left := self.left, start=1):
+        for number, case in enumerate(pending := self.pending, start=1):
             may_start(None)
             if problem := node.settle(case):
                 progress.warned(f"no contended cache lines of {case.label} for now: {problem}")
                 continue
-            progress.waiting(f"perf c2c, {number} of {plural(len(left), 'case')}: {case.label}")
+            progress.waiting(f"perf c2c, {number} of {plural(len(pending), 'case')}: {case.label}")
             started_at = utc_now("milliseconds")
             sampled = self._sample(perf, modes, witness, case, node.launch(case), may_start)
             head = {

@@ -109,7 +109,7 @@ class Session:
         on the node, or when processes that a killed study left behind cannot be ended.
         """
         lines = ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
-        if not (self.summary.left or lines.left):
+        if not (self.summary.left or lines.pending):
             if self.summary.study.race:
                 # A lower limit in the study file may have ended the race; no record shows it.
                 self._keep_study()

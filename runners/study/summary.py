@@ -242,7 +242,7 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
             reached.append(repetitions)
         else:
             state = "not reached" if repetitions >= plan.study.repetitions else "not finished"
-            so_far = f"{case.label}: {_known_so_far(known)}"
+            so_far = f"{case.label}: {_describe_precision(known)}"
             others.append(f"precision {state} after {repetitions}: {so_far}")
     aim = f"±{percent(wanted.half_width)} of the mean {' and '.join(wanted.of)}"
     lines = [
@@ -257,7 +257,7 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
     return lines + others
 
 
-def _known_so_far(known: CasePrecision) -> str:
+def _describe_precision(known: CasePrecision) -> str:
     widths = " and ".join(f"{word} ±{percent(width)}" for word, width in known.half_widths.items())
     good = plural(known.runs, "good run")
     return f"{widths} by {good}" if widths else good
