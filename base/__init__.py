@@ -6,6 +6,6 @@ import shlex
 # As in pyproject.toml.
 VERSION = "0.1.0"
 
-# pinstudy as the user has called it (bin/pinstudy tells): commands in messages work as they stand.
-# It leaves the environment, because programs under study get the user's own.
+# pinstudy as the user calls it (set by bin/pinstudy): commands in messages work as they stand.
+# Removed from the environment, because programs under study get the user's own.
 PINSTUDY = shlex.quote(os.environ.pop("PINSTUDY_CALLED", "pinstudy"))

@@ -28,7 +28,7 @@ _NOT_STARTED = "cannot be started: "
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended; if it did not end by itself, `problem` says why, else it is empty.
+    """How a command ended; `problem` has the reason if it did not end by itself, else it is empty.
 
     `command` is the command line as a user types it; `started` says whether it was started.
     """
@@ -82,18 +82,17 @@ def run(
                 **rights,
             )
     except (OSError, ValueError) as error:
-        problem = _NOT_STARTED + _refusal(command, read, error)
+        problem = _NOT_STARTED + _start_problem(command, read, error)
         return CommandResult(shown, problem=problem, started=False)
     with process:
         try:
-            return _followed(process, shown, limit_s)
+            return _result_of(process, shown, limit_s)
         except BaseException:
             _kill(process)
             raise
 
 
-def _refusal(command: Sequence[str], read: Path | None, error: OSError | ValueError) -> str:
-    """Return why a command could not be started."""
+def _start_problem(command: Sequence[str], read: Path | None, error: OSError | ValueError) -> str:
     if not isinstance(error, OSError):
         return str(error)
     if read and error.filename == str(read):
@@ -103,7 +102,7 @@ def _refusal(command: Sequence[str], read: Path | None, error: OSError | ValueEr
     return error.strerror or str(error)
 
 
-def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> CommandResult:
+def _result_of(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> CommandResult:
     """Read what a process prints until it ends; kill it at a limit."""
     stdout, stderr = bytearray(), bytearray()
     texts = {process.stdout: stdout, process.stderr: stderr}
@@ -141,7 +140,6 @@ def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process group that a process leads."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -59,7 +59,7 @@ def format_cpulist(cpus: Iterable[int]) -> str:
 
 def cpulists_by_value(values: Mapping[int, _Value]) -> dict[_Value, str]:
     """Return the list of the CPUs that have each value; values in the order of `values`."""
-    found: dict[_Value, list[int]] = {}
+    cpus_of: dict[_Value, list[int]] = {}
     for cpu, value in values.items():
-        found.setdefault(value, []).append(cpu)
-    return {value: format_cpulist(cpus) for value, cpus in found.items()}
+        cpus_of.setdefault(value, []).append(cpu)
+    return {value: format_cpulist(cpus) for value, cpus in cpus_of.items()}

@@ -71,7 +71,7 @@ class StoppedError(StudyError):
 
 
 class ShortageError(StudyError):
-    """The host was short of something; the text says which command was refused, and why."""
+    """The host was short of something; the text has the refused command and the reason."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Read files that anybody may have made, and write files whole, whatever ends this process.
+"""Read untrusted files within bounds, and write files whole, whatever ends this process.
 
 JSON files beside a study's results become dataclasses.
 """
@@ -21,7 +21,7 @@ from base.errors import StudyError
 Table = TypeVar("Table")
 
 # Devices, pipes and terminals are refused before they are opened: their data may never end or never
-# begin, and opening alone can do harm. O_NONBLOCK is for kernel files that block until news.
+# begin, and opening alone can do harm. O_NONBLOCK is for kernel files that block until an event.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 # A submission is some kilobytes; a million blocks are some megabytes.
@@ -37,7 +37,7 @@ class NotAFileError(OSError):
         super().__init__(errno.EINVAL, "not a regular file")
 
 
-def open_given(path: str | Path, links: bool = True) -> int:
+def open_regular(path: str | Path, links: bool = True) -> int:
     """Return a descriptor to read a regular file; a link to one is followed if `links`.
 
     Raises OSError when there is none or it cannot be read, ValueError for a name with a NUL.
@@ -52,9 +52,9 @@ def open_given(path: str | Path, links: bool = True) -> int:
     return descriptor
 
 
-def read_given(path: str | Path, most: int, links: bool = True) -> bytes:
-    """Return a file's bytes, at most one more than `most` of them; raises as `open_given` does."""
-    descriptor = open_given(path, links)
+def read_regular(path: str | Path, most: int, links: bool = True) -> bytes:
+    """Return a file's first `most` + 1 bytes at most; raises as `open_regular` does."""
+    descriptor = open_regular(path, links)
     try:
         pieces: list[bytes] = []
         left = most + 1
@@ -71,7 +71,7 @@ def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[
 
     Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
     """
-    raw = read_given(path, most, links)
+    raw = read_regular(path, most, links)
     if len(raw) > most:
         raise ValueError("it is far too large")
     try:

@@ -90,7 +90,7 @@ def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
                     answer.write(_SPANS.pack(*(_spans(find(pattern, text)) or (-1,) * 4)))
                 os._exit(0)
         try:
-            found = result.read()
+            packed = result.read()
         except BaseException:
             os.kill(pid, signal.SIGKILL)
             raise
@@ -98,8 +98,8 @@ def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
             _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM:
         raise TooSlowError(pattern)
-    if len(found) != _SPANS.size:
+    if len(packed) != _SPANS.size:
         # Only a lack of memory ends the child without a result: the kernel, or an allocation.
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-    spans: Spans = _SPANS.unpack(found)
+    spans: Spans = _SPANS.unpack(packed)
     return None if spans[0] < 0 else spans

@@ -74,7 +74,7 @@ class Kind(ABC):
 
 
 class Called(str):
-    """The key has another name than its field."""
+    """The name of a key, where its field has another."""
 
 
 class Without(str):
@@ -103,7 +103,7 @@ class Key:
 
     def find(self, table: dict[str, Any]) -> tuple[Path, Any]:
         """Return the path to the key's value and the value, MISSING where there is none."""
-        if isinstance(self.kind, Beside):
+        if isinstance(self.kind, Inline):
             return (), self.kind.part_of(table) or MISSING
         return (self.name,), table.get(self.name, MISSING)
 
@@ -112,44 +112,44 @@ class Key:
 def keys_of(table: type) -> tuple[Key, ...]:
     """Return the keys that a dataclass declares, in their order."""
     hints = get_type_hints(table, include_extras=True)
-    found = []
+    keys = []
     for field in fields(table):
         notes = getattr(hints[field.name], "__metadata__", ())
         kinds = [note for note in notes if isinstance(note, Kind)]
         if not kinds:
             continue
         texts = {type(note): note for note in notes if isinstance(note, str)}
-        made = field.default_factory
-        found.append(
+        factory = field.default_factory
+        keys.append(
             Key(
                 name=texts.get(Called, field.name),
                 field=field.name,
                 kind=kinds[0],
                 meaning=texts.get(str, ""),
                 without=texts.get(Without, ""),
-                default=field.default if made is MISSING else made(),
+                default=field.default if factory is MISSING else factory(),
             )
         )
-    return tuple(found)
+    return tuple(keys)
 
 
 class Table(Kind):
-    """A table of keys, as the dataclass that declares them, or as `made` makes it of their values.
+    """A table of keys, as the dataclass that declares them, or as `build` makes it of their values.
 
-    The dataclass may have a static method `contradictions(values, given)`, which yields mistakes
+    The dataclass may have a static method `contradictions(values, present)`, which yields mistakes
     between keys as (path, message): `values` are the valid values by the names of their fields,
-    `given` are the names of all keys that are there.
+    `present` are the names of all its keys.
     """
 
     def __init__(
-        self, declared: type, expected: str, made: Callable[..., Any] | None = None
+        self, declared: type, expected: str, build: Callable[..., Any] | None = None
     ) -> None:
         super().__init__(expected)
-        self.declared, self.made = declared, made or declared
+        self.declared, self.build = declared, build or declared
 
     @property
     def key_names(self) -> list[str]:
-        """The names of its keys, in their order; a `Beside` counts as its own keys."""
+        """The names of its keys, in their order; a `Inline` counts as its own keys."""
         return [key.name for key in flat(keys_of(self.declared))]
 
     def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
@@ -157,7 +157,7 @@ class Table(Kind):
         values, mistakes = self.values(value, **known)
         if mistakes:
             raise InvalidError(mistakes, values)
-        return self.made(**values)
+        return self.build(**values)
 
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
         """Return the valid values by field, and all mistakes."""
@@ -186,7 +186,7 @@ class Table(Kind):
         return values, mistakes
 
 
-class Beside(Table):
+class Inline(Table):
     """A dataclass whose keys stand in the enclosing table; without any of them it is absent."""
 
     def part_of(self, around: dict[str, Any]) -> dict[str, Any]:
@@ -219,13 +219,13 @@ class OneOrMore(Kind):
         if len(items) > MAX_ITEMS:
             raise InvalidError(f"{len(items)} items; expected at most {MAX_ITEMS}")
         loaded, mistakes = _each(enumerate(items), lambda _, item: self.inner.decode(item))
-        found = tuple(loaded.get(index) for index in range(len(items)))
+        decoded = tuple(loaded.get(index) for index in range(len(items)))
         for index, item in loaded.items():
-            if item in found[:index]:
+            if item in decoded[:index]:
                 mistakes.append(((index,), f"{shown(items[index])} is repeated"))
         if mistakes:
-            raise InvalidError(mistakes, found)
-        return found
+            raise InvalidError(mistakes, decoded)
+        return decoded
 
 
 class ByName(Kind):
@@ -266,13 +266,13 @@ class Listed(ByName):
 class As(Kind):
     """A value of a kind, converted by a function, which raises InvalidError for some."""
 
-    def __init__(self, inner: Kind, made: Callable[[Any], Any]) -> None:
+    def __init__(self, inner: Kind, convert: Callable[[Any], Any]) -> None:
         super().__init__(inner.expected)
-        self.inner, self.made = inner, made
+        self.inner, self.convert = inner, convert
 
     def decode(self, value: Any) -> Any:  # noqa: ANN401
         """Return the converted value."""
-        return self.made(self.inner.decode(value))
+        return self.convert(self.inner.decode(value))
 
 
 class Either(Kind):
@@ -288,12 +288,12 @@ class Either(Kind):
 
 
 def flat(keys: Iterable[Key]) -> list[Key]:
-    """Return the keys, each `Beside` replaced by its own keys."""
-    found: list[Key] = []
+    """Return the keys, each `Inline` replaced by its own keys."""
+    plain: list[Key] = []
     for key in keys:
         kind = key.kind
-        found += flat(keys_of(kind.declared)) if isinstance(kind, Beside) else [key]
-    return found
+        plain += flat(keys_of(kind.declared)) if isinstance(kind, Inline) else [key]
+    return plain
 
 
 def _lack(key: Key, how: str) -> str:

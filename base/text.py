@@ -47,19 +47,19 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     folded = {candidate.lower(): candidate for candidate in known}
-    found = get_close_matches(word[:MAX_SHOWN_CHARACTERS].lower(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(word[:MAX_SHOWN_CHARACTERS].lower(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
-def printable(text: str, kept: str = "\n\t") -> str:
-    """Return a text with U+FFFD for each unprintable character, except those in `kept`.
+def printable(text: str, allowed: str = "\n\t") -> str:
+    """Return a text with U+FFFD for each unprintable character, except those in `allowed`.
 
     Such characters control a terminal, reverse the order in which a line is read, or are parts of
     names that are not UTF-8.
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in kept else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() or c in allowed else "\ufffd" for c in text)
 
 
 def one_line(text: str, most: int | None = MAX_LINE_CHARACTERS) -> str:

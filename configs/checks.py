@@ -78,26 +78,26 @@ class Resolver:
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
         elif runs > MAX_RUNS:
-            asked = f"the study asks for {runs} runs, warm-up runs included"
-            self._mistake((), f"{asked}; expected at most {MAX_RUNS}")
+            request = f"the study asks for {runs} runs, warm-up runs included"
+            self._mistake((), f"{request}; expected at most {MAX_RUNS}")
         return {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
 
     def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
         """Return how often a case is run at most; 1 where the file's value is invalid."""
-        found = self.data.get("repetitions")
-        if not isinstance(found, Repetitions):
+        rule = self.data.get("repetitions")
+        if not isinstance(rule, Repetitions):
             return 1
-        if found.race:
-            self.mistakes += _race_mistakes(found.race, choices, self.data, self.engine)
-            # Its runs are known when it is over.
+        if rule.race:
+            self.mistakes += _race_mistakes(rule.race, choices, self.data, self.engine)
+            # The number of its runs is not known in advance.
             return RACE_REPETITIONS
-        measures = found.precision.of if found.precision else ()
+        measures = rule.precision.of if rule.precision else ()
         if "energy" in measures and "energy" not in self.data.get("collect", Study.collect):
             self._mistake(
                 ("repetitions", "until", "of"),
                 "the precision of energy is asked for, and 'collect' leaves energy out",
             )
-        return found.most
+        return rule.most
 
     def _vcpu_mappings(self) -> tuple[Mapping, ...]:
         """Return the mappings of the guest's CPUs; none unless the engine is vm."""
@@ -137,7 +137,7 @@ class Resolver:
         self.mistakes.append((path, message))
 
     def _choices(self) -> tuple[AppChoice, ...]:
-        found: list[AppChoice] = []
+        choices: list[AppChoice] = []
         by_name: dict[str, App] = {}
         rows: set[tuple[object, ...]] = set()
         for index, entry in enumerate(self.data.get("apps", ())):
@@ -151,7 +151,7 @@ class Resolver:
                 self._mistake((*path, "app"), f"another app is already named {app.name!r}")
             self._check_check(entry, app, (*path, "app"))
             choice = self._choice(entry, app, path)
-            found.append(choice)
+            choices.append(choice)
             if len(rows) + _count_tables(choice) > MAX_CASES:
                 # So many cases are a mistake by themselves, and their rows would fill the memory.
                 continue
@@ -160,7 +160,7 @@ class Resolver:
                 what = " ".join(str(part) for part in min(again, key=str) if part)
                 self._mistake(path, f"asks again for what an entry before it asks for: {what}")
             rows |= new
-        return tuple(found)
+        return tuple(choices)
 
     def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
         """Refuse a check by a command for a program that runs in a guest."""
@@ -204,20 +204,20 @@ class Resolver:
         self, entry: dict[str, Any], key: str, known: dict[str, Any], app: App, path: Path
     ) -> tuple[Any, ...]:
         """Return the app's variants or sizes that the entry names."""
-        found = []
+        named = []
         for index, name in enumerate(entry.get(key, ())):
             if name in known:
-                found.append(known[name])
+                named.append(known[name])
             elif name is not None:
                 message = unknown_word(key[:-1], name, known, f" to app {app.name!r}")
                 self._mistake((*path, key, index), message)
-        return tuple(found)
+        return tuple(named)
 
     def _mappings(
         self, items: Iterable[object], place: Path, problem: Callable[[Mapping], str | None]
     ) -> tuple[Mapping, ...]:
         """Return the mappings that the list at a place names; `problem` refuses some."""
-        found: dict[str, Mapping] = {}
+        by_name: dict[str, Mapping] = {}
         for index, item in enumerate(items):
             path: Path = (*place, index)
             if isinstance(item, str) and item not in self.known:
@@ -226,12 +226,12 @@ class Resolver:
             mapping = self.known.get(item) if isinstance(item, str) else item
             if not isinstance(mapping, Mapping):
                 continue
-            if mapping.name in found:
+            if mapping.name in by_name:
                 self._mistake(path, f"mapping {shown(mapping.name)} is repeated")
             if reason := problem(mapping):
                 self._mistake(path, reason)
-            found[mapping.name] = mapping
-        return tuple(found.values())
+            by_name[mapping.name] = mapping
+        return tuple(by_name.values())
 
     def _app(self, item: object, path: Path) -> App | None:
         """Return the app that an item names, or the item itself where it is written out."""

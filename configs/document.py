@@ -86,8 +86,8 @@ class Document:
     def add(self, mistakes: Mistakes) -> None:
         """Add mistakes to the problems, except those at the place of a problem that is there."""
         taken = {(problem.line, problem.column) for problem in self.problems}
-        found = [self.problem(path, message) for path, message in mistakes]
-        self.problems += [each for each in found if (each.line, each.column) not in taken]
+        new = [self.problem(path, message) for path, message in mistakes]
+        self.problems += [each for each in new if (each.line, each.column) not in taken]
 
 
 def parse_yaml(data: bytes, path: str) -> Document:

@@ -104,11 +104,11 @@ def _source(path: Path) -> tuple[bytes, str]:
 
     Raises UserError when it cannot be read or is no regular file (a device or a pipe never ends).
     """
-    from base.files import NotAFileError, read_given
+    from base.files import NotAFileError, read_regular
     from configs.document import MAX_BYTES
 
     try:
-        return read_given(path, MAX_BYTES), display_path(path)
+        return read_regular(path, MAX_BYTES), display_path(path)
     except NotAFileError:
         raise UserError(f"{path}: is not a file; expected a YAML file") from None
     except (OSError, ValueError) as error:

@@ -1,6 +1,6 @@
 """Decode the bytes of a YAML file to a study, app, site or mappings, or report all mistakes.
 
-A study has a digest of what it asks for: the same for the same cases, however the file is written.
+A study's digest is the same for the same cases, however its file is written.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from configs.values import is_name
 _STUDY = Table(Study, "a study")
 _APP, _SITE = Table(App, "an app"), Table(Site, "a site")
 _MAPPINGS = Table(MappingsFile, "a file of mappings")
-# These change no run: where the study stands, its names in tables, forecasts, what is done beside
-# its runs, on which nodes they are made, how many of them at most, and how long a race may take.
-_NOT_ASKED_FOR = (
+# These change no run: the study's place, its names in tables, forecasts, measurements beside its
+# runs, the nodes of the runs, their largest number, and the time of a race.
+_NOT_IN_DIGEST = (
     *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
     *("implementation", "algorithm", "obtain", "engine"),
     *("repetitions", "within_s", "runs"),
@@ -50,9 +50,9 @@ def parse_study(
     """
     document = parse_yaml(data, path)
     values = _named_values(_STUDY, document)
-    asked = values.get("repetitions")
-    if repetitions is not None and isinstance(asked, Repetitions):
-        values["repetitions"] = asked = _instead(asked, repetitions)
+    rule = values.get("repetitions")
+    if repetitions is not None and isinstance(rule, Repetitions):
+        values["repetitions"] = rule = _with_most(rule, repetitions)
     keys = document.value if isinstance(document.value, dict) else ()
     known = {mapping.name: mapping for mapping in mappings}
     resolver = Resolver(values, keys, find_app, known)
@@ -60,25 +60,25 @@ def parse_study(
     document.add(resolver.mistakes)
     document.problems += resolver.elsewhere
     _raise_any(document)
-    assert isinstance(asked, Repetitions)
-    values |= {"repetitions": asked.most, "precision": asked.precision, "race": asked.race}
+    assert isinstance(rule, Repetitions)
+    values |= {"repetitions": rule.most, "precision": rule.precision, "race": rule.race}
     # The copy of the file beside the results must state the other number.
     note = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
     study = Study(**values, path=path, source=note.encode() + data)
     return replace(study, digest=study_digest(study))
 
 
-def _instead(asked: Repetitions, most: int) -> Repetitions:
+def _with_most(rule: Repetitions, most: int) -> Repetitions:
     """Return the repetitions with another number; raises UserError where it is not allowed."""
     if not 1 <= most <= MAX_REPETITIONS:
         raise UserError(f"--repetitions {most}: expected a number from 1 to {MAX_REPETITIONS}")
-    if asked.race:
+    if rule.race:
         raise UserError("--repetitions: in a race the runs decide; give it more 'within' or 'runs'")
-    if asked.precision and most < asked.precision.least:
+    if rule.precision and most < rule.precision.least:
         raise UserError(
-            f"--repetitions {most}: the study's min is {asked.precision.least}, expected no less"
+            f"--repetitions {most}: the study's min is {rule.precision.least}, expected no less"
         )
-    return replace(asked, most=most)
+    return replace(rule, most=most)
 
 
 def parse_app(data: bytes, path: str) -> App:
@@ -151,20 +151,20 @@ def study_digest(study: Study) -> str:
     """
     # A thousand entries may name the same app, which is hashed once.
     apps = {id(choice.app): choice.app for choice in study.apps}
-    digests = {which: _sha256(_asked_for(app)) for which, app in apps.items()}
-    choices = [_asked_for(choice) | {"app": digests[id(choice.app)]} for choice in study.apps]
-    return _sha256(_asked_for(study) | {"apps": choices})
+    digests = {which: _sha256(_digest_fields(app)) for which, app in apps.items()}
+    choices = [_digest_fields(choice) | {"app": digests[id(choice.app)]} for choice in study.apps]
+    return _sha256(_digest_fields(study) | {"apps": choices})
 
 
-def _asked_for(table: object) -> dict[str, object]:
+def _digest_fields(table: object) -> dict[str, object]:
     """Return the fields of a dataclass that change its runs."""
     return {
         field: value
         for field, value in vars(table).items()
-        if value is not None and field not in _NOT_ASKED_FOR
+        if value is not None and field not in _NOT_IN_DIGEST
     }
 
 
-def _sha256(asked: dict[str, object]) -> str:
-    text = json.dumps(asked, default=_asked_for, sort_keys=True, separators=(",", ":"))
+def _sha256(fields: dict[str, object]) -> str:
+    text = json.dumps(fields, default=_digest_fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

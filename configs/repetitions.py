@@ -153,8 +153,8 @@ class RepetitionsKind(Either):
         """Return the repetitions of any of the three forms."""
         if isinstance(value, dict) and "race" in value:
             return Repetitions(MAX_REPETITIONS, race=self.racing.decode(value).race)
-        found = super().decode(value)
-        if isinstance(found, Repetitions):
-            return found
-        measures = tuple(word for word in PRECISION_OF if word in found.until.of)
-        return Repetitions(found.max, Precision(found.min, found.until.ci_half_width, measures))
+        rule = super().decode(value)
+        if isinstance(rule, Repetitions):
+            return rule
+        measures = tuple(word for word in PRECISION_OF if word in rule.until.of)
+        return Repetitions(rule.max, Precision(rule.min, rule.until.ci_half_width, measures))

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 from base.cpulist import parse_cpulist
 from base.structure import (
     As,
-    Beside,
     Called,
     Either,
+    Inline,
     InvalidError,
     Mistake,
     OneOrMore,
@@ -117,9 +117,9 @@ class GovernorRule:
     ] = ()
 
     @staticmethod
-    def contradictions(_: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
+    def contradictions(_: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse a table without the command that sets a governor."""
-        if "set" not in given:
+        if "set" not in present:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
 
 
@@ -216,10 +216,10 @@ class Queue:
     ] = None
 
     @staticmethod
-    def contradictions(values: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
+    def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse a missing `cpus` where the batch system needs it."""
         system = values.get("system")
-        if system in NEED_CPUS and "cpus" not in given:
+        if system in NEED_CPUS and "cpus" not in present:
             yield ("engine",), f"engine {system} needs the key 'cpus', how many CPUs one node has"
 
 
@@ -245,5 +245,5 @@ class Site:
         "who sets governors ([settings.md](settings.md))",
         Without("pinstudy, where it may"),
     ] = field(default_factory=GovernorRule)
-    queue: Annotated[Queue | None, Beside(Queue, "keys of a batch system")] = None
+    queue: Annotated[Queue | None, Inline(Queue, "keys of a batch system")] = None
     source: bytes = field(default=b"", repr=False, compare=False)

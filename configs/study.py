@@ -197,19 +197,19 @@ class Spread:
     ] = None
 
     @staticmethod
-    def contradictions(values: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
+    def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse keys that the way to spread the study does not use."""
-        how = values.get("how", None if "spread" in given else Spread.how)
-        if how == SPLIT and "nodes" in given:
+        how = values.get("how", None if "spread" in present else Spread.how)
+        if how == SPLIT and "nodes" in present:
             message = "split takes any interchangeable nodes: name a feature that they share"
             yield ("nodes",), AtKey(message)
         if how == SPLIT and len(values.get("features", ())) > 1:
             message = "split takes nodes with one feature; `spread: per-node` compares nodes"
             yield ("features",), message
-        if how == PER_NODE and "workers" in given:
+        if how == PER_NODE and "workers" in present:
             message = "per-node has one worker for each node; `spread: split` shares a study"
             yield ("workers",), AtKey(message)
-        if how == PER_NODE and {"nodes", "features"} <= set(given):
+        if how == PER_NODE and {"nodes", "features"} <= set(present):
             message = "nodes and features are both given; expected one of them"
             yield ("features",), AtKey(message)
 

@@ -20,7 +20,7 @@ from base.units import parse_duration
 MAX_TEXT_CHARACTERS = 500
 
 # No argument can have these: NUL, which ends it, and surrogates, which are no text.
-_UNTOLD = re.compile("[\x00\ud800-\udfff]")
+_NOT_IN_ARGUMENTS = re.compile("[\x00\ud800-\udfff]")
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 # No leading zero: 010 is eight in YAML 1.1, and ten in YAML 1.2 and to most people.
 _WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
@@ -157,7 +157,7 @@ class Arguments(Kind):
     def decode(self, value: Any) -> tuple[str, ...]:  # noqa: ANN401
         """Return the arguments."""
         if isinstance(value, str):
-            if _UNTOLD.search(value):
+            if _NOT_IN_ARGUMENTS.search(value):
                 raise self.mismatch(value)
             return tuple(split_words(value))
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
@@ -165,7 +165,7 @@ class Arguments(Kind):
         mistakes = [
             ((index,), f"{shown(item)} is not an argument; put an empty one in quotes")
             for index, item in enumerate(value)
-            if not isinstance(item, str) or _UNTOLD.search(item)
+            if not isinstance(item, str) or _NOT_IN_ARGUMENTS.search(item)
         ]
         if mistakes:
             raise InvalidError(mistakes)

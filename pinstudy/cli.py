@@ -129,7 +129,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 
 def _stop_later(unraisable: sys.UnraisableHookArgs) -> None:
-    """Raise an interruption again that came where Python only prints and ignores it."""
+    """Raise an interruption again where Python would only print and ignore it."""
     if unraisable.exc_type is KeyboardInterrupt:
         signal.signal(signal.SIGALRM, _stop)
         signal.setitimer(signal.ITIMER_REAL, _A_MOMENT_S)

@@ -18,8 +18,8 @@ from runners.records.values import OK
 from runners.study.summary import PlanSummary
 
 # Called with each record; raises where the record shows that no further run makes sense.
-Look = Callable[[Mapping[str, Any]], None]
-# Called with the expected seconds of all runs that are left.
+CheckRecord = Callable[[Mapping[str, Any]], None]
+# Called with the expected seconds of all pending runs.
 Expect = Callable[[float | None], None]
 
 
@@ -55,11 +55,11 @@ class TerminalProgress:
     """Shows case, repetition and the time left; reports at once a run that was not ok."""
 
     def __init__(
-        self, summary: PlanSummary, look: Look | None = None, expect: Expect | None = None
+        self, summary: PlanSummary, check: CheckRecord | None = None, expect: Expect | None = None
     ) -> None:
-        """`look` is called with each record after it was shown, `expect` before each run."""
+        """`check` is called with each record after it was shown, `expect` before each run."""
         study = summary.study
-        self._look, self._expect = look, expect
+        self._check, self._expect = check, expect
         self._of = f"/{study.repetitions}"
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
@@ -68,7 +68,7 @@ class TerminalProgress:
             self._of = ""
         self._at_most = "at most " if study.precision or self._race else ""
         self._total = summary.left
-        self._made = 0
+        self._done = 0
         self._skipped: set[str] = set()
         self._bar: Any = None
 
@@ -95,8 +95,8 @@ class TerminalProgress:
         if record["status"] != OK:
             name = f"{record['app']} {record['mapping']} {record['governor']}"
             self._say(f"{name}: {record['status']}: {record['reason']}")
-        if self._look:
-            self._look(record)
+        if self._check:
+            self._check(record)
 
     def skipped(self, case: Case, reason: str) -> None:
         """Count the run that is not made; report the reason once for each case."""
@@ -117,8 +117,8 @@ class TerminalProgress:
         """Report which case makes no more runs, and why."""
         worse_by = out.worse_by or 0.0
         behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""
-        told = f": {out.reason}" if out.reason else ""
-        self._say(f"ruled out: {self._label(case)}: {WHYS[out.why]}{behind}{told}")
+        reason = f": {out.reason}" if out.reason else ""
+        self._say(f"ruled out: {self._label(case)}: {WHYS[out.why]}{behind}{reason}")
 
     def waiting(self, reason: str) -> None:
         """Show what the run waits for, until it starts."""
@@ -140,13 +140,13 @@ class TerminalProgress:
             self._bar.update(_TASK, description=printable(text), refresh=True)
             return
         # Work after the last run has no number among the runs.
-        left = self._race or self._made < self._total
+        left = self._race or self._done < self._total
         of = "" if self._race else f"/{self._at_most}{self._total}"
-        number = f"[{self._made + 1}{of}] " if left else ""
+        number = f"[{self._done + 1}{of}] " if left else ""
         say(f"{number}{text}", err=True)
 
     def _count(self) -> None:
-        self._made += 1
+        self._done += 1
         if self._bar:
             self._bar.advance(_TASK)
 
@@ -163,7 +163,7 @@ REDRAWN_EVERY_S = 0.5
 
 @contextmanager
 def pair_progress(pairs: int) -> Iterator[Callable[[int, int, float | None], None]]:
-    """Show how many pairs are done and how long the others take; yield what is told of both."""
+    """Show how many pairs are done and the time left; yield the function that updates them."""
     bar = open_bar(pairs)
     shown_s = 0.0
 

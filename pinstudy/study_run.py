@@ -21,12 +21,12 @@ from pinstudy.streams import lost_reason
 
 if TYPE_CHECKING:
     from analysis.output import Outcome
-    from pinstudy.progress import Look
+    from pinstudy.progress import CheckRecord
     from runners.study.session import Session
 
 
 def announce(session: Session, quiet: bool = False) -> None:
-    """Print what became of earlier attempts, what was found and what will be done.
+    """Print how earlier attempts ended, the node's properties, and the plan.
 
     With `quiet` nothing is printed on stdout.
     """
@@ -34,8 +34,8 @@ def announce(session: Session, quiet: bool = False) -> None:
         say(f"pinstudy: {line}", err=True)
     if session.aside:
         before, now = as_typed(session.aside), as_typed(session.folder)
-        kept = f"earlier results are kept; then compare: {PINSTUDY} compare {before} {now}"
-        say(f"pinstudy: {kept}", err=True)
+        message = f"earlier results are kept; then compare: {PINSTUDY} compare {before} {now}"
+        say(f"pinstudy: {message}", err=True)
     if quiet:
         return
     machine, summary = session.machine, session.summary
@@ -46,23 +46,23 @@ def announce(session: Session, quiet: bool = False) -> None:
         say(f"  {line}")
 
 
-def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -> None:
-    """Print what was found and will be done, then make the runs that are left.
+def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None = None) -> None:
+    """Print the node's properties and the plan, then make the pending runs.
 
-    With `quiet` nothing is printed on stdout. `look` is called with each record once it is on the
-    disk, and ends the study by raising.
+    With `quiet` nothing is printed on stdout. `check` is called with each record once it is on
+    the disk, and ends the study by raising.
     """
     from pinstudy.progress import TerminalProgress
 
     announce(session, quiet)
     try:
-        with TerminalProgress(session.summary, look) as progress:
+        with TerminalProgress(session.summary, check) as progress:
             session.run(progress)
     except (KeyboardInterrupt, UserError) as error:
         if isinstance(error, KeyboardInterrupt):
             say("Nothing that was measured is lost; the same command continues.", err=True)
-        if session.left_changed:
-            say(session.left_changed, err=True)
+        if session.restore_problem:
+            say(session.restore_problem, err=True)
         raise
     if (why := lost_reason("stderr")) and not quiet:
         say(f"stderr could not be written ({why}): how the runs went is in the records alone")

@@ -182,8 +182,11 @@ def _why_no_reference(raced: Raced) -> str:
         return one_line(joined(dict.fromkeys(reasons)))
     if not all(is_placed(run) for run in of):
         return "where its threads ran could not be proved, or was not where they belong"
-    teams = {(run.started, run.told) for run in of if run.started not in (0, run.told)}
-    return "; ".join(f"{n} threads started where {told} were told" for n, told in sorted(teams))
+    teams = {(run.started, run.requested) for run in of if run.started not in (0, run.requested)}
+    return "; ".join(
+        f"{started} threads started where {requested} were told"
+        for started, requested in sorted(teams)
+    )
 
 
 def trial_of(raced: Raced, standing: RaceState, runs: pd.DataFrame) -> Trial | None:

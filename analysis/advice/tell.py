@@ -23,7 +23,7 @@ from base.cpulist import format_cpulist, parse_cpulist
 from base.text import first_of, one_line, plural
 from base.units import duration
 from configs.repetitions import Race
-from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_LOOKS
+from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_ANALYSES
 
 # How many candidates a sentence names before it counts the others.
 MAX_NAMED = 4
@@ -233,7 +233,7 @@ def p_meaning() -> str:
     """Return the levels that the trial's p-value is compared with."""
     return (
         "p is one-sided. The trial is looked at after each block: a gain is told early at "
-        f"p < {EARLY_ALPHA:g} (in the first {MAX_EARLY_LOOKS} looks), and at the end at what "
+        f"p < {EARLY_ALPHA:g} (in the first {MAX_EARLY_ANALYSES} looks), and at the end at what "
         f"these leave of p < {ALPHA:g}. So of 100 searches in which nothing gains, at most about "
         f"{round(100 * ALPHA)} tell a gain."
     )

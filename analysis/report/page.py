@@ -209,7 +209,7 @@ def _visible(value: object) -> object:
     """Return a text with its control characters made visible, bidirectional ones too."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return printable(value, kept="\n")
+    return printable(value, allowed="\n")
 
 
 def _leading_number(cell: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from base.cpulist import parse_cpulist
 from base.errors import ConfigError, Problem, StudyError, UserError
-from base.files import NotAFileError, is_full, read_given, write_whole
+from base.files import NotAFileError, is_full, read_regular, write_whole
 from base.text import one_line, shown
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
@@ -46,7 +46,7 @@ def read_text(path: Path, what: str) -> str:
     """
     name = one_line(str(path), None)
     try:
-        data = read_given(path, MAX_BYTES)
+        data = read_regular(path, MAX_BYTES)
     except NotAFileError:
         raise UserError(f"{name}: is not a file; expected {what}") from None
     except (OSError, ValueError) as error:
@@ -124,7 +124,7 @@ def read_limited(path: Path) -> bytes | None:
     try:
         # What these files hold is shown in reports that are passed on: a link could lead to a
         # private file.
-        data = read_given(path, MAX_BESIDE_BYTES, links=False)
+        data = read_regular(path, MAX_BESIDE_BYTES, links=False)
     except (OSError, ValueError):
         return None
     return data if len(data) <= MAX_BESIDE_BYTES else None

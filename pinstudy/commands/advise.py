@@ -92,7 +92,7 @@ def advise_command(
     results: Path,
     site: str | None,
     report: bool,
-    **asked: Any,  # noqa: ANN401 - the options that make_request takes
+    **options: Any,  # noqa: ANN401 - the options that make_request takes
 ) -> None:
     """Find how PROGRAM is run best on this node: pinstudy advise -- ./my_app 100.
 
@@ -103,9 +103,9 @@ def advise_command(
     from configs.library import load_site
     from pinstudy.study_run import show_advice
     from runners.advise.reference import (
-        as_it_starts,
-        count_ignored,
-        raise_problem,
+        adapt_threads,
+        ignored_count,
+        raise_failure,
         reference_problem,
     )
     from runners.advise.request import make_request
@@ -114,7 +114,7 @@ def advise_command(
 
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
-    request = make_request(program, **asked)
+    request = make_request(program, **options)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     search = make_search(machine, request, os.environ)
     if plan:
@@ -122,10 +122,10 @@ def advise_command(
         return
     session = _search(machine, search, results, fresh, as_json)
     problem = reference_problem(session.summary, session.folder)
-    if problem and (as_it_is := as_it_starts(search.program, request, problem)):
-        ignored = count_ignored(as_it_is.starts or 0, search.reference.threads)
+    if problem and (corrected := adapt_threads(search.program, request, problem)):
+        ignored = ignored_count(corrected.starts or 0, search.reference.threads)
         say(f"pinstudy: {ignored}. Thread counts do not race: once more with that one", err=True)
-        search = make_search(machine, as_it_is, os.environ)
+        search = make_search(machine, corrected, os.environ)
         session = _search(machine, search, results, fresh, as_json)
         problem = reference_problem(session.summary, session.folder)
     if problem:
@@ -133,7 +133,7 @@ def advise_command(
             # Why the program did not run says more than which library is missing.
             with suppress(StudyError):
                 show_advice(session.folder, False, as_json)
-        raise_problem(search.request, problem)
+        raise_failure(search.request, problem)
     show_advice(session.folder, report, as_json)
     session.raise_if_failed()
 
@@ -142,7 +142,7 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
-    from runners.advise.reference import check_start
+    from runners.advise.reference import check_processes
     from runners.advise.search import write_search
     from runners.records.reader import read_records
     from runners.study.session import Session
@@ -153,10 +153,10 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     session = Session(machine, load_study(path), results, fresh)
     if not as_json:
         _show_search(search)
-    look = partial(check_start, search.request)
+    check = partial(check_processes, search.request)
     for record in read_records(session.folder / "records"):
-        look(record)
-    make_runs(session, as_json, look)
+        check(record)
+    make_runs(session, as_json, check)
     return session
 
 
@@ -173,6 +173,6 @@ def _show_plan(search: Search, path: Path, as_json: bool) -> None:
 
 def _show_search(search: Search) -> None:
     say("What is asked")
-    print_columns(search.found())
+    print_columns(search.facts())
     for line in search.left_out():
         say(wrap(line, "  left out: "))

@@ -72,16 +72,16 @@ def submit_command(
     """
     from configs.library import load_site, load_study
     from configs.values import time_option
-    from runners.batch.submit import Preparation, Wanted
+    from runners.batch.submit import Preparation, SubmitOptions
 
-    asked_study = load_study(study)
-    named = site or (asked_study.spread.site if asked_study.spread else None)
+    loaded = load_study(study)
+    named = site or (loaded.spread.site if loaded.spread else None)
     if named is None:
         raise UserError(
             "no site is named: --site SITE says where to submit (a name of configs/sites, or a "
             "file of your own; see docs/batch.md)"
         )
-    wanted = Wanted(
+    options = SubmitOptions(
         spread["spread"],
         _names("--nodes", spread["nodes"]),
         _names("--features", spread["features"]),
@@ -93,15 +93,15 @@ def submit_command(
         spread["allow_emulation"],
         (*_arguments(study, named, spread), *_results(results)),
     )
-    prepared = Preparation(asked_study, load_site(named), results, wanted)
+    prepared = Preparation(loaded, load_site(named), results, options)
     if not prepared.workers:
-        say(f"nothing is missing of study {asked_study.name}; nothing is submitted")
+        say(f"nothing is missing of study {loaded.name}; nothing is submitted")
         return
     _show_preparation(prepared, sysroot)
     if not dry_run:
         submission = prepared.submit(say)
         say(f"written: {submission.folder}")
-        of = shlex.join([asked_study.name, *_results(results)])
+        of = shlex.join([loaded.name, *_results(results)])
         say(f"see `{PINSTUDY} status {of}`")
 
 
@@ -122,7 +122,7 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
     from configs.study import PER_NODE
     from runners.batch.submit import describe_spread
 
-    study, chain = prepared.study, prepared.wanted.chain
+    study, chain = prepared.study, prepared.options.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
     say(prepared.first_script())
     if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
@@ -150,7 +150,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
             f"expected time: not known here; a node's is told by `{PINSTUDY} status` once a worker "
             "is there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
-    machine = open_machine(sysroot, prepared.wanted.kinds, prepared.site)
+    machine = open_machine(sysroot, prepared.options.kinds, prepared.site)
     total_s = machine.summary(study, prepared.results).left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"
@@ -158,7 +158,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
         total_s /= len(prepared.workers)
     each = f"expected time of each worker: about {duration(total_s)}"
     jobs = int(total_s / usable_s(prepared.queue.time_limit_s)) + 1
-    if jobs > prepared.wanted.chain:
+    if jobs > prepared.options.chain:
         return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
     return each
 
@@ -248,7 +248,7 @@ def _show_what_next(status: SubmissionStatus) -> None:
         say(f"expected time until all is done: {duration(status.left_s)}")
     elif any(worker.left != 0 for worker in status.workers):
         say(f"not complete; `{status.submission.submit_again}` submits what is missing")
-    for folder in status.made:
+    for folder in status.completed:
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"
         say(f"{what}: `{PINSTUDY} report {as_typed(folder)}`")
@@ -296,8 +296,8 @@ def worker_command(submission: Path, number: int) -> None:
     session = WorkerSession(submission, number)
     announce(session.session)
     with TerminalProgress(session.session.summary, expect=session.expect) as progress:
-        status, said = session.run(progress)
-    say(f"pinstudy: {said}", err=True)
+        status, reason = session.run(progress)
+    say(f"pinstudy: {reason}", err=True)
     sys.exit(status)
 
 
@@ -305,10 +305,10 @@ def _submitted_studies(results: Path) -> list[str]:
     """Return the names of the studies that were submitted, sorted; raises UserError without any."""
     from runners.batch.submission import FILE, FOLDER
 
-    found = sorted({path.parents[2].name for path in results.glob(f"*/{FOLDER}/*/{FILE}")})
-    if not found:
+    names = sorted({path.parents[2].name for path in results.glob(f"*/{FOLDER}/*/{FILE}")})
+    if not names:
         raise UserError(f"nothing was submitted to {results}; `{PINSTUDY} submit STUDY` does it")
-    return found
+    return names
 
 
 def _submissions_named(study: str, results: Path) -> list[Submission]:
@@ -319,10 +319,10 @@ def _submissions_named(study: str, results: Path) -> list[Submission]:
     from runners.batch.submission import submissions_of
 
     name = Path(study).stem if study.endswith((".yaml", ".yml")) else Path(study).name
-    found = submissions_of(results / name)
-    if not found:
+    submissions = submissions_of(results / name)
+    if not submissions:
         raise UserError(
             f"study {name} has no submissions in {results}; make one with `{PINSTUDY} submit`, or "
             "name its results with --results"
         )
-    return found
+    return submissions

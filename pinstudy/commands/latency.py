@@ -131,7 +131,6 @@ def latency_command(
 
 
 def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: bool) -> None:
-    """Show what would be measured on a recorded node."""
     if as_json:
         print_json(
             {

@@ -83,12 +83,12 @@ def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
     from runners.node.node import open_node
 
     node = open_node(sysroot, kinds)
-    found = worst_first(probe(node, node.tree.live, EVERY_NAME))
-    hindered = [capability.name for capability in found if capability.hinders]
+    capabilities = worst_first(probe(node, node.tree.live, EVERY_NAME))
+    hindered = [capability.name for capability in capabilities if capability.hinders]
     if as_json:
-        print_json([capability.fields() for capability in found])
+        print_json([capability.fields() for capability in capabilities])
     else:
-        _show_capabilities(found)
+        _show_capabilities(capabilities)
         everything = "Everything that measuring needs is here."
         worse = wrap(", ".join(hindered), "Measuring is worse for: ")
         say(worse if hindered else everything)
@@ -96,9 +96,9 @@ def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _show_capabilities(found: list[Capability]) -> None:
-    width = max(len(capability.name) for capability in found)
-    for capability in found:
+def _show_capabilities(capabilities: list[Capability]) -> None:
+    width = max(len(capability.name) for capability in capabilities)
+    for capability in capabilities:
         start = f"{capability.state:<7}  {capability.name:<{width}}  "
         optional = "optional: " if capability.optional and capability.state != "ok" else ""
         say(wrap(optional + capability.reason, start))
@@ -127,10 +127,10 @@ def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -
         raise UserError(f"{file} does not end in {SUFFIX}; give a name such as node{SUFFIX}")
     if file.exists() and not force:
         raise UserError(f"{file} is there; give another name, or --force to replace it")
-    taken = take_snapshot(sysroot, with_names)
-    write_atomically(file, taken.data)
-    unread = f", {len(taken.unavailable)} could not be read" if taken.unavailable else ""
-    say(wrap(f"{len(taken.files)} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
+    snapshot = take_snapshot(sysroot, with_names)
+    write_atomically(file, snapshot.data)
+    unread = f", {len(snapshot.unavailable)} could not be read" if snapshot.unavailable else ""
+    say(wrap(f"{len(snapshot.files)} files, {len(snapshot.data) // 1024} KiB{unread}", f"{file}: "))
     folder = as_typed(stem)
     say("To plan for this node elsewhere:")
     say(f"  mkdir -p {folder} && tar -xzf {as_typed(file)} -C {folder}")

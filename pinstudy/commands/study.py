@@ -38,10 +38,10 @@ def plan_command(
     from runners.study.machine import open_machine, results_folder
 
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    asked = load_study(study)
-    summary = machine.summary(asked, results)
+    loaded = load_study(study)
+    summary = machine.summary(loaded, results)
     if machine.live:
-        records = results_folder(results, asked, machine.node) / "records"
+        records = results_folder(results, loaded, machine.node) / "records"
         for line in describe_crashes(records, machine.node, summary):
             say(f"pinstudy: {line}", err=True)
     if as_json:
@@ -120,15 +120,15 @@ def run_command(
     from runners.study.session import Session
     from runners.study.summary import precision_lines
 
-    asked = load_study(study, repetitions)
-    if asked.spread:
+    loaded = load_study(study, repetitions)
+    if loaded.spread:
         it = as_typed(study)
         raise UserError(
-            f"study {asked.name} is for a batch system (engine: batch): `{PINSTUDY} submit {it}` "
+            f"study {loaded.name} is for a batch system (engine: batch): `{PINSTUDY} submit {it}` "
             f"submits it, and `{PINSTUDY} status {it}` shows it"
         )
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    session = Session(machine, asked, results, fresh, allow_emulation)
+    session = Session(machine, loaded, results, fresh, allow_emulation)
     make_runs(session)
     for line in precision_lines(session.summary.plan, session.summary.history):
         say(line)
@@ -144,7 +144,7 @@ def apps_command(as_json: bool) -> None:
     from runners.host.software import find_program
 
     apps = list_apps()
-    found = {
+    paths = {
         variant.program: find_program(variant.program)
         for app in apps
         for variant in app.variants.values()
@@ -156,7 +156,7 @@ def apps_command(as_json: bool) -> None:
                     "name": app.name,
                     "title": app.title,
                     "variants": {
-                        name: {"program": str(found[v.program] or ""), "runtime": v.runtime}
+                        name: {"program": str(paths[v.program] or ""), "runtime": v.runtime}
                         for name, v in app.variants.items()
                     },
                     "sizes": {name: list(size.arguments) for name, size in app.sizes.items()},
@@ -169,7 +169,7 @@ def apps_command(as_json: bool) -> None:
     for app in apps:
         say(f"{app.name}: {app.title}")
         print_columns(
-            (f"variant {name}", v.runtime, str(found[v.program] or f"not found: {v.program}"))
+            (f"variant {name}", v.runtime, str(paths[v.program] or f"not found: {v.program}"))
             for name, v in app.variants.items()
         )
         print_columns(

@@ -23,7 +23,7 @@ from runners.plan.selection import CannotMapError, describe, resolve_cpus
 _ANY_APP = App("", "", {}, {})
 # A block of so many runs fits into the minutes that a user gives.
 MAX_CANDIDATES = 56
-# Mappings that are reported when a node cannot do them, and what each is for.
+# Mappings that are reported when a node cannot do them, and their purpose.
 _REPORTED = {
     "pcores-set": "P-cores alone",
     "ecores-set": "E-cores alone",
@@ -70,7 +70,7 @@ class Group:
 class Field:
     """All candidates of one governor, by group; the first of the first group is the reference.
 
-    `left_out` are lines that say what was left out, and why.
+    `left_out` has a line for each omission, with its reason.
     """
 
     groups: tuple[Group, ...]
@@ -106,62 +106,65 @@ class NodeContext:
 def make_field(
     context: NodeContext,
     threads: int,
-    asked: Sequence[int] | None,
+    requested: Sequence[int] | None,
     schedules: Sequence[str],
     most: int = MAX_CANDIDATES,
 ) -> Field:
     """Return the candidates of a node.
 
     The reference has so many `threads`, left to the OS scheduler, and the first of `schedules`; the
-    other schedules race against it. `asked` are the thread counts that the user named, None for
-    those that the topology suggests. The least promising candidates beyond `most` are left out.
+    other schedules race against it. `requested` are the user's thread counts, None for those
+    that the topology suggests. The least promising candidates beyond `most` are left out.
     """
     groups: list[Group] = []
     left_out = _impossible(context)
-    if context.runtime == "none" and asked not in (None, (1,)):
+    if context.runtime == "none" and requested not in (None, (1,)):
         left_out.append("other thread counts: the program has one thread")
     if context.runtime == "none" and len(schedules) > 1:
         left_out.append("other schedules: the program has one thread")
         schedules = schedules[:1]
-    for one in _wanted(context, threads, asked):
+    for one in _suggested(context, threads, requested):
         placed = _placed(context, one)
-        few = len(context.topology.allowed)
-        if one.threads == threads > few:
+        cpus = len(context.topology.allowed)
+        if one.threads == threads > cpus:
             placed = [PlacedMapping(context.mappings[SCHEDULER], context.topology.allowed)]
-        elif one.threads > few:
-            left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(few, 'CPU')}")
+        elif one.threads > cpus:
+            left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(cpus, 'CPU')}")
         groups += _groups(one, placed, schedules, context.topology)
-    kept = _first_of(groups, schedules[0], most)
-    if cut := Field(tuple(groups)).size - Field(tuple(kept)).size:
+    best = _best_of(groups, schedules[0], most)
+    if cut := Field(tuple(groups)).size - Field(tuple(best)).size:
         left_out.append(
             f"{plural(cut, 'placement')} of the least promise, beyond the {most} that a race "
             "takes under each governor; --threads, --schedules and --governors make room"
         )
-    return Field(tuple(kept), tuple(left_out))
+    return Field(tuple(best), tuple(left_out))
 
 
-def _wanted(context: NodeContext, threads: int, asked: Sequence[int] | None) -> list[Suggestion]:
+def _suggested(
+    context: NodeContext, threads: int, requested: Sequence[int] | None
+) -> list[Suggestion]:
     """Return the thread counts to try, the reference's first."""
     topology = context.topology
     if context.runtime == "none":
         return [any_threads(topology, 1)]
-    if asked is None:
-        found, reference = suggestions(topology), any_threads(topology, threads)
+    if requested is None:
+        listed, reference = suggestions(topology), any_threads(topology, threads)
     else:
-        found = [any_threads(topology, count, count == max(asked)) for count in asked]
+        widest = max(requested)
+        listed = [any_threads(topology, count, count == widest) for count in requested]
         reference = Suggestion(threads)
-    first = next((one for one in found if one.threads == threads), reference)
-    return [first, *(one for one in found if one.threads != threads)]
+    first = next((one for one in listed if one.threads == threads), reference)
+    return [first, *(one for one in listed if one.threads != threads)]
 
 
 def _placed(context: NodeContext, one: Suggestion) -> list[PlacedMapping]:
     """Return a thread count's mappings that the node can do; of equal placements the first."""
-    found: dict[object, PlacedMapping] = {}
+    by_identity: dict[object, PlacedMapping] = {}
     for name in (SCHEDULER, *one.mappings):
         with suppress(CannotMapError):
             placed = context.place(name, one.threads)
-            found.setdefault(_identity(placed, one.threads, context.topology), placed)
-    return list(found.values())
+            by_identity.setdefault(_identity(placed, one.threads, context.topology), placed)
+    return list(by_identity.values())
 
 
 def _identity(placed: PlacedMapping, threads: int, topology: Topology) -> tuple[object, ...]:
@@ -180,14 +183,14 @@ def _groups(
         return
     more = one.threads > len(topology.allowed)
     yield Group(one.threads, schedules[0], tuple(placed), more)
-    unlike = tuple(
+    wide = tuple(
         each
         for each in placed
         if each.mapping.name in one.with_schedules and _is_wide(each, topology)
     )
-    if unlike:
+    if wide:
         for schedule in schedules[1:]:
-            yield Group(one.threads, schedule, unlike, more)
+            yield Group(one.threads, schedule, wide, more)
 
 
 def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
@@ -196,7 +199,7 @@ def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
     return len(kinds) > 1 or set(placed.cpus) == set(topology.allowed)
 
 
-def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
+def _best_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
     """Return the groups with the best `most` candidates, by their places in their groups.
 
     Under another schedule a mapping comes one place after the same mapping under `schedule`.
@@ -208,17 +211,17 @@ def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
             first = {placed: place for place, placed in enumerate(group.placed)}
         later = group.schedule != schedule
         ranks += [(first[placed] + later, number, placed) for placed in group.placed]
-    kept = {(number, placed) for _, number, placed in sorted(ranks, key=lambda it: it[:2])[:most]}
-    found = []
+    best = {(number, placed) for _, number, placed in sorted(ranks, key=lambda it: it[:2])[:most]}
+    smaller = []
     for number, group in enumerate(groups):
-        placed = tuple(each for each in group.placed if (number, each) in kept)
+        placed = tuple(each for each in group.placed if (number, each) in best)
         if placed:
-            found.append(replace(group, placed=placed))
-    return found
+            smaller.append(replace(group, placed=placed))
+    return smaller
 
 
 def _impossible(context: NodeContext) -> list[str]:
-    """Return lines that say what this node cannot do at all."""
+    """Return a line for each kind of mapping that this node cannot do."""
     reasons: dict[str, list[str]] = {}
     for name, what in _REPORTED.items():
         if why := describe(context.mappings[name], context.topology)[1]:
@@ -253,10 +256,10 @@ class Suggestion:
 
 def suggestions(topology: Topology) -> list[Suggestion]:
     """Return the thread counts that a topology suggests, each once, the most promising first."""
-    found: dict[int, list[Suggestion]] = {}
+    by_count: dict[int, list[Suggestion]] = {}
     for one in (_of_kinds if topology.hybrid else _of_equals)(topology):
-        found.setdefault(one.threads, []).append(one)
-    return [_merged(same) for threads, same in found.items() if threads > 0]
+        by_count.setdefault(one.threads, []).append(one)
+    return [_merged(same) for threads, same in by_count.items() if threads > 0]
 
 
 def _merged(same: list[Suggestion]) -> Suggestion:
@@ -285,7 +288,6 @@ def has_e_cores(topology: Topology) -> bool:
 
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
-    """Yield the suggestions for a node with several core kinds."""
     everything, cores = len(topology.allowed), _count("cores", topology)
     small = "ecores" if has_e_cores(topology) else "lpecores"
     yield Suggestion(everything, ("cores-pin", "compact-pin"), _WITH_SCHEDULES)
@@ -302,7 +304,6 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
-    """Yield the suggestions for a node with one core kind."""
     everything, cores = len(topology.allowed), _count("cores", topology)
     yield Suggestion(everything, ("cores-pin", "compact-pin", "spread-pin"), _WITH_SCHEDULES)
     yield Suggestion(cores, ("cores-pin", "cores-set", "spread-pin"), (SCHEDULER,))

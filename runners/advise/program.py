@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from base.files import NotAFileError, open_given
+from base.files import NotAFileError, open_regular
 from runners.host.program_files import (
     RUNTIME_NAMES,
     OpenMPRuntime,
@@ -19,7 +19,7 @@ from runners.host.program_files import (
     runtime_among,
 )
 
-# A program with more libraries than this is not looked into further.
+# Programs with more libraries than this are not read.
 MAX_LIBRARIES = 200
 # Programs have some 10 segments, 40 sections, 30 dynamic entries and 64 KiB of names, a few MiB
 # with C++.
@@ -46,8 +46,8 @@ _STARTS_OTHERS = re.compile(
 )
 
 
-class NotLookedIntoError(Exception):
-    """The file's dynamic names cannot be read; says why."""
+class UnreadableProgramError(Exception):
+    """The file's dynamic names cannot be read; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -56,41 +56,41 @@ class Program:
 
     `runtime` is a word of configs.app.RUNTIMES: `none` when it surely starts neither threads nor
     programs, `other` when it is not known what runs its threads. `loops` says whether loops
-    take their schedule from OMP_SCHEDULE: `yes`, `maybe` or `no`. `runtime_said` and `loops_said`
+    take their schedule from OMP_SCHEDULE: `yes`, `maybe` or `no`. `runtime_line` and `loops_line`
     are a line on each, with the evidence.
     """
 
     path: Path
     runtime: str
     loops: str
-    runtime_said: str
-    loops_said: str
+    runtime_line: str
+    loops_line: str
 
 
-def look_at(path: Path, environment: Mapping[str, str]) -> Program:
+def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
     """Return what the files of the program and of the libraries that it would load show."""
     loaded = loaded_libraries(path, environment)
-    found = loaded if isinstance(loaded, str) else runtime_among(loaded)
-    # By the names that the program asks for: the files may have others.
+    runtime = loaded if isinstance(loaded, str) else runtime_among(loaded)
+    # By the names in the program's own list: the files may have others.
     libraries = [] if isinstance(loaded, str) else [of.with_name(n) for n, of in loaded.items()]
     try:
         names = _names(path, libraries)
-    except NotLookedIntoError as reason:
+    except UnreadableProgramError as reason:
         loops = f"which loops it has is not known: {reason}"
-        if isinstance(found, OpenMPRuntime):
-            return Program(path, found.name, "no", f"OpenMP by {found.name}", loops)
-        said = f"what its threads are is not known: {reason}"
-        return Program(path, "other", "no", said, loops)
-    if isinstance(found, OpenMPRuntime):
-        loops, why = _loops(found.name, names)
-        said = f"OpenMP by {found.name}, {Path(found.path).name} ({found.version})"
-        return Program(path, found.name, loops, said, why)
+        if isinstance(runtime, OpenMPRuntime):
+            return Program(path, runtime.name, "no", f"OpenMP by {runtime.name}", loops)
+        line = f"what its threads are is not known: {reason}"
+        return Program(path, "other", "no", line, loops)
+    if isinstance(runtime, OpenMPRuntime):
+        loops, evidence = _loops(runtime.name, names)
+        line = f"OpenMP by {runtime.name}, {Path(runtime.path).name} ({runtime.version})"
+        return Program(path, runtime.name, loops, line, evidence)
     called = _any(_STARTS_OTHERS, names)
     if libraries and not called:
-        said = "it has one thread: it calls nothing that starts threads or programs"
-        return Program(path, "none", "no", said, "it has no loops of OpenMP")
-    said = f"{found}; what its threads are is not known (it calls {called or 'no library'})"
-    return Program(path, "other", "no", said, "no loops of OpenMP were found in it")
+        line = "it has one thread: it calls nothing that starts threads or programs"
+        return Program(path, "none", "no", line, "it has no loops of OpenMP")
+    line = f"{runtime}; what its threads are is not known (it calls {called or 'no library'})"
+    return Program(path, "other", "no", line, "no loops of OpenMP were found in it")
 
 
 def _loops(runtime: str, names: Collection[bytes]) -> tuple[str, str]:
@@ -115,7 +115,7 @@ def _any(pattern: re.Pattern[bytes], names: Collection[bytes]) -> str:
 def _names(path: Path, libraries: Collection[Path]) -> frozenset[bytes]:
     """Return the names of the program and its libraries, without runtimes and system libraries."""
     if len(libraries) > MAX_LIBRARIES:
-        raise NotLookedIntoError(f"it loads {len(libraries)} libraries")
+        raise UnreadableProgramError(f"it loads {len(libraries)} libraries")
     names = dynamic_names(path)
     for library in libraries:
         is_runtime = library.name.partition(".so")[0] in RUNTIME_NAMES
@@ -129,29 +129,29 @@ def dynamic_names(path: Path) -> frozenset[bytes]:
 
     These are the symbols that it imports and exports, and the libraries that it needs. The table is
     found as the loader finds it, through the program headers, so that it is there in stripped
-    files, too. Untrusted files are read within bounds. Raises NotLookedIntoError with the reason
-    when the file is unreadable, damaged or of another kind.
+    files, too. Untrusted files are read within bounds. Raises UnreadableProgramError when the
+    file cannot be read, is damaged or of another kind.
     """
     try:
         # Imported here: only `advise` looks into programs.
         from elftools.common.exceptions import ELFError
         from elftools.construct import ConstructError
     except ImportError:
-        raise NotLookedIntoError("the Python package pyelftools is not installed") from None
+        raise UnreadableProgramError("the Python package pyelftools is not installed") from None
     # What pyelftools raises when it follows the offsets of a damaged file.
     damage = (ELFError, ConstructError, AssertionError, AttributeError, LookupError, TypeError)
     try:
-        with os.fdopen(open_given(path), "rb") as stream:
+        with os.fdopen(open_regular(path), "rb") as stream:
             return _names_in(stream)
     except NotAFileError:
-        raise NotLookedIntoError("it is no file") from None
+        raise UnreadableProgramError("it is no file") from None
     except OSError as error:
         # EINVAL: a damaged file has an offset that no file can have.
         if error.errno == errno.EINVAL:
-            raise NotLookedIntoError("it is not a sound ELF file") from None
-        raise NotLookedIntoError(error.strerror or "it cannot be read") from None
+            raise UnreadableProgramError("it is not a sound ELF file") from None
+        raise UnreadableProgramError(error.strerror or "it cannot be read") from None
     except (*damage, ValueError, OverflowError):
-        raise NotLookedIntoError("it is not a sound ELF file") from None
+        raise UnreadableProgramError("it is not a sound ELF file") from None
 
 
 def _names_in(stream: BinaryIO) -> frozenset[bytes]:
@@ -159,24 +159,24 @@ def _names_in(stream: BinaryIO) -> frozenset[bytes]:
     from elftools.elf.elffile import ELFFile
 
     if stream.read(4) != b"\x7fELF":
-        raise NotLookedIntoError("it is a script, or no program of this system")
+        raise UnreadableProgramError("it is a script, or no program of this system")
     file = ELFFile(stream)
     # pyelftools goes through all sections, and a damaged file may claim any number of them.
     if file.num_segments() > MAX_SEGMENTS or file.num_sections() > MAX_SECTIONS:
-        raise NotLookedIntoError("it is not a sound ELF file")
+        raise UnreadableProgramError("it is not a sound ELF file")
     dynamic = next(file.iter_segments("PT_DYNAMIC"), None)
     if not isinstance(dynamic, DynamicSegment):
-        raise NotLookedIntoError("it is statically linked")
+        raise UnreadableProgramError("it is statically linked")
     tags = {tag.entry.d_tag: tag.entry.d_val for tag in islice(dynamic.iter_tags(), MAX_TAGS)}
     size = tags.get("DT_STRSZ", 0)
     if "DT_STRTAB" not in tags or not 0 < size <= MAX_NAMES_BYTES:
-        raise NotLookedIntoError("it has no table of dynamic names")
+        raise UnreadableProgramError("it has no table of dynamic names")
     offset = next(file.address_offsets(tags["DT_STRTAB"], 1), None)
     if offset is None:
-        raise NotLookedIntoError("it is not a sound ELF file")
+        raise UnreadableProgramError("it is not a sound ELF file")
     stream.seek(offset)
     names = stream.read(size)
     if len(names) < size:
-        raise NotLookedIntoError("it is cut short")
+        raise UnreadableProgramError("it is cut short")
     # Not split at zeros: a table of zeros would become a list of millions.
     return frozenset(name[0] for name in _NAME.finditer(names))

@@ -55,11 +55,11 @@ def reference_of(
 ) -> Reference:
     """Return the reference in this environment; the process may use `cpus` CPUs of the node."""
     threads, why = _threads(program, request, environment, cpus)
-    schedule, told = _schedule(program, bool(request.schedules), environment)
+    schedule, origin = _schedule(program, bool(request.schedules), environment)
     wait_policy = environment.get("OMP_WAIT_POLICY", "").strip().lower()
     if wait_policy not in WAIT_POLICIES:
         wait_policy = RUNTIME_DEFAULT
-    lines = [f"{plural(threads, 'thread')} under the OS scheduler: {why}", *told]
+    lines = [f"{plural(threads, 'thread')} under the OS scheduler: {why}", *origin]
     if wait_policy != RUNTIME_DEFAULT:
         lines.append(f"threads that wait are {wait_policy}: your OMP_WAIT_POLICY")
     return Reference(threads, schedule, wait_policy, (*lines, *_left_out(environment)))
@@ -69,7 +69,7 @@ def _threads(
     program: Program, request: Request, environment: Mapping[str, str], cpus: int
 ) -> tuple[int, str]:
     if program.runtime == "none":
-        return 1, program.runtime_said
+        return 1, program.runtime_line
     if request.starts:
         return request.starts, "what it starts, whatever OMP_NUM_THREADS says"
     if program.runtime == "other" and request.threads and len(request.threads) == 1:
@@ -84,9 +84,9 @@ def _threads(
 
 
 def _schedule(
-    program: Program, asked: bool, environment: Mapping[str, str]
+    program: Program, requested: bool, environment: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Return the schedule, and lines on its origin; `asked`: the user named schedules to race."""
+    """Return the schedule, and lines on its origin; `requested`: the user named schedules."""
     lines = []
     if (text := environment.get("OMP_SCHEDULE")) is not None:
         try:
@@ -95,7 +95,7 @@ def _schedule(
             lines.append(f"your OMP_SCHEDULE, {shown(text)}, is no schedule: it is left out")
         else:
             return schedule, [f"schedule {schedule}: your OMP_SCHEDULE"]
-    if program.loops == "no" and not asked:
+    if program.loops == "no" and not requested:
         return FALLBACK_SCHEDULE, lines
     default = DEFAULT_SCHEDULES.get(program.runtime)
     if default is None:
@@ -135,12 +135,12 @@ def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | No
             run = race_run(record, rule)
             if run.reason or not is_placed(run):
                 last = record
-            elif run.started not in (0, run.told):
+            elif run.started not in (0, run.requested):
                 other = record
     return last or other
 
 
-def check_start(request: Request, record: Mapping[str, Any]) -> None:
+def check_processes(request: Request, record: Mapping[str, Any]) -> None:
     """Raise StudyError when the first run shows a program with several processes at work.
 
     Thread counts and CPUs are chosen for one process; several would share its CPUs.
@@ -156,7 +156,7 @@ def check_start(request: Request, record: Mapping[str, Any]) -> None:
     )
 
 
-def as_it_starts(program: Program, request: Request, record: Mapping[str, Any]) -> Request | None:
+def adapt_threads(program: Program, request: Request, record: Mapping[str, Any]) -> Request | None:
     """Return the request with the thread count that the program starts; None to keep the request.
 
     A program with one thread, or with `{threads}` in its arguments, keeps it; another that ignores
@@ -164,42 +164,42 @@ def as_it_starts(program: Program, request: Request, record: Mapping[str, Any]) 
     """
     if program.runtime == "none" or request.starts or request.takes_threads:
         return None
-    seen = _other_count(record)
-    return replace(request, threads=(seen,), starts=seen) if seen else None
+    started = _other_count(record)
+    return replace(request, threads=(started,), starts=started) if started else None
 
 
 def _other_count(record: Mapping[str, Any]) -> int:
-    """Return how many threads a program started in place of the number it was told; 0 if as told.
+    """Return how many threads a program started, 0 if as many as were requested.
 
     Fewer threads are a violation, or unproved where the kernel does not report births. More are
     neither when the OS scheduler places them.
     """
     team, status, verdict = seen_team(record), record.get("status"), verdict_of(record)
-    looked = status == PLACEMENT_VIOLATED or (status == OK and not _is_seldom_seen(record))
-    more = status == OK and verdict == PROVED and team.threads > team.told
-    return team.threads if (looked and team.threads < team.told) or more else 0
+    sampled = status == PLACEMENT_VIOLATED or (status == OK and not _is_rarely_sampled(record))
+    more = status == OK and verdict == PROVED and team.threads > team.requested
+    return team.threads if (sampled and team.threads < team.requested) or more else 0
 
 
-def _is_seldom_seen(record: Mapping[str, Any]) -> bool:
+def _is_rarely_sampled(record: Mapping[str, Any]) -> bool:
     looks = number_or_nan(record["placement"].get("looks")) if "placement" in record else 0.0
     long_enough = number_or_nan(record.get("elapsed_s")) >= TOO_SHORT_S
     return not (long_enough and looks >= FEW_LOOKS)
 
 
-def count_ignored(started: int, told: int) -> str:
-    """Return the text for a program that starts another number of threads than it is told."""
+def ignored_count(started: int, requested: int) -> str:
+    """Return the text for a program that ignores the requested number of threads."""
     return (
-        f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({told} here); write "
-        "{threads} where it takes the number"
+        f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({requested} here); "
+        "write {threads} where it takes the number"
     )
 
 
-def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
-    """Raise StudyError with the reason why a run of the reference was not good, and what helps."""
+def raise_failure(request: Request, record: Mapping[str, Any]) -> None:
+    """Raise StudyError: why a run of the reference was not good, and what helps."""
     last = one_line(str(record.get("stderr_tail") or "").strip().rpartition("\n")[2])
-    said = f" (it said: {last})" if last else ""
+    output = f" (it said: {last})" if last else ""
     raise StudyError(
-        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{said}; "
+        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{output}; "
         f"{_what_helps(request, record)}"
     )
 
@@ -228,7 +228,7 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     status = record["status"]
     if started := _other_count(record):
         by_arguments = "see what its arguments tell it: {threads} stands for the number of threads"
-        return by_arguments if request.takes_threads else count_ignored(started, record["threads"])
+        return by_arguments if request.takes_threads else ignored_count(started, record["threads"])
     if _is_unproved(record):
         longer = f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
         quieter = "see that nothing else keeps the node busy, then begin anew with --fresh"

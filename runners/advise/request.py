@@ -31,7 +31,7 @@ from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.
 METRIC = "metric"
-# A longer run is taken to hang, unless --limit says otherwise.
+# Without --limit a longer run counts as hanging.
 DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
@@ -47,8 +47,7 @@ class Request:
     configs.repetitions.RACE_OF. Times are in seconds, `margin` is a share. `threads`, `schedules`
     and `governors` are None where pinstudy chooses; empty `schedules` mean that none race. At most
     one of `check_pattern` and `check_command` is set. `directory` is the working directory.
-    `starts` is the thread count of a program that was seen to ignore the count it is told; None for
-    others.
+    `starts` is the thread count of a program that ignores the requested count; None for others.
     """
 
     program: Path
@@ -74,7 +73,7 @@ class Request:
         return any(THREADS_PLACE in argument for argument in self.arguments)
 
     @property
-    def typed(self) -> str:
+    def shell_line(self) -> str:
         """The program and its arguments as a shell reads them."""
         return shlex.join([str(self.program), *self.arguments])
 
@@ -94,7 +93,7 @@ def make_request(
     check: str | None = None,
     limit: str = DEFAULT_LIMIT,
 ) -> Request:
-    """Return the request that a command and the options of `pinstudy advise`, as typed, make.
+    """Return the request of a command and the options of `pinstudy advise`, as typed.
 
     Raises UserError for the first mistake, with the option, what it expects and what to do.
     """
@@ -128,15 +127,14 @@ def _program(command: Sequence[str]) -> Path:
     if not command or not command[0]:
         raise UserError(f"no program; write it after two dashes: {PINSTUDY} advise -- ./my_app 100")
     name = command[0]
-    found = find_program(name, ()) if "\0" not in name else None
-    if found is None:
-        raise UserError(_not_found(name))
-    path = str(found)
-    option_value("the program", path, Text("a path that a study can name"))
-    return found
+    file = find_program(name, ()) if "\0" not in name else None
+    if file is None:
+        raise UserError(_no_program(name))
+    option_value("the program", str(file), Text("a path that a study can name"))
+    return file
 
 
-def _not_found(name: str) -> str:
+def _no_program(name: str) -> str:
     # Path.is_file raises OSError for names that are too long.
     is_file = os.path.isfile(name)  # noqa: PTH113
     if "/" not in name:
@@ -149,8 +147,8 @@ def _not_found(name: str) -> str:
 
 def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     expected = Arguments("a command line that a study can hold: at most 1000 arguments of text")
-    found: tuple[str, ...] = option_value("the program's arguments", list(arguments), expected)
-    return found
+    checked: tuple[str, ...] = option_value("the program's arguments", list(arguments), expected)
+    return checked
 
 
 def _directory() -> str:
@@ -161,7 +159,7 @@ def _directory() -> str:
 
 
 def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
-    """Return what --check says, as a pattern or as a command."""
+    """Return the pattern, or the command, of --check."""
     if text is None:
         return None, ()
     try:
@@ -169,12 +167,12 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
     except ValueError:
         words = []
     if words and "/" in words[0]:
-        found = find_program(words[0]) if "\0" not in text else None
-        if found:
-            return None, (str(found), *_arguments(words[1:]))
+        file = find_program(words[0]) if "\0" not in text else None
+        if file:
+            return None, (str(file), *_arguments(words[1:]))
         if words[0].startswith(_PATHS):
             raise UserError(
-                f"--check {_not_found(words[0])}; a pattern that begins so can begin with (?:)"
+                f"--check {_no_program(words[0])}; a pattern that begins so can begin with (?:)"
             )
     return option_value("--check", text, Pattern(_REGEX, picks=False)), ()
 
@@ -189,5 +187,5 @@ def _list(
 ) -> tuple[Any, ...] | None:
     """Return the values that an option lists, joined by commas, each of them once."""
     items = None if text is None else [item.strip() for item in re.split(separator, text)]
-    found: tuple[Any, ...] | None = option_value(option, items, OneOrMore(each))
-    return found
+    values: tuple[Any, ...] | None = option_value(option, items, OneOrMore(each))
+    return values

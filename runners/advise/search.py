@@ -1,8 +1,8 @@
 """A search: the request, and the candidates that will race for it, in words and as data.
 
-Cases race under the governor in force, and under others that can be set. To make a search the
-program's files are read, and nothing is started. Its study is written once; it resumes with the
-candidates that it has.
+Cases race under the governor in force, and under others that can be set. Making a
+search reads the program's files and starts nothing. Its study is written once; a resumed search
+keeps its candidates.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, PlacedMapping, make_field
-from runners.advise.program import Program, look_at
+from runners.advise.program import Program, inspect_program
 from runners.advise.reference import Reference, reference_of
 from runners.advise.request import Request
 from runners.advise.study_file import StudyFile, make_study_file
 from runners.doctor.report import probe
 from runners.node.cpufreq import Cpufreq
-from runners.race.race import most_said
+from runners.race.race import describe_limit
 from runners.study.machine import Machine
 
 # The schedules that race against the reference's, where loops take theirs from OMP_SCHEDULE.
 SCHEDULES = ("dynamic", "guided", "static")
 
 # Returns why cases cannot run under a governor on these CPUs, None when they can.
-WhyNot = Callable[[str, Sequence[int]], "str | None"]
+GovernorProblem = Callable[[str, Sequence[int]], "str | None"]
 
 
 @dataclass(frozen=True)
 class Search:
-    """A request, what was found for it, and the study of its candidates."""
+    """A request, the program's properties, the candidates, and their study."""
 
     request: Request
     program: Program
     reference: Reference
     field: Field
-    governors: Choice
+    governors: GovernorChoice
     file: StudyFile
 
     @cached_property
@@ -67,10 +67,10 @@ class Search:
         """Return the path of the study's file below the folder of all results."""
         return results / self.file.name / f"{self.file.name}.yaml"
 
-    def found(self) -> list[tuple[str, str]]:
-        """Return what was found of the program and what was asked, as pairs of name and line."""
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the program's properties and the request, as pairs of name and line."""
         request = self.request
-        lines = [("program", self.program.runtime_said), ("loops", self._schedules_said())]
+        lines = [("program", self.program.runtime_line), ("loops", self._schedules_line())]
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:
             first, *others = self.governors.governors
@@ -85,7 +85,7 @@ class Search:
         return lines
 
     def left_out(self) -> list[str]:
-        """Return lines that say what is no candidate, and why."""
+        """Return a line for each omission from the candidates, with its reason."""
         return [*self.field.left_out, *self.governors.left_out]
 
     def candidates(self) -> Iterator[tuple[int, str, PlacedMapping, str]]:
@@ -114,7 +114,7 @@ class Search:
         """Return in words the most runs and time that the race may take."""
         rule = self.study.race
         assert rule is not None
-        runs = f"{most_said(rule, self.size)}, of {plural(self.size, 'candidate')}"
+        runs = f"{describe_limit(rule, self.size)}, of {plural(self.size, 'candidate')}"
         within = "" if rule.within_s is None else f", within about {duration(rule.within_s)}"
         return f"{runs}{within}; the first run says how long one takes"
 
@@ -122,7 +122,7 @@ class Search:
         """Return all that is known before the first run, as plain data."""
         return {
             "study": self.file.name,
-            "found": [{"what": what, "told": told} for what, told in self.found()],
+            "found": [{"what": name, "told": line} for name, line in self.facts()],
             "candidates": [
                 {
                     "threads": threads,
@@ -138,13 +138,13 @@ class Search:
             "most": self.most(),
         }
 
-    def _schedules_said(self) -> str:
+    def _schedules_line(self) -> str:
         schedules = list(dict.fromkeys(group.schedule for group in self.field.groups))
         if self.request.schedules is not None:
             return f"schedules {', '.join(schedules)}: what --schedules says"
         if len(schedules) > 1:
-            return f"{self.program.loops_said}; schedules {', '.join(schedules)} race"
-        return f"{self.program.loops_said}; no schedules race"
+            return f"{self.program.loops_line}; schedules {', '.join(schedules)} race"
+        return f"{self.program.loops_line}; no schedules race"
 
 
 def _objective(request: Request) -> str:
@@ -156,34 +156,34 @@ def _objective(request: Request) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The governors, `current` first, and lines that say why others are not among them."""
+class GovernorChoice:
+    """The governors, `current` first, and lines with the reasons why others are left out."""
 
     governors: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 def choose_governors(
-    asked: Sequence[str] | None, now: Cpufreq, cpus: Sequence[int], why_not: WhyNot
-) -> Choice:
-    """Return the governors for a race on these CPUs; `asked` are those that the user named.
+    requested: Sequence[str] | None, now: Cpufreq, cpus: Sequence[int], problem_of: GovernorProblem
+) -> GovernorChoice:
+    """Return the governors for a race on these CPUs; `requested` are the user's.
 
     With None they are `current`, `performance` and the one that saves power, where they can be set.
     """
-    found, left_out = [CURRENT_GOVERNOR], []
-    if asked is None and now.reason:
-        return Choice((CURRENT_GOVERNOR,), (f"other governors: {now.reason}",))
-    for governor in ("performance", _saving(now, cpus)) if asked is None else asked:
+    chosen, left_out = [CURRENT_GOVERNOR], []
+    if requested is None and now.reason:
+        return GovernorChoice((CURRENT_GOVERNOR,), (f"other governors: {now.reason}",))
+    for governor in ("performance", _saving(now, cpus)) if requested is None else requested:
         if governor == CURRENT_GOVERNOR:
             continue
         if now.in_force_problem(governor, cpus) is None:
             left_out.append(f"governor {governor}: in force already, and so {CURRENT_GOVERNOR}")
-        elif problem := why_not(governor, cpus):
+        elif problem := problem_of(governor, cpus):
             why = problem.removeprefix(f"the governor {governor} ")
             left_out.append(f"governor {governor}: {why}")
         else:
-            found.append(governor)
-    return Choice(tuple(found), tuple(left_out))
+            chosen.append(governor)
+    return GovernorChoice(tuple(chosen), tuple(left_out))
 
 
 def _saving(now: Cpufreq, cpus: Sequence[int]) -> str:
@@ -204,11 +204,11 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     node = machine.node
     topology = node.topology
     _check_energy(machine, request)
-    program = look_at(request.program, environment)
+    program = inspect_program(request.program, environment)
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
-    why_not = partial(machine.governors().problem, now=node.cpufreq)
-    governors = choose_governors(request.governors, node.cpufreq, topology.allowed, why_not)
+    problem_of = partial(machine.governors().problem, now=node.cpufreq)
+    governors = choose_governors(request.governors, node.cpufreq, topology.allowed, problem_of)
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(
         NodeContext(topology, machine.tools, known, program.runtime),
@@ -222,7 +222,6 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
 
 
 def _schedules(program: Program, request: Request, reference: Reference) -> list[str]:
-    """Return the schedules that race, the reference's first."""
     others = request.schedules
     if others is None:
         others = () if program.loops == "no" else SCHEDULES
@@ -237,10 +236,10 @@ def _check_energy(machine: Machine, request: Request) -> None:
     """Raise UserError when the race needs energy, and energy cannot be measured here."""
     if request.of not in ("energy", "edp") or not machine.live:
         return
-    (found,) = probe(machine.node, machine.live, ("energy",))
-    if found.state != "ok":
+    (energy,) = probe(machine.node, machine.live, ("energy",))
+    if energy.state != "ok":
         raise UserError(
-            f"--objective {request.of}: energy cannot be measured here: {found.why}; see "
+            f"--objective {request.of}: energy cannot be measured here: {energy.why}; see "
             f"`{PINSTUDY} doctor`"
         )
 
@@ -267,9 +266,9 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
             f"{display_path(path)} does not race any more: somebody has edited it; go on with "
             f"`{PINSTUDY} run {as_typed(path)}`, or begin anew with --fresh"
         )
-    told = []
+    notes = []
     if there.digest != search.study.digest:
-        told.append(
+        notes.append(
             f"{display_path(path)} has other candidates than would be chosen now; it is continued "
             "with its own: --fresh chooses anew"
         )
@@ -277,4 +276,4 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
         # load_study has accepted the file: it holds plain values only.
         write_atomically(path, new.continuing(yaml.safe_load(there.source)).data)
-    return path, told
+    return path, notes

@@ -97,7 +97,7 @@ def make_study_file(
     name = app_name(request.program.name)
     app = _app(request, program, field, name)
     race = _race(request)
-    asked = {
+    identity = {
         "app": {key: value for key, value in app.items() if key != "schedules"},
         "race": {key: value for key, value in race.items() if key not in _CHANGEABLE},
         "reference": [reference.threads, reference.schedule, reference.wait_policy],
@@ -105,7 +105,7 @@ def make_study_file(
         "directory": request.directory,
         "node": _shape(topology),
     }
-    digits = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+    digits = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     document = {
         "title": one_line(f"How is {name} run best here?"),
         "apps": [_entry(app, program, group) for group in field.groups],
@@ -148,7 +148,7 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
     arguments, of_size = _split(request)
     app: Document = {
         "name": name,
-        "title": one_line(request.typed, _MAX_TITLE),
+        "title": one_line(request.shell_line, _MAX_TITLE),
         "variants": {_variant(program): {"program": str(program.path), "runtime": program.runtime}},
         "sizes": {SIZE: {"arguments": of_size}},
         "arguments": arguments,
@@ -171,15 +171,15 @@ def _split(request: Request) -> tuple[list[str], list[str]]:
 
     `{threads}` is replaced in the app's only, where `{size}` stands for the size's arguments.
     """
-    given = list(request.arguments)
+    arguments = list(request.arguments)
     if not request.takes_threads:
-        return [SIZE_PLACE], given
-    if SIZE_PLACE in given:
+        return [SIZE_PLACE], arguments
+    if SIZE_PLACE in arguments:
         raise UserError(
             f"the program's arguments: {THREADS_PLACE} and a {SIZE_PLACE} of your own cannot be "
             "told apart; put the command into a script"
         )
-    return [*given, SIZE_PLACE], []
+    return [*arguments, SIZE_PLACE], []
 
 
 def _entry(app: Document, program: Program, group: Group) -> Document:

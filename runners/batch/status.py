@@ -91,8 +91,8 @@ class WorkerStatus:
     """The status of one worker of a submission.
 
     `jobs` are the states of its jobs, in the order of their chain; `attempt` is the newest of its
-    `attempts` attempts, None before the first. `done` of its `runs` were made, and `failed` of
-    these were not good; `runs` is None until an attempt has reported its plan. `left_s` is the
+    `attempts` attempts, None before the first. `done` of its `runs` have ended, and `failed`
+    of these were not good; `runs` is None until an attempt has reported its plan. `left_s` is the
     expected time of the runs that are left, in seconds, None when it is not known.
     """
 
@@ -120,12 +120,12 @@ class WorkerStatus:
 class SubmissionStatus:
     """The status of one submission of a study.
 
-    `made` has the completed runs by the results folder that the workers have written to.
+    `completed` has the completed runs by the results folder that the workers have written to.
     """
 
     submission: Submission
     workers: tuple[WorkerStatus, ...]
-    made: Mapping[str, CompletedRuns]
+    completed: Mapping[str, CompletedRuns]
 
     @property
     def live(self) -> bool:
@@ -142,11 +142,11 @@ class SubmissionStatus:
 
     def refused(self) -> list[str]:
         """Return a line for each node and reason, with the cases that the node refused for it."""
-        return [line for made in self.made.values() for line in made.refused]
+        return [line for runs in self.completed.values() for line in runs.refused]
 
     def late(self) -> int:
         """Return how many records of fenced attempts were set aside."""
-        return sum(made.late for made in self.made.values())
+        return sum(runs.late for runs in self.completed.values())
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -173,17 +173,17 @@ def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionS
     jobs: defaultdict[int, list[JobState]] = defaultdict(list)
     for state in states:
         jobs[state.worker].append(state)
-    made = {
+    completed = {
         folder: read_completed(Path(folder), submission.digest)
         for folder in dict.fromkeys(attempt.folder for attempt in newest.values())
     }
     workers = []
     for worker in submission.workers:
         attempt = newest.get(worker.number)
-        blocks = made[attempt.folder].blocks if attempt else {}
+        blocks = completed[attempt.folder].blocks if attempt else {}
         mine = tuple(jobs[worker.number])
         workers.append(_worker_status(worker, mine, attempt, counts[worker.number], blocks, at))
-    return SubmissionStatus(submission, tuple(workers), made)
+    return SubmissionStatus(submission, tuple(workers), completed)
 
 
 def _worker_status(
@@ -191,12 +191,12 @@ def _worker_status(
     jobs: tuple[JobState, ...],
     newest: Attempt | None,
     attempts: int,
-    made: Blocks,
+    blocks: Blocks,
     at: datetime.datetime,
 ) -> WorkerStatus:
     # In a split study each node makes its own warm-up runs, which do not count.
-    mine = worker.blocks or tuple(made)
-    counts = [made.get(block, (0, 0)) for block in mine]
+    mine = worker.blocks or tuple(blocks)
+    counts = [blocks.get(block, (0, 0)) for block in mine]
     done, good = sum(ended for ended, _ in counts), sum(good for _, good in counts)
     runs = None
     if newest and newest.case_ids:

@@ -1,4 +1,4 @@
-"""A submission: what was asked of a batch system, kept beside the results of its study.
+"""A submission: the jobs requested of a batch system, kept beside the results of their study.
 
 `results/<study>/submissions/NNNN/` holds `submission.json`, the files of the site and the study,
 the scripts, and the jobs' output. Creating the folder claims its number, so that two submissions at
@@ -206,18 +206,18 @@ def _submission(folder: Path, data: dict[str, Any]) -> Submission:
     # In Python JSON's true equals 1.
     if data.get("schema") is True or data.get("schema") != SCHEMA:
         raise ValueError("its schema is another one")
-    found = structured(Submission, data, folder=folder)
-    if [worker.number for worker in found.workers] != list(range(len(found.workers))):
+    submission = structured(Submission, data, folder=folder)
+    if [worker.number for worker in submission.workers] != list(range(len(submission.workers))):
         raise ValueError("its workers are not numbered from 0")
-    if any(job.first_worker + job.workers > len(found.workers) for job in found.jobs):
+    if any(job.first_worker + job.workers > len(submission.workers) for job in submission.jobs):
         raise ValueError("a job has more workers than it")
-    if any(len(job.ids) not in (1, job.workers) for job in found.jobs):
+    if any(len(job.ids) not in (1, job.workers) for job in submission.jobs):
         raise ValueError("a job has neither one id nor one for each worker")
     # Ids become arguments of the system's commands.
-    known = open_system(found.system).job_id
-    if odd := [job_id for job_id in ids_of(found.jobs) if not known.fullmatch(job_id)]:
-        raise ValueError(f"{shown(odd[0])} is no id of a job of {found.system}")
-    return found
+    known = open_system(submission.system).job_id
+    if odd := [job_id for job_id in ids_of(submission.jobs) if not known.fullmatch(job_id)]:
+        raise ValueError(f"{shown(odd[0])} is no id of a job of {submission.system}")
+    return submission
 
 
 @dataclass(frozen=True)
@@ -282,10 +282,10 @@ def read_attempts(folder: Path) -> list[Attempt]:
 
     A torn file, or one that no worker wrote, is skipped.
     """
-    found = []
+    attempts = []
     with suppress(OSError):
         for path in folder.glob("w*.g*.json"):
             with suppress(OSError, ValueError):
-                found.append(structured(Attempt, read_object(path)))
-    sound = [attempt for attempt in found if (attempt.ended or 0) <= _MAX_EXIT_STATUS]
+                attempts.append(structured(Attempt, read_object(path)))
+    sound = [attempt for attempt in attempts if (attempt.ended or 0) <= _MAX_EXIT_STATUS]
     return sorted(sound, key=lambda attempt: (attempt.worker, attempt.generation))

@@ -39,8 +39,8 @@ MAX_CHAIN = 100
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The options of `pinstudy submit`; None for those that are not given.
+class SubmitOptions:
+    """The options of `pinstudy submit`; None for an option that is absent.
 
     `chain` is how many jobs follow one another. `again` submits although jobs of earlier
     submissions may still be at work. `arguments` are those that repeat the request.
@@ -58,38 +58,37 @@ class Wanted:
     arguments: tuple[str, ...] = ()
 
 
-def spread_of(study: Study, site: Site, queue: Queue, wanted: Wanted) -> Spread:
+def spread_of(study: Study, site: Site, queue: Queue, options: SubmitOptions) -> Spread:
     """Return how the study is spread: by the command line, else the study, else the site.
 
     Raises UserError for settings that do not fit together.
     """
-    asked = study.spread or Spread(site.name)
-    if wanted.nodes is not None or wanted.features is not None:
-        asked = replace(asked, nodes=wanted.nodes or (), features=wanted.features or ())
-    how, workers = wanted.how or asked.how, wanted.workers or asked.workers
-    asked = replace(asked, site=site.name, how=how, workers=workers)
-    given = [key for key in ("nodes", "features", "workers") if getattr(asked, key)]
-    for _, problem in Spread.contradictions(vars(asked), given):
+    spread = study.spread or Spread(site.name)
+    if options.nodes is not None or options.features is not None:
+        spread = replace(spread, nodes=options.nodes or (), features=options.features or ())
+    how, workers = options.how or spread.how, options.workers or spread.workers
+    spread = replace(spread, site=site.name, how=how, workers=workers)
+    present = [key for key in ("nodes", "features", "workers") if getattr(spread, key)]
+    for _, problem in Spread.contradictions(vars(spread), present):
         raise UserError(f"--spread {how}: {problem}")
     if how == SPLIT:
-        _raise_if_whole(study, asked)
-    elif not (asked.nodes or asked.features):
-        asked = replace(asked, nodes=queue.nodes, features=() if queue.nodes else queue.features)
-    return asked
+        _raise_if_indivisible(study, spread)
+    elif not (spread.nodes or spread.features):
+        spread = replace(spread, nodes=queue.nodes, features=() if queue.nodes else queue.features)
+    return spread
 
 
-def _raise_if_whole(study: Study, asked: Spread) -> None:
-    """Raise UserError for a study that cannot be divided."""
-    if asked.workers is None:
+def _raise_if_indivisible(study: Study, spread: Spread) -> None:
+    if spread.workers is None:
         raise UserError("split needs the number of nodes to divide the study over: --workers N")
-    whole = {
+    reasons = {
         "repeats its cases until they are known precisely enough, which one node alone can decide "
         "(a fixed number of repetitions can be divided)": study.precision,
         "is a race, whose blocks one node alone can make": study.race,
         "measures latencies, which are a node's own": study.latency,
     }
-    for why, found in whole.items():
-        if found:
+    for why, applies in reasons.items():
+        if applies:
             raise UserError(f"study {study.name} {why}: use --spread per-node")
 
 
@@ -161,21 +160,21 @@ class Preparation:
     `workers` are for the runs that earlier submissions have not made, `all_workers` for all runs.
 
     Raises UserError for options that do not fit together, and while earlier jobs may be at work,
-    unless `again` is wanted.
+    unless `again` is set.
     """
 
-    def __init__(self, study: Study, site: Site, results: Path, wanted: Wanted) -> None:
-        self.study, self.site, self.wanted = study, site, wanted
+    def __init__(self, study: Study, site: Site, results: Path, options: SubmitOptions) -> None:
+        self.study, self.site, self.options = study, site, options
         self.results = results.absolute()
-        self.queue = queue_of(site, wanted.time_limit_s)
-        self.spread = spread_of(study, site, self.queue, wanted)
-        if not 1 <= wanted.chain <= MAX_CHAIN:
-            raise UserError(f"--chain {wanted.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
+        self.queue = queue_of(site, options.time_limit_s)
+        self.spread = spread_of(study, site, self.queue, options)
+        if not 1 <= options.chain <= MAX_CHAIN:
+            raise UserError(f"--chain {options.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
         self._system = open_system(self.queue.system)
         self._pool = pool_of(site) if self.spread.how == SPLIT else ""
         self._folder = self.results / study.name
         self._earlier = submissions_of(self._folder)
-        if not wanted.again:
+        if not options.again:
             self._raise_if_live()
         self.all_workers, self.workers = self._divide()
 
@@ -193,17 +192,17 @@ class Preparation:
         submission = self._write(new_folder(self._folder))
         after: dict[int, tuple[str, ...]] = {}
         try:
-            for link in range(self.wanted.chain):
+            for link in range(self.options.chain):
                 for job in self._jobs(submission.folder):
                     follows = replace(job, after=after.get(job.first_worker, ()))
                     script = submission.folder / self._script_name(job, link)
                     write_atomically(script, self._system.render(self.queue, follows).encode())
-                    taken = self._system.submit(script, self.queue, follows)
-                    submission = self._with_job(submission, taken)
-                    after[job.first_worker] = taken.ids
+                    accepted = self._system.submit(script, self.queue, follows)
+                    submission = self._with_job(submission, accepted)
+                    after[job.first_worker] = accepted.ids
                     target = self.workers[job.first_worker].target
                     which = plural(job.workers, "worker") if self._pool else target
-                    report(f"submitted: job {', '.join(taken.ids)} ({which})")
+                    report(f"submitted: job {', '.join(accepted.ids)} ({which})")
         except StudyError:
             if not submission.jobs:
                 # No job uses the folder.
@@ -211,13 +210,13 @@ class Preparation:
             raise
         return submission
 
-    def _with_job(self, submission: Submission, taken: Submitted) -> Submission:
+    def _with_job(self, submission: Submission, accepted: Submitted) -> Submission:
         """Record an accepted job; if that fails, end the job, because nothing else names it."""
         try:
-            return submission.with_job(taken)
+            return submission.with_job(accepted)
         except StudyError as error:
-            problem = self._system.cancel([taken])
-            ids = ", ".join(taken.ids)
+            problem = self._system.cancel([accepted])
+            ids = ", ".join(accepted.ids)
             ended = f"job {ids} was not ended: {problem}" if problem else f"job {ids} was ended"
             raise StudyError(f"{error}; {ended}") from None
 
@@ -233,10 +232,10 @@ class Preparation:
             how=self.spread.how,
             pool=self._pool,
             time_limit_s=self.queue.time_limit_s,
-            kinds=self.wanted.kinds,
-            allow_emulation=self.wanted.allow_emulation,
+            kinds=self.options.kinds,
+            allow_emulation=self.options.allow_emulation,
             submitted_at=utc_now(),
-            arguments=self.wanted.arguments,
+            arguments=self.options.arguments,
             workers=self.workers,
         )
         write_atomically(submission.site_file, self.site.source)
@@ -298,8 +297,8 @@ class Preparation:
         for submission, attempt in reversed(self._attempts):
             known = submission.workers[attempt.worker]
             if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
-                made = read_completed(Path(attempt.folder), self.study.digest)
-                have = {case_id for case_id, _, _ in made.runs}
+                runs = read_completed(Path(attempt.folder), self.study.digest).runs
+                have = {case_id for case_id, _, _ in runs}
                 ended = attempt.ended in (DONE, REFUSED) and attempt.left == 0
                 return ended and have.issuperset(attempt.case_ids)
         return False

@@ -140,7 +140,7 @@ class WorkerSession:
         self._fence = Fence(submission.fence)
         slot = f"{pool}-{submission.number:04d}-w{number:03d}" if pool else safe_name(worker.target)
         generation = self._fence.claim_next(slot)
-        self._held = {slot: generation}
+        self._generations = {slot: generation}
         self._limit_s = submission.time_limit_s
         self._end_s = time.monotonic() + usable_s(self._limit_s)
         target = results / study.name / pool if pool else results_folder(results, study, node)
@@ -170,7 +170,7 @@ class WorkerSession:
             # Raises for a node unlike the others, before it could fence their workers.
             self.session = Session(machine, study, results, False, emulation, assignment)
             if pool:
-                self._held[f"{pool}-submission"] = submission.number
+                self._generations[f"{pool}-submission"] = submission.number
                 self._fence.claim(f"{pool}-submission", submission.number)
         except UserError as error:
             self.file.write(ended=error.exit_status, reason=str(error))
@@ -202,12 +202,12 @@ class WorkerSession:
         return self._ended(DONE, "all runs of this worker are made")
 
     def expect(self, left_s: float | None) -> None:
-        """Keep the expected seconds of all runs that are left, for `pinstudy status`."""
+        """Write the expected seconds of all runs that are left, for `pinstudy status`."""
         self.file.write_if_due(left_s=left_s)
 
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
-        if self.session.left_changed not in reason:
-            reason = f"{reason}; {self.session.left_changed}"
+        if self.session.restore_problem not in reason:
+            reason = f"{reason}; {self.session.restore_problem}"
         # Anew: runs were made, and cases may have reached their precision or lost a race.
         now = replace(self.session.summary)
         self.file.write(runs=now.runs, left=now.left, ended=status, reason=reason)
@@ -227,7 +227,7 @@ class WorkerSession:
     def _fenced_reason(self) -> str:
         """Return which slot a newer worker has taken over; empty when none."""
         newest = self._fence.newest_of_all()
-        for slot, generation in self._held.items():
+        for slot, generation in self._generations.items():
             if newest.get(slot, 0) > generation:
                 return f"a newer worker has taken over {slot} (generation {newest[slot]})"
         return ""

@@ -27,7 +27,7 @@ NOT_TRIED = "not tried: the node is a recorded tree"
 
 @dataclass(frozen=True)
 class Capability:
-    """What was found, in one line, and what would change it.
+    """The state of something that studies need, its reason in one line, and its remedy.
 
     `grant` is the command, or the change, that helps until the next boot or for good; `lasting`
     makes it last where `grant` does not. Both are empty where nothing is needed or known. No
@@ -56,13 +56,13 @@ class Capability:
         return {"why" if name == "reason" else name: of for name, of in asdict(self).items()}
 
 
-def worst_first(found: tuple[Capability, ...]) -> list[Capability]:
+def worst_first(capabilities: tuple[Capability, ...]) -> list[Capability]:
     """Return capabilities by state, missing ones first; within a state in the order given."""
-    return sorted(found, key=lambda capability: STATES.index(capability.state))
+    return sorted(capabilities, key=lambda capability: STATES.index(capability.state))
 
 
 @dataclass(frozen=True)
-class AskedNode(Node):
+class ProbedNode(Node):
     """A node; its tools are tried only when it is this machine (`live`)."""
 
     live: bool

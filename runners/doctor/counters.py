@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
+from runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from runners.host.software import for_tools
 from runners.measure.energy.figures import DOMAINS
 from runners.measure.energy.perf import GRANT as PERF_GRANT
@@ -35,8 +35,8 @@ _RAPL_VENDORS = ("GenuineIntel", "AuthenticAMD", "HygonGenuine")
 _LASTING_PERF = "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
 
 
-def probe_perf(node: AskedNode) -> Capability:
-    """Tell whether a run can be counted at all."""
+def probe_perf(node: ProbedNode) -> Capability:
+    """Report whether a run can be counted at all."""
     trial = _trial(node, "perf")
     if isinstance(trial, Capability):
         return trial
@@ -47,8 +47,8 @@ def probe_perf(node: AskedNode) -> Capability:
     return Capability("perf", "ok", version)
 
 
-def probe_hardware_counters(node: AskedNode) -> list[Capability]:
-    """Tell which of the processor's events each core PMU counts."""
+def probe_hardware_counters(node: ProbedNode) -> list[Capability]:
+    """Report which of the processor's events each core PMU counts."""
     name = "hardware-counters"
     pmus = list(read_core_pmus(node.root))
     if not pmus and not node.live and not node.tree.is_directory(EVENT_SOURCES):
@@ -61,8 +61,8 @@ def probe_hardware_counters(node: AskedNode) -> list[Capability]:
     return [_of_pmu(node, f"{name}:{pmu}", pmu, (pmu,)) for pmu in pmus]
 
 
-def probe_migrations(node: AskedNode) -> Capability:
-    """Tell whether migrations are counted: perf reports 0 when it counts user mode only."""
+def probe_migrations(node: ProbedNode) -> Capability:
+    """Report whether migrations are counted: perf reports 0 when it counts user mode only."""
     trial = _trial(node, "migrations")
     if isinstance(trial, Capability):
         return trial
@@ -75,7 +75,7 @@ def probe_migrations(node: AskedNode) -> Capability:
     return Capability("migrations", "ok", "migrations and context switches, by perf")
 
 
-def _trial(node: AskedNode, name: str) -> PerfTrial | Capability:
+def _trial(node: ProbedNode, name: str) -> PerfTrial | Capability:
     """Return the rows of perf's trial run, or why it gave none and what helps."""
     trial = node.trial
     if trial is None:
@@ -96,14 +96,13 @@ def _trial(node: AskedNode, name: str) -> PerfTrial | Capability:
     return Capability(name, "missing", reason, grant, lasting)
 
 
-def _no_perf(node: AskedNode, name: str) -> Capability:
-    """Return why perf was not tried."""
+def _no_perf(node: ProbedNode, name: str) -> Capability:
     if not node.live:
         return Capability(name, "missing", NOT_TRIED)
     return Capability(name, "missing", "perf is not installed", for_tools().grant)
 
 
-def _of_pmu(node: AskedNode, name: str, pmu: str, printed: Collection[str | None]) -> Capability:
+def _of_pmu(node: ProbedNode, name: str, pmu: str, printed: Collection[str | None]) -> Capability:
     trial = _trial(node, name)
     if isinstance(trial, Capability):
         return trial
@@ -122,40 +121,40 @@ def _of_pmu(node: AskedNode, name: str, pmu: str, printed: Collection[str | None
     return Capability(name, "ok", ", ".join(works))
 
 
-def _events_refused(node: AskedNode, name: str) -> Capability:
+def _events_refused(node: ProbedNode, name: str) -> Capability:
     why = unsupported_reason(node.root)
     reason = f"{', '.join(HARDWARE_EVENTS)}: not supported by this node ({why})"
     return Capability(name, "missing", reason, _pmu_grant(node) or "a newer kernel")
 
 
-def _pmu_grant(node: AskedNode) -> str:
+def _pmu_grant(node: ProbedNode) -> str:
     """Return what would give a guest the core PMU that it lacks; empty for other nodes."""
     if node.guest and not read_core_pmus(node.root):
         return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
     return ""
 
 
-def probe_c2c(node: AskedNode) -> Capability:
+def probe_c2c(node: ProbedNode) -> Capability:
     """Record the program `true` as studies that collect c2c record their cases."""
     if node.perf is None:
         return _no_perf(node, "perf-c2c")
-    found = try_c2c(node.perf, node.root)
-    if not isinstance(found, str):
-        what = "user space" if found else "user space and the kernel's own accesses"
+    modes = try_c2c(node.perf, node.root)
+    if not isinstance(modes, str):
+        what = "user space" if modes else "user space and the kernel's own accesses"
         return Capability("perf-c2c", "ok", f"samples accesses of {what}")
-    if found.startswith(NEEDS):
-        return Capability("perf-c2c", "missing", found, LET_USERS_COUNT, LASTING)
-    return Capability("perf-c2c", "missing", found, _pmu_grant(node))
+    if modes.startswith(NEEDS):
+        return Capability("perf-c2c", "missing", modes, LET_USERS_COUNT, LASTING)
+    return Capability("perf-c2c", "missing", modes, _pmu_grant(node))
 
 
-def probe_energy(node: AskedNode) -> Capability:
+def probe_energy(node: ProbedNode) -> Capability:
     """Report one source: the first that works, or why the first does not."""
     by_powercap = _by_powercap(node)
     by_perf = by_powercap if by_powercap.state == "ok" else _by_perf(node)
     return replace(by_perf if by_perf.state == "ok" else by_powercap, name="energy")
 
 
-def probe_energy_sources(node: AskedNode) -> list[Capability]:
+def probe_energy_sources(node: ProbedNode) -> list[Capability]:
     """Report both sources; one is optional where the other works."""
     by_powercap, by_perf = _by_powercap(node), _by_perf(node)
     return [
@@ -164,12 +163,12 @@ def probe_energy_sources(node: AskedNode) -> list[Capability]:
     ]
 
 
-def _by_powercap(node: AskedNode) -> Capability:
+def _by_powercap(node: ProbedNode) -> Capability:
     problems = try_powercap(node.root)[1]
     return _source("powercap", "powercap", problems, GRANT, _LASTING)
 
 
-def _by_perf(node: AskedNode) -> Capability:
+def _by_perf(node: ProbedNode) -> Capability:
     pmu = find_power_pmu(node.root)
     if "package" in pmu.unavailable:
         # No module helps in virtual machines or on ARM.
@@ -185,7 +184,7 @@ def _by_perf(node: AskedNode) -> Capability:
 def _source(
     name: str, by: str, problems: Mapping[str, str], grant: str, lasting: str
 ) -> Capability:
-    """Tell which domains a source reads; `grant` is what its reasons end with if it would help."""
+    """Report the domains that a source reads; a reason ends with `grant` where that would help."""
     name = f"energy:{name}"
     readable = ", ".join(domain for domain in DOMAINS if domain not in problems)
     if "package" not in problems:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.doctor.capability import AskedNode, Capability
+from runners.doctor.capability import Capability, ProbedNode
 from runners.host.privileges import may_be_root
 from runners.host.tree import known
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
@@ -21,8 +21,8 @@ from runners.settings.setting import POLICY_FILES, unwritable_file
 _UNDO = f"{PINSTUDY} restore"
 
 
-def probe_core_kinds(node: AskedNode) -> Capability:
-    """Tell the core kinds and their evidence; a guest with one kind may hide others."""
+def probe_core_kinds(node: ProbedNode) -> Capability:
+    """Report the core kinds and their evidence; a guest with one kind may hide others."""
     topology = node.topology
     listed = "; ".join(
         f"{kind.name} {format_cpulist(kind.cpus)}: {kind.evidence}" for kind in topology.kinds
@@ -35,8 +35,8 @@ def probe_core_kinds(node: AskedNode) -> Capability:
     return Capability("core-kinds", "limited", reason, grant)
 
 
-def probe_cpus(node: AskedNode) -> Capability:
-    """Tell which CPUs this process may use."""
+def probe_cpus(node: ProbedNode) -> Capability:
+    """Report which CPUs this process may use."""
     topology = node.topology
     online = format_cpulist(topology.online)
     offline = f"; offline: {format_cpulist(topology.offline)}" if topology.offline else ""
@@ -52,8 +52,8 @@ def probe_cpus(node: AskedNode) -> Capability:
     return Capability("cpus", "ok", f"{'all of' if node.live else 'online:'} {online}{offline}")
 
 
-def probe_governor(node: AskedNode) -> Capability:
-    """Tell the governors in force, those offered, and whether this process may set them."""
+def probe_governor(node: ProbedNode) -> Capability:
+    """Report the governors in force, those offered, and whether this process may set them."""
     cpufreq = node.cpufreq
     if not cpufreq.policies:
         where = "set governors on the virtual machine's host" if node.guest else ""
@@ -72,8 +72,8 @@ def probe_governor(node: AskedNode) -> Capability:
     return _settable(node, state)
 
 
-def probe_turbo(node: AskedNode) -> Capability:
-    """Tell whether turbo is on: whether frequencies above the base may be used."""
+def probe_turbo(node: ProbedNode) -> Capability:
+    """Report whether turbo is on: whether frequencies above the base may be used."""
     turbo = node.cpufreq.turbo
     if turbo is None:
         reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
@@ -81,7 +81,7 @@ def probe_turbo(node: AskedNode) -> Capability:
     return Capability("turbo", "ok", "on" if turbo else "off")
 
 
-def _settable(node: AskedNode, state: str) -> Capability:
+def _settable(node: ProbedNode, state: str) -> Capability:
     locked = unwritable_file(node.tree, node.cpufreq.directories(node.topology.online))
     if locked is None:
         return Capability("governor", "ok", f"{state}; this process may set it")
@@ -99,19 +99,19 @@ def _settable(node: AskedNode, state: str) -> Capability:
     return Capability("governor", "limited", reason, grant, lasting)
 
 
-def probe_temperatures(node: AskedNode) -> Capability:
+def probe_temperatures(node: ProbedNode) -> Capability:
     """Read every package's sensor once."""
-    found, problems = Thermometer(node.tree, node.topology).read_c()
-    shown = ", ".join(f"{package} {celsius:g} °C" for package, celsius in found.items())
+    celsius_of, problems = Thermometer(node.tree, node.topology).read_c()
+    shown = ", ".join(f"{package} {celsius:g} °C" for package, celsius in celsius_of.items())
     trouble = "; ".join(problems.values())
-    if not found:
+    if not celsius_of:
         return Capability("temperatures", "missing", trouble or NO_SENSOR)
     if problems:
         return Capability("temperatures", "limited", f"{shown}; {trouble}")
     return Capability("temperatures", "ok", shown)
 
 
-def probe_throttling(node: AskedNode) -> Capability:
+def probe_throttling(node: ProbedNode) -> Capability:
     """Read every throttle counter once."""
     meter = ThrottleMeter(node.tree, node.topology)
     meter.start()
@@ -123,17 +123,17 @@ def probe_throttling(node: AskedNode) -> Capability:
     return Capability("throttle-counters", "missing", reasons)
 
 
-def probe_settings(node: AskedNode) -> Capability:
-    """Tell who changed settings that are not put back yet."""
+def probe_settings(node: ProbedNode) -> Capability:
+    """Report changed settings that are not put back yet, and who changed them."""
     left, tuned = (open_journal(node.root, purpose) for purpose in (STUDY, TUNE))
     if left.exists():
-        return Capability("settings", "limited", f"changed by a study: {_told(left)}", _UNDO)
+        return Capability("settings", "limited", f"changed by a study: {_describe(left)}", _UNDO)
     if tuned.exists():
-        return Capability("settings", "ok", f"tuned for measuring: {_told(tuned)}", _UNDO)
+        return Capability("settings", "ok", f"tuned for measuring: {_describe(tuned)}", _UNDO)
     return Capability("settings", "ok", "none is changed by pinstudy")
 
 
-def _told(journal: Journal) -> str:
+def _describe(journal: Journal) -> str:
     try:
         entry = journal.read()
     except UserError as error:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from base.text import printable
 from runners.doctor import counters, cpus, software
-from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
+from runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from runners.node.node import Node
 
-_Probes = dict[str, Callable[[AskedNode], Capability | Sequence[Capability]]]
+_Probes = dict[str, Callable[[ProbedNode], Capability | Sequence[Capability]]]
 
 # In the order in which they are shown.
 _OF_NODE: _Probes = {
@@ -64,20 +64,20 @@ def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capabil
     and 10 ms for likwid-pin; all of EVERY_NAME take about half a second. Raises KeyError for an
     unknown name, and nothing for what the node lacks.
     """
-    asked = AskedNode(node.root, node.topology, live)
+    probed = ProbedNode(node.root, node.topology, live)
     return tuple(
         replace(
-            found,
-            reason=printable(" ".join(found.reason.split())),
-            optional=found.optional or name in OPTIONAL,
+            each,
+            reason=printable(" ".join(each.reason.split())),
+            optional=each.optional or name in OPTIONAL,
         )
         for name in names
-        for found in _found(asked, name)
+        for each in _capabilities(probed, name)
     )
 
 
-def _found(node: AskedNode, name: str) -> Sequence[Capability]:
+def _capabilities(node: ProbedNode, name: str) -> Sequence[Capability]:
     if name in _OF_SOFTWARE and not node.live:
         return [Capability(name, "missing", NOT_TRIED)]
-    found = _PROBES[name](node)
-    return [found] if isinstance(found, Capability) else found
+    result = _PROBES[name](node)
+    return [result] if isinstance(result, Capability) else result

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from base.command import output_of
 from base.errors import UserError
 from base.text import one_line
-from runners.doctor.capability import AskedNode, Capability
+from runners.doctor.capability import Capability, ProbedNode
 from runners.host.interference import UNITS, find_daemons, interfering, stop_commands
 from runners.host.program_files import find_runtime
 from runners.host.software import (
@@ -37,7 +37,7 @@ from runners.vm.host import QEMU, find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
 _SIZE = "2"
-# The setting that says how long a runtime spins, and its value as the runtime prints it.
+# The setting for how long a runtime spins, and its value as the runtime prints it.
 _WAITING = {"libgomp": "GOMP_SPINCOUNT", "libomp": "KMP_BLOCKTIME"}
 _WAITING_TIME = r"[0-9]+\s*(?:[mu]s)?|infinit[ey]"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
@@ -58,7 +58,7 @@ class _System:
 
     name: str
     submit: str
-    ask_version: tuple[str, ...]
+    version_command: tuple[str, ...]
     version: str
     ping: tuple[str, ...]
 
@@ -73,7 +73,7 @@ _SYSTEMS = (
 
 
 def find_programs() -> Capability:
-    """Tell which of the installation's own programs are built."""
+    """Report which of the installation's own programs are built."""
     try:
         names = _own_programs()
     except UserError as error:
@@ -98,20 +98,20 @@ def _own_programs() -> list[str]:
 
 
 def find_waiting(name: str) -> Capability:
-    """Tell a runtime's version and how long it spins, in milliseconds unless it says otherwise."""
+    """Report a runtime's version and how long it spins, in milliseconds without another unit."""
     built, variable = f"lu-{name}", _WAITING[name]
     program = find_program(built)
     if program is None:
         return Capability(name, "missing", f"{built} is not built", for_programs().grant)
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
-    environment = kept | {"LC_ALL": "C"}
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
+    environment = plain | {"LC_ALL": "C"}
     runtime = find_runtime(program, environment)
     if isinstance(runtime, str):
         return Capability(name, "missing", f"{program}: {runtime}", for_programs().grant)
     # One thread: libgomp spins less with more threads than CPUs.
-    asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
+    verbose = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
     # libgomp and libomp print their settings on stderr.
-    settings = output_of([str(program), _SIZE], asked, with_stderr=True) or ""
+    settings = output_of([str(program), _SIZE], verbose, with_stderr=True) or ""
     default = re.search(rf"{variable}\s*=\s*'?({_WAITING_TIME})", settings, re.IGNORECASE)
     version = f"{runtime.version} ({runtime.path})"
     if default is None:
@@ -130,13 +130,13 @@ def find_tool(name: str, *others: str) -> Capability:
 
 
 def find_lstopo() -> Capability:
-    """Tell the version of hwloc's lstopo."""
-    found = find_tool("lstopo", "lstopo-no-graphics")
-    return _with_version(found, f"{found.reason}, hwloc", for_tools().grant)
+    """Report the version of hwloc's lstopo."""
+    tool = find_tool("lstopo", "lstopo-no-graphics")
+    return _with_version(tool, f"{tool.reason}, hwloc", for_tools().grant)
 
 
 def find_likwid_pin() -> Capability:
-    """Tell the version of likwid-pin; it is run, because its library may not load."""
+    """Report the version of likwid-pin; it is run, because its library may not load."""
     return _with_version(find_tool("likwid-pin"), "likwid", "likwid-pin --version")
 
 
@@ -151,18 +151,18 @@ def _with_version(tool: Capability, words: str, grant: str) -> Capability:
     return replace(tool, reason=f"{words} {version[0]}")
 
 
-def probe_daemons(node: AskedNode) -> Capability:
-    """Tell which running daemons change frequencies, affinity masks or interrupts."""
-    found = find_daemons(node.tree)
-    if isinstance(found, Unavailable):
-        grant = "" if found.missing else "sudo mount -o remount,hidepid=0 /proc"
-        reason = f"not known whether any interferes: {found.reason}"
+def probe_daemons(node: ProbedNode) -> Capability:
+    """Report which running daemons change frequencies, affinity masks or interrupts."""
+    daemons = find_daemons(node.tree)
+    if isinstance(daemons, Unavailable):
+        grant = "" if daemons.missing else "sudo mount -o remount,hidepid=0 /proc"
+        reason = f"not known whether any interferes: {daemons.reason}"
         return Capability("daemons", "limited", reason, grant)
-    if not found:
+    if not daemons:
         none = f"none that interferes runs ({', '.join(UNITS)} and others)"
         return Capability("daemons", "ok", none)
-    stop = stop_commands(found)
-    reason = f"{interfering(found)} while measuring"
+    stop = stop_commands(daemons)
+    reason = f"{interfering(daemons)} while measuring"
     return Capability("daemons", "limited", reason, stop, stop.replace(" stop ", " disable --now "))
 
 
@@ -178,21 +178,21 @@ def find_batch_systems() -> list[Capability]:
 
 def _of(system: _System) -> Capability:
     name = f"batch:{system.name}"
-    said = output_of(system.ask_version, limit_s=LIMIT_S, with_stderr=True)
-    version = re.search(system.version, said or "", re.IGNORECASE)
+    output = output_of(system.version_command, limit_s=LIMIT_S, with_stderr=True)
+    version = re.search(system.version, output or "", re.IGNORECASE)
     if version is None:
-        shown = one_line(said or "nothing", _MAX_CHARACTERS)
-        reason = f"`{' '.join(system.ask_version)}` tells no version of it ({shown})"
+        shown = one_line(output or "nothing", _MAX_CHARACTERS)
+        reason = f"`{' '.join(system.version_command)}` tells no version of it ({shown})"
         return Capability(name, "missing", reason)
-    asked = f"`{' '.join(system.ping)}`"
+    ping = f"`{' '.join(system.ping)}`"
     if output_of(system.ping, limit_s=LIMIT_S) is None:
-        reason = f"version {version[1]}; {asked} fails or does not answer in {LIMIT_S:g} s"
+        reason = f"version {version[1]}; {ping} fails or does not answer in {LIMIT_S:g} s"
         return Capability(name, "limited", reason, "ask its administrator, or try a login node")
-    return Capability(name, "ok", f"version {version[1]}; {asked} answers")
+    return Capability(name, "ok", f"version {version[1]}; {ping} answers")
 
 
-def probe_virtual_machines(node: AskedNode) -> Capability:
-    """Tell whether guests can be started, and whether they may use hardware virtualisation."""
+def probe_virtual_machines(node: ProbedNode) -> Capability:
+    """Report whether guests can be started, and whether they may use hardware virtualisation."""
     name = "virtual-machines"
     slow, grant = without_kvm(node)
     if platform.machine() == "x86_64" and shutil.which(QEMU) is None:

@@ -163,7 +163,7 @@ def _number(printed: str, where: Spans) -> float | str:
 
 def stderr_tail(stderr: str) -> str:
     """Return the end of what the program wrote to stderr, without control characters."""
-    return printable(stderr[-STDERR_TAIL_CHARACTERS:], kept="\n").strip()
+    return printable(stderr[-STDERR_TAIL_CHARACTERS:], allowed="\n").strip()
 
 
 def _stream(seen: Observation, name: str) -> str:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from base.command import output_of
-from base.files import open_given, read_given
+from base.files import open_regular, read_regular
 
 PROGRAM = "program"
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
@@ -141,7 +141,7 @@ class ProgramReader:
 
     def _digest(self, path: Path) -> str:
         """Return the SHA-256 of a file; raises OSError when it cannot be read."""
-        descriptor = open_given(path)
+        descriptor = open_regular(path)
         try:
             stamp = _stamp(os.fstat(descriptor))
             known = self._digests.get(path)
@@ -181,7 +181,7 @@ def _names_a_program(word: str) -> bool:
 
 def _begin(path: Path, most: int) -> bytes:
     try:
-        return read_given(path, most)
+        return read_regular(path, most)
     except (OSError, ValueError):
         return b""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.command import output_of
-from base.files import read_given
+from base.files import read_regular
 from base.text import one_line
 from runners.host.tree import Unavailable
 
@@ -154,7 +154,7 @@ def description_of(program: Path) -> list[str]:
     if program.parent not in (*program_folders(), EMULATED):
         return []
     try:
-        told = read_given(f"{program}.build", MAX_BYTES)
+        told = read_regular(f"{program}.build", MAX_BYTES)
     except OSError:
         return []
     return told.decode("utf-8", "replace").strip().splitlines()

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from base.cpulist import parse_cpulist
 from base.errors import SHORTAGES, ShortageError
-from base.files import read_given
+from base.files import read_regular
 from base.reading import Reading
 from runners.host.privileges import as_root, may_be_root
 
@@ -100,7 +100,7 @@ class Tree:
         A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
         `cut`.
         """
-        raw = self._access(path, lambda host: read_given(host, limit))
+        raw = self._access(path, lambda host: read_regular(host, limit))
         if isinstance(raw, Unavailable):
             return raw
         if len(raw) > limit and not cut:

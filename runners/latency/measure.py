@@ -96,18 +96,18 @@ def measure(
         raise StudyError(f"{PROGRAM} is not built; {for_programs().sentence}")
     content = _identity(node, plan, settings, program) | {"pairs": [], "left_out": []}
     pairs, left_out = content["pairs"], content["left_out"]
-    asked, ended = frozenset(plan.pairs), False
+    requested, ended = frozenset(plan.pairs), False
     began = time.monotonic()
     progress(0, len(plan.pairs), None)
     try:
         with _running(program, settings, plan.pairs) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                said = _parsed(line, program, asked)
-                ended = ended or "end" in said
-                if "cpus" not in said:
+                item = _parsed(line, program, requested)
+                ended = ended or "end" in item
+                if "cpus" not in item:
                     continue
-                (pairs if "runs" in said else left_out).append(said)
+                (pairs if "runs" in item else left_out).append(item)
                 done = len(pairs) + len(left_out)
                 left_s = (time.monotonic() - began) / done * (len(plan.pairs) - done)
                 progress(done, len(plan.pairs), left_s)
@@ -136,7 +136,7 @@ def _identity(
 ) -> dict[str, Any]:
     """Return the fields of the file that are known before the first pair is measured."""
     state = read_state(node, plan.cpus)
-    told = reading_of(
+    reading = reading_of(
         {
             "boot_id": node.boot_id or Unavailable(node.facts["unavailable"]["boot_id"]),
             "governor": state.fields.get("governor_read")
@@ -159,8 +159,8 @@ def _identity(
         "addresses": ADDRESSES,
         "topology": topology_json(node.topology),
         "versions": {"pinstudy": VERSION},
-        **told.fields,
-        "unavailable": told.unavailable,
+        **reading.fields,
+        "unavailable": reading.unavailable,
     }
 
 
@@ -175,12 +175,12 @@ def _running(
     command = [str(program), *settings.arguments(), "--json-lines", "--pairs-from", "-"]
     pipe = subprocess.PIPE
     # In a file, because a pipe has no room for all pairs of a large node.
-    with os.fdopen(os.memfd_create("pairs"), "w+b") as asked:
-        asked.write("".join(f"{a}:{b}\n" for a, b in pairs).encode())
-        asked.seek(0)
+    with os.fdopen(os.memfd_create("pairs"), "w+b") as file:
+        file.write("".join(f"{a}:{b}\n" for a, b in pairs).encode())
+        file.seek(0)
         try:
             # The program prints one line on stderr, when it ends: it fits into the pipe.
-            process = subprocess.Popen(command, stdin=asked, stdout=pipe, stderr=pipe)
+            process = subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise StudyError(f"{program}: cannot be started ({error.strerror})") from None
     with process:
@@ -191,18 +191,18 @@ def _running(
             process.wait()
 
 
-def _parsed(line: bytes, program: Path, asked: Collection[Pair]) -> dict[str, Any]:
-    """Return what a line says: an item of the file's `pairs` or `left_out`, `end`, or nothing."""
+def _parsed(line: bytes, program: Path, requested: Collection[Pair]) -> dict[str, Any]:
+    """Return a line's item of the file's `pairs` or `left_out`, its `end`, or nothing."""
     try:
-        said = json.loads(line)
-        if "cpus" not in said:
-            return {"end": True} if said.get("end") is True else {}
-        a, b = said["cpus"]
-        if (a, b) not in asked:
+        message = json.loads(line)
+        if "cpus" not in message:
+            return {"end": True} if message.get("end") is True else {}
+        a, b = message["cpus"]
+        if (a, b) not in requested:
             raise ValueError("a pair that was not asked for")
-        if "left_out" in said:
-            return {"cpus": [a, b], "reason": str(said["left_out"])}
-        return {"cpus": [a, b], "runs": said["runs"]}
+        if "left_out" in message:
+            return {"cpus": [a, b], "reason": str(message["left_out"])}
+        return {"cpus": [a, b], "runs": message["runs"]}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StudyError(f"{program.name}: its output cannot be read ({error})") from None
 

@@ -172,45 +172,45 @@ def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
     Nearest classes come first.
     """
     relation, kinds = relations(topology), kinds_of_pairs(topology)
-    found: dict[tuple[str, str], list[Pair]] = {}
+    by_class: dict[tuple[str, str], list[Pair]] = {}
     for a, b in combinations(topology.allowed, 2):
-        found.setdefault((relation(a, b), kinds(a, b)), []).append((a, b))
-    return dict(sorted(found.items(), key=lambda item: RELATIONS.index(item[0][0])))
+        by_class.setdefault((relation(a, b), kinds(a, b)), []).append((a, b))
+    return dict(sorted(by_class.items(), key=lambda item: RELATIONS.index(item[0][0])))
 
 
 def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair, ...], str]:
     """Return pairs of every class, two or more of each CPU, and their description."""
-    found = classes(topology)
-    met: Counter[int] = Counter()
+    by_class = classes(topology)
+    uses: Counter[int] = Counter()
     pairs: dict[Pair, None] = {}
-    for of_class in found.values():
+    for of_class in by_class.values():
         left = draw.sample(of_class, len(of_class))
         for _ in range(min(PAIRS_OF_A_CLASS, len(of_class))):
             # CPUs that are in few pairs so far are preferred.
-            pair = min(left, key=lambda pair: met[pair[0]] + met[pair[1]])
+            pair = min(left, key=lambda pair: uses[pair[0]] + uses[pair[1]])
             left.remove(pair)
             pairs[pair] = None
-            met.update(pair)
+            uses.update(pair)
     # A CPU in too few pairs gets more with its nearest CPUs, which include its best partner.
     relation_of = relations(topology)
     for cpu in draw.sample(topology.allowed, len(topology.allowed)):
         others = [other for other in topology.allowed if other != cpu]
         draw.shuffle(others)
-        # Of equally near ones first those in fewest pairs.
-        others.sort(key=lambda other: (RELATIONS.index(relation_of(cpu, other)), met[other]))
+        # Among equally near CPUs, those in the fewest pairs come first.
+        others.sort(key=lambda other: (RELATIONS.index(relation_of(cpu, other)), uses[other]))
         for partner in others:
-            if met[cpu] >= PAIRS_OF_A_CPU:
+            if uses[cpu] >= PAIRS_OF_A_CPU:
                 break
             pair = (min(cpu, partner), max(cpu, partner))
             if pair not in pairs:
                 pairs[pair] = None
-                met.update(pair)
+                uses.update(pair)
     words = ", ".join(
         f"{relation}{f' ({kinds})' if topology.hybrid else ''}: "
         f"{sum(pair in pairs for pair in of_class)} of {len(of_class)}"
-        for (relation, kinds), of_class in found.items()
+        for (relation, kinds), of_class in by_class.items()
     )
-    if len(pairs) < sum(map(len, found.values())):
+    if len(pairs) < sum(map(len, by_class.values())):
         words += "; a CPU's best partner is the best of those that it was measured with"
     return tuple(pairs), words
 

@@ -19,18 +19,18 @@ ALPHA = 0.05
 # early, which costs the last analysis next to nothing (Haybittle, "Repeated assessment of results
 # in clinical trials of cancer treatment", 1971; Peto et al., 1976).
 EARLY_ALPHA = 0.001
-MAX_EARLY_LOOKS = 10
+MAX_EARLY_ANALYSES = 10
 # The probability of wrongly excluding, early, a gain of more than the margin.
 EARLY_NO_GAIN_ALPHA = 0.01
-# For each of its runs in the confirmation, so many of the reference's last earlier runs count, too.
+# This many of the reference's last earlier runs count for each of its runs in the confirmation.
 # With more, a node that was busier before could look like a gain.
 EARLIER_SHARE = 0.25
 # With fewer runs of a case its deviation is not known.
 MIN_RUNS = 3
 # The noisier case makes more runs, in proportion to the deviations, which gives the smallest error
 # of the difference (Neyman, "On the two different aspects of the representative method", 1934).
-# It must be surely noisier: the deviation of a few runs can be off by this factor by chance, and
-# where noise only makes runs slower, the luckier case also seems the steadier one.
+# It makes more only if it is surely noisier: the deviation of a few runs can be off by this factor
+# by chance, and where noise only makes runs slower, the luckier case also seems the steadier one.
 SURE_TIMES = 2.5
 MAX_TO_ONE = 5
 
@@ -63,12 +63,12 @@ def _runs_for_one(deviation: float, other: float) -> int:
     return max(1, int(deviation / other / SURE_TIMES))
 
 
-def look_at(
-    best: Sequence[float], reference: Sequence[float], margin: float, looks: int, last: bool
+def analyse(
+    best: Sequence[float], reference: Sequence[float], margin: float, earlier: int, last: bool
 ) -> InterimAnalysis:
     """Analyse the confirmation's values so far; `margin` is a logarithm.
 
-    `looks` is the number of earlier analyses, `last` whether no more runs can be made.
+    `earlier` is the number of earlier analyses, `last` whether no more runs can be made.
     """
     if min(len(best), len(reference)) < MIN_RUNS:
         return InterimAnalysis("undecided" if last else "", None)
@@ -76,9 +76,9 @@ def look_at(
     gain = b.mean - a.mean
     error, df = welch(a, b)
     p = p_value(gain, error, df)
-    level = ALPHA - EARLY_ALPHA * min(looks, MAX_EARLY_LOOKS) if last else EARLY_ALPHA
-    may_tell = last or looks < MAX_EARLY_LOOKS
-    if may_tell and p < level and gain > margin:
+    level = ALPHA - EARLY_ALPHA * min(earlier, MAX_EARLY_ANALYSES) if last else EARLY_ALPHA
+    may_report = last or earlier < MAX_EARLY_ANALYSES
+    if may_report and p < level and gain > margin:
         return InterimAnalysis("gain", p)
     excluded = p_value(margin - gain, error, df)
     if excluded < (ALPHA if last else EARLY_NO_GAIN_ALPHA):

@@ -13,7 +13,7 @@ from math import inf, log, sqrt
 
 from runners.race.student_t import Moments, p_value, quantile
 
-# The probability of eliminating the best case, over all cases and looks together.
+# The probability of eliminating the best case, over all cases and interim analyses together.
 ALPHA = 0.02
 # The probability of taking a case that is behind another one by more than the margin.
 TAKEN_ALPHA = 0.02
@@ -21,14 +21,14 @@ TAKEN_ALPHA = 0.02
 # difference of 1.4 times has 4.75 standard errors when one run has a deviation of 5 %, and still 3
 # when it has 8 %.
 FAR = log(1.4)
-# The deviation up to which that holds; results say when it was more.
+# That holds up to this deviation; results report a larger one.
 MAX_NOISE = 0.08
 # The weight of all cases' mean variance beside a case's own, in degrees of freedom (Smyth, "Linear
 # models and empirical Bayes methods", 2004): two or three runs alone hardly give a variance.
 SHARED_DF = 4
 # Standard errors of a mean: of 1, 1.5 and 2, tried on simulated nodes (docs/race.md), 1.5 picks
 # well both where the cases' noise is equal and where it is not.
-FEARED_ERRORS = 1.5
+BOUND_ERRORS = 1.5
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,16 @@ class SampleMatrix:
         """Return the variance of one value of each case, without the common effect of its block."""
         cases, blocks = len(self.values), self.blocks
         of_blocks = [_mean([of[block] for of in self.values.values()]) for block in range(blocks)]
-        found = {}
+        own_variances = {}
         for case_id, of in self.values.items():
             rest = [value - block for value, block in zip(of, of_blocks, strict=True)]
             # A block's mean contains a share of the case's own deviation.
-            found[case_id] = Moments.of(rest).variance * cases / (cases - 1)
-        shared = _mean(list(found.values()))
+            own_variances[case_id] = Moments.of(rest).variance * cases / (cases - 1)
+        shared = _mean(list(own_variances.values()))
         weight = blocks - 1
         return {
             case_id: (SHARED_DF * shared + weight * own) / (SHARED_DF + weight)
-            for case_id, own in found.items()
+            for case_id, own in own_variances.items()
         }
 
     @property
@@ -109,24 +109,24 @@ def far_behind(values: Mapping[str, float]) -> list[Worse]:
     ]
 
 
-def worse_cases(field: SampleMatrix, cases: int, look: int) -> list[Worse]:
+def worse_cases(field: SampleMatrix, cases: int, analysis: int) -> list[Worse]:
     """Return the cases that are worse than the best with confidence.
 
     One-sided t tests, corrected for all `cases` that the race began with (Bonferroni) and for the
-    looks: look n spends 1/(n(n + 1)) of the error, a half, a sixth, a twelfth, which never adds up
-    to more than all of it.
+    interim analyses: number n spends 1/(n(n + 1)) of the error, a half, a sixth, a twelfth, which
+    never adds up to more than all of it.
     """
-    level = ALPHA / max(1, cases - 1) / (look * (look + 1))
+    level = ALPHA / max(1, cases - 1) / (analysis * (analysis + 1))
     errors = field.errors()
-    found = []
+    worse = []
     for case_id in field.values:
         behind = field.behind(case_id)
         if case_id == field.best:
             continue
         p = p_value(behind, errors[case_id], field.df)
         if p < level:
-            found.append(Worse(case_id, behind, p))
-    return found
+            worse.append(Worse(case_id, behind, p))
+    return worse
 
 
 def may_be_taken(field: SampleMatrix, margin: float) -> bool:
@@ -147,14 +147,14 @@ def may_be_taken(field: SampleMatrix, margin: float) -> bool:
 
 
 def upper_bound_of_mean(values: Sequence[float]) -> float:
-    """Return the mean plus FEARED_ERRORS standard errors; infinite without values.
+    """Return the mean plus BOUND_ERRORS standard errors; infinite without values.
 
-    So the steadier one of two cases that cannot be told apart is taken.
+    It prefers the steadier one of two cases whose means do not differ reliably.
     """
     if not values:
         return inf
     moments = Moments.of(values)
-    return moments.mean + FEARED_ERRORS * sqrt(moments.variance / moments.count)
+    return moments.mean + BOUND_ERRORS * sqrt(moments.variance / moments.count)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -14,7 +14,7 @@ from math import ceil, exp, log1p
 from base.text import plural
 from configs.repetitions import RACE_REPETITIONS
 from configs.repetitions import Race as Rule
-from runners.race.confirmation import EARLIER_SHARE, MIN_RUNS, look_at, shares
+from runners.race.confirmation import EARLIER_SHARE, MIN_RUNS, analyse, shares
 from runners.race.elimination import (
     Worse,
     far_behind,
@@ -46,7 +46,7 @@ MAX_SHORT_RUNS = 1000
 
 
 class Race:
-    """Follows a race block by block: `next_block` returns a block's runs, `take` takes them in."""
+    """Follows a race block by block: `next_block` returns the runs to make, `take` adds them."""
 
     def __init__(
         self, entrants: Sequence[str], rule: Rule, warmups: Iterable[RaceRun] = ()
@@ -65,21 +65,21 @@ class Race:
         self._taken_after = 0
         self._p: float | None = None
         self._looks = self._blocks = self._first_runs = 0
-        # How many threads a run of the reference was told to start, and how many it started.
+        # The numbers of threads that a run of the reference was to start, and that it started.
         self._team = (0, 0)
         # Cases whose only run so far was disturbed.
         self._in_doubt: set[str] = set()
         warmups = list(warmups)
         for run in warmups:
             self._samples.add_time(self.reference, run)
-            self._see_team(run)
+            self._note_team(run)
             if run.reason:
                 self._decision = "no reference"
         if len(warmups) > 1 and not any(is_placed(run) for run in warmups):
             self._decision = "no reference"
         one_s = self._samples.one_s(self.reference)
         self.most_runs = most_runs(rule, len(entrants), one_s)
-        self._leave_out_what_has_no_room()
+        self._eliminate_beyond_room()
 
     def next_block(self) -> list[Key]:
         """Return the runs of the next block, in no order; nothing when the race has ended."""
@@ -88,30 +88,30 @@ class Race:
         best = self._best
         counts = self._confirmation_counts(best) if best else dict.fromkeys(self._running, 1)
         return [
-            (case_id, self._samples.made(case_id) + number)
+            (case_id, self._samples.run_count(case_id) + number)
             for case_id, count in counts.items()
             for number in range(1, count + 1)
         ]
 
     def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
-        """Take in a block; a case whose run is not in `runs` could not run, and is eliminated."""
+        """Add a block's runs; a case without a run in `runs` could not run, and is eliminated."""
         self._blocks += 1
-        # In the same order every time, so that sums round alike.
-        made = [(key, runs.get(key)) for key in sorted(block)]
-        for (case_id, repetition), run in made:
+        # Always in the same order, so that sums round alike.
+        results = [(key, runs.get(key)) for key in sorted(block)]
+        for (case_id, repetition), run in results:
             if run is not None:
                 self._samples.add(case_id, self._blocks, repetition, run)
                 if case_id == self.reference:
-                    self._see_team(run)
+                    self._note_team(run)
                 if run.disturbed and repetition == 1:
                     self._in_doubt.add(case_id)
                 else:
                     self._in_doubt.discard(case_id)
-        for (case_id, _), run in made:
-            self._judge(case_id, run)
+        for (case_id, _), run in results:
+            self._check_run(case_id, run)
         self._first_runs = self._first_runs or self._samples.runs
         if self._decision == "unfinished":
-            self._look_at_confirmation(self._best) if self._best else self._look_at_race()
+            self._analyse_confirmation(self._best) if self._best else self._analyse_race()
 
     def state(self) -> RaceState:
         """Return how the race stands."""
@@ -121,7 +121,7 @@ class Race:
             best=self._best,
             eliminated=tuple(self.eliminated),
             confirmation={
-                case_id: tuple(value.repetition for value in self._tried(case_id))
+                case_id: tuple(value.repetition for value in self._confirmation_values(case_id))
                 for case_id in ([self._best, self.reference] if self._best else [])
             },
             p=self._p,
@@ -137,65 +137,65 @@ class Race:
     def _running(self) -> list[str]:
         return [self.reference, *self._alive]
 
-    def _judge(self, case_id: str, run: RaceRun | None) -> None:
-        """Eliminate a case that could not make its run, or whose run is bad by its own fault."""
+    def _check_run(self, case_id: str, run: RaceRun | None) -> None:
+        """Eliminate a case that could not run, or whose run is bad by the case's own fault."""
         if run is None:
-            self._lose(Eliminated(case_id, self._blocks, "cannot run"))
-        elif self._starts_the_same(run):
-            self._lose_the_same(case_id, run)
+            self._remove(Eliminated(case_id, self._blocks, "cannot run"))
+        elif self._starts_same_team(run):
+            self._eliminate_same_team(case_id, run)
         elif run.cut and case_id in self._in_doubt:
             return
         elif run.cut:
             shortest_s = self._samples.shortest_s()
             behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
-            self._lose(Eliminated(case_id, self._blocks, "far worse", behind, reason=run.reason))
+            self._remove(Eliminated(case_id, self._blocks, "far worse", behind, reason=run.reason))
         elif run.value is None and run.reason:
-            self._lose(Eliminated(case_id, self._blocks, "failed", reason=run.reason))
+            self._remove(Eliminated(case_id, self._blocks, "failed", reason=run.reason))
         elif (placed := self._samples.placed(case_id)).lost > 1 and not placed.usable:
-            self._lose(Eliminated(case_id, self._blocks, "not placed", reason=placed.summary))
+            self._remove(Eliminated(case_id, self._blocks, "not placed", reason=placed.summary))
 
-    def _see_team(self, run: RaceRun) -> None:
+    def _note_team(self, run: RaceRun) -> None:
         if run.placed == PROVED and run.started:
-            self._team = run.told, run.started
+            self._team = run.requested, run.started
 
-    def _starts_the_same(self, run: RaceRun) -> bool:
-        """Return whether a run that was told another number of threads started the reference's."""
-        told, started = self._team
+    def _starts_same_team(self, run: RaceRun) -> bool:
+        """Return whether a run starts as many threads as the reference with another request."""
+        requested, started = self._team
         seen = run.placed in (PROVED, VIOLATED) and run.started == started
-        return seen and started > 0 and run.told != told
+        return seen and started > 0 and run.requested != requested
 
-    def _lose_the_same(self, case_id: str, run: RaceRun) -> None:
-        """Eliminate a case that starts as many threads as the reference, whatever it was told.
+    def _eliminate_same_team(self, case_id: str, run: RaceRun) -> None:
+        """Eliminate a case that starts as many threads as the reference, whatever was requested.
 
-        If the reference, too, starts another number than it was told, there is no reference.
+        There is no reference if it starts another number than was requested, too.
         """
-        told, started = self._team
-        if told != started:
+        requested, started = self._team
+        if requested != started:
             self._decision = "no reference"
         else:
-            reason = f"{plural(run.started, 'thread')}, told {run.told}"
-            self._lose(Eliminated(case_id, self._blocks, "same threads", reason=reason))
+            reason = f"{plural(run.started, 'thread')}, told {run.requested}"
+            self._remove(Eliminated(case_id, self._blocks, "same threads", reason=reason))
 
-    def _lose(self, out: Eliminated) -> None:
-        """Eliminate a case; without its reference a race ends."""
-        if out.case_id == self.reference:
+    def _remove(self, case: Eliminated) -> None:
+        """Take a case out of the race, which ends if it is the reference."""
+        if case.case_id == self.reference:
             self._decision = "no reference"
-        elif out.case_id in self._alive:
-            self._alive.remove(out.case_id)
-            self.eliminated.append(out)
-            if out.case_id == self._best:
+        elif case.case_id in self._alive:
+            self._alive.remove(case.case_id)
+            self.eliminated.append(case)
+            if case.case_id == self._best:
                 self._best = None
 
-    def _look_at_race(self) -> None:
+    def _analyse_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)
-        # When there are runs enough for all cases, one run of each decides nothing.
+        # With enough runs for all cases, one run of each decides nothing.
         if first and self.most_runs < self._cases * RACE_REPETITIONS:
             behind = far_behind(first)
-            self._eliminate(one for one in behind if one.case_id not in self._in_doubt)
+            self._eliminate_worse(one for one in behind if one.case_id not in self._in_doubt)
         field = self._samples.field(self._alive)
         if field:
-            self._eliminate(worse_cases(field, self._cases, self._blocks - 1))
-        self._eliminate_what_the_reference_beats()
+            self._eliminate_worse(worse_cases(field, self._cases, self._blocks - 1))
+        self._eliminate_worse_than_reference()
         if not self._alive:
             known = self._samples.values(self.reference)
             self._decision = "no gain" if known else "no reference"
@@ -204,19 +204,19 @@ class Race:
         elif self._may_take_best():
             self._take_best()
 
-    def _eliminate(self, worse: Iterable[Worse]) -> None:
+    def _eliminate_worse(self, worse: Iterable[Worse]) -> None:
         for one in worse:
             if one.case_id != self.reference:
                 why = "far worse" if one.p is None else "worse"
                 behind = exp(one.behind) - 1
-                self._lose(Eliminated(one.case_id, self._blocks, why, behind, one.p))
+                self._remove(Eliminated(one.case_id, self._blocks, why, behind, one.p))
 
-    def _eliminate_what_the_reference_beats(self) -> None:
+    def _eliminate_worse_than_reference(self) -> None:
         """Compare each case with the reference alone, whose runs often vary most of all."""
         for case_id in list(self._alive):
             field = self._samples.field([self.reference, case_id])
             if field and field.best == self.reference:
-                self._eliminate(worse_cases(field, self._cases, self._blocks - 1))
+                self._eliminate_worse(worse_cases(field, self._cases, self._blocks - 1))
 
     def _may_take_best(self) -> bool:
         if len(self._alive) == 1 and self._samples.values(self._alive[0]):
@@ -238,7 +238,7 @@ class Race:
         for case_id in [case_id for case_id in self._alive if case_id != best]:
             known = bool(self._samples.values(case_id))
             behind = exp(self._mean(case_id) - mean) - 1 if known else None
-            self._lose(Eliminated(case_id, self._blocks, "not best", behind))
+            self._remove(Eliminated(case_id, self._blocks, "not best", behind))
         self._best, self._taken_after = best, self._blocks
         if not self._confirmation_counts(best):
             self._decision = "undecided"
@@ -260,23 +260,24 @@ class Race:
             counts[max(counts, key=counts.__getitem__)] -= 1
         return counts if self._has_room_for(counts) else {}
 
-    def _look_at_confirmation(self, best: str) -> None:
+    def _analyse_confirmation(self, best: str) -> None:
         last = not self._confirmation_counts(best)
         fresh, reference = (
-            [value.number for value in self._tried(case_id)] for case_id in (best, self.reference)
+            [value.number for value in self._confirmation_values(case_id)]
+            for case_id in (best, self.reference)
         )
-        look = look_at(fresh, reference, self._margin, self._looks, last)
-        if look.p is not None:
+        interim = analyse(fresh, reference, self._margin, self._looks, last)
+        if interim.p is not None:
             self._looks += 1
-            self._p = look.p
-        self._decision = look.decision or "unfinished"
-        if look.decision and not all(
+            self._p = interim.p
+        self._decision = interim.decision or "unfinished"
+        if interim.decision and not all(
             self._samples.placed(case_id).usable for case_id in (best, self.reference)
         ):
             # Too many runs are not placed; more runs may bring their share below the limit.
             self._decision = "undecided" if last else "unfinished"
 
-    def _tried(self, case_id: str) -> Sequence[Value]:
+    def _confirmation_values(self, case_id: str) -> Sequence[Value]:
         """Return the values of the best or of the reference that count in the confirmation."""
         values = self._samples.values(case_id)
         fresh = sum(1 for value in values if value.block > self._taken_after)
@@ -301,14 +302,14 @@ class Race:
         within_s = self._rule.within_s
         return within_s is None or self._samples.spent_s + seconds <= within_s
 
-    def _leave_out_what_has_no_room(self) -> None:
+    def _eliminate_beyond_room(self) -> None:
         """Eliminate the last, least promising cases until there is room for a confirmation."""
         room = self.most_runs
         one_s = self._samples.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
             room = min(room, int((self._rule.within_s - self._samples.spent_s) / one_s))
         for case_id in self._alive[max(1, room - 2 * MIN_RUNS - 1) :]:
-            self._lose(Eliminated(case_id, 0, "no time"))
+            self._remove(Eliminated(case_id, 0, "no time"))
 
 
 def is_placed(run: RaceRun) -> bool:
@@ -351,7 +352,7 @@ def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
     return max(MIN_MOST_RUNS, cases * RACE_REPETITIONS // FULL_SHARE, short)
 
 
-def most_said(rule: Rule, cases: int) -> str:
+def describe_limit(rule: Rule, cases: int) -> str:
     """Return in words how many runs a race of so many cases may make."""
     most = f"at most {plural(most_runs(rule, cases), 'run')}"
     return most if rule.runs else f"{most}, or as many as take {SHORT_S:g} s"

@@ -25,21 +25,21 @@ class Value:
 
 @dataclass
 class RaceSamples:
-    """The runs of a race; `higher` says that higher values are better."""
+    """The runs of a race; with `higher`, higher values are better."""
 
     higher: bool
     runs: int = 0
     spent_s: float = 0.0
     _values: dict[str, list[Value]] = field(default_factory=dict)
     _times: dict[str, list[float]] = field(default_factory=dict)
-    _made: dict[str, int] = field(default_factory=dict)
+    _run_counts: dict[str, int] = field(default_factory=dict)
     _placed: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, case_id: str, block: int, repetition: int, run: RaceRun) -> None:
-        """Take in a run of a block."""
+        """Add a run of a block."""
         self.runs += 1
-        self._made[case_id] = repetition
-        # Good runs, and those that are bad for their placement alone.
+        self._run_counts[case_id] = repetition
+        # Good runs, and those whose only fault is their placement.
         if run.placed and (run.value is not None or run.placed == VIOLATED):
             self._placed.setdefault(case_id, Counter())[run.placed] += 1
         self.add_time(case_id, run)
@@ -48,14 +48,14 @@ class RaceSamples:
             self._values.setdefault(case_id, []).append(Value(block, repetition, number))
 
     def add_time(self, case_id: str, run: RaceRun) -> None:
-        """Take in the time of a run, which may be a warm-up run."""
+        """Add the time of a run, which may be a warm-up run."""
         self.spent_s += run.elapsed_s + OVERHEAD_S
         if run.elapsed_s > 0:
             self._times.setdefault(case_id, []).append(run.elapsed_s)
 
-    def made(self, case_id: str) -> int:
+    def run_count(self, case_id: str) -> int:
         """Return how many runs a case has made, good or not."""
-        return self._made.get(case_id, 0)
+        return self._run_counts.get(case_id, 0)
 
     def placed(self, case_id: str) -> PlacedRuns:
         """Return how many of a case's runs had their placement proved, unproved and violated."""
@@ -80,10 +80,10 @@ class RaceSamples:
 
     def first_values(self, cases: Iterable[str], block: int) -> dict[str, float]:
         """Return the values of the cases whose only value is of this block."""
-        found = {case_id: self.values(case_id) for case_id in cases}
+        values_of = {case_id: self.values(case_id) for case_id in cases}
         return {
             case_id: values[0].number
-            for case_id, values in found.items()
+            for case_id, values in values_of.items()
             if len(values) == 1 and values[0].block == block
         }
 

@@ -1,6 +1,6 @@
 """The data of a race: its runs, as their records give them, and its state.
 
-Values that take long to read or compute are put into a record as `race_seen` when it is made.
+Values that take long to read or compute are written into a new record as `race_seen`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DECISIONS = {
     "undecided": "the runs that it may make were not enough to tell",
     "no reference": "the reference has no good run, so that there is nothing to compare with",
 }
-# Why a case makes no more runs, what is nearest to the best first.
+# Why a case makes no more runs, from the nearest to the best on.
 WHYS = {
     "not best": "not told from the best, which promised more when one had to be taken",
     "worse": "worse than the best, with the confidence of all such decisions together",
@@ -34,10 +34,10 @@ WHYS = {
     "cannot run": "the node cannot run it now",
     "no time": "there was no time for it, or no run",
 }
-# With these statuses the case itself is to blame; the others may happen to any case.
-_BLAMED = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
+# Statuses that are the fault of the case; the others may happen to any case.
+_CASE_FAULTS = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
 # Values beyond these bounds have no useful logarithm.
-_LEAST, _MOST = 1e-30, 1e30
+_MIN_VALUE, _MAX_VALUE = 1e-30, 1e30
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class RaceRun:
     `value` is the measure raced for, None when there is none; `reason` then says why, if the case
     is to blame, and is empty after a disturbance. `cut` says that the run was ended because it took
     much longer than the shortest one. `elapsed_s` is its seconds, 0 when unknown. `placed` is the
-    verdict on its placement, empty when unknown. `told` and `started` are numbers of threads, 0
-    when unknown. `disturbed` is by heat, power limits or other tasks.
+    verdict on its placement, empty when unknown. `requested` and `started` are numbers of
+    threads, 0 when unknown. `disturbed` is by heat, power limits or other tasks.
     """
 
     value: float | None
@@ -56,7 +56,7 @@ class RaceRun:
     reason: str = ""
     cut: bool = False
     placed: str = ""
-    told: int = 0
+    requested: int = 0
     started: int = 0
     disturbed: bool = False
 
@@ -108,7 +108,7 @@ class RaceState:
 
 
 def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str]:
-    """Return the number that a good run is judged by, or None and why there is none."""
+    """Return the number that rates a good run, or None and why there is none."""
     if rule.of in RACE_OF:
         elapsed_s, energy_j = record.get("elapsed_s"), record.get("energy_pkg_j")
         edp = None if elapsed_s is None or energy_j is None else energy_j * elapsed_s
@@ -119,21 +119,21 @@ def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str
         absent = record["unavailable"].get(f"metrics.{rule.of}", "it was not found")
     if value is None:
         return None, absent
-    if not _LEAST < value < _MOST:
+    if not _MIN_VALUE < value < _MAX_VALUE:
         return None, f"{value:g} is no {rule.of} to compare: more than 0 is needed"
     return value, ""
 
 
 def race_fields(record: Mapping[str, Any], rule: Race) -> dict[str, Any]:
-    """Return a new record's fields for the race: the value that judges it, or why there is none.
+    """Return a new record's fields for the race: the value that rates it, or why there is none.
 
-    `race_seen` has the placement's verdict, the numbers of threads told and started, and whether
-    anything disturbed the run.
+    `race_seen` has the placement's verdict, the numbers of threads requested and started, and
+    whether anything disturbed the run.
     """
     team = seen_team(record)
     seen = {
         "placement": verdict_of(record),
-        "told": team.told,
+        "requested": team.requested,
         "started": team.threads,
         "disturbed": bool(disturbances(record)),
     }
@@ -151,40 +151,40 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
 
     In a race for time, a first run that reached its time limit took much longer than others.
     """
-    seen = _seen(record)
+    run = _run_without_value(record)
     status: Any = record.get("status")
     if status == OK:
         value = number_or_nan(record.get("race_value"))
-        if _LEAST < value < _MOST:
-            return replace(seen, value=value)
+        if _MIN_VALUE < value < _MAX_VALUE:
+            return replace(run, value=value)
         unavailable = record.get("unavailable")
         absent = unavailable.get("race_value") if isinstance(unavailable, Mapping) else None
-        return replace(seen, reason=str(absent or f"it told no {rule.of}"))
+        return replace(run, reason=str(absent or f"it told no {rule.of}"))
     first = record.get("repetition") == 1
-    if status == PLACEMENT_VIOLATED and (seen.disturbed or not first):
+    if status == PLACEMENT_VIOLATED and (run.disturbed or not first):
         # On a busy node a short team may not be seen, so the share of such runs decides.
-        return seen
-    if status not in _BLAMED:
-        return seen
+        return run
+    if status not in _CASE_FAULTS:
+        return run
     reason = str(record.get("reason") or status)
     cut = status == TIMEOUT and rule.of == "time" and first and not record.get("warmup")
-    return replace(seen, reason=reason, cut=cut)
+    return replace(run, reason=reason, cut=cut)
 
 
-def _seen(record: Mapping[str, Any]) -> RaceRun:
-    """Return a run without a value or reason; fields that a record lacks stay unknown."""
+def _run_without_value(record: Mapping[str, Any]) -> RaceRun:
+    """Return a run without value and reason; fields that the record lacks stay unknown."""
     elapsed_s = number_or_nan(record.get("elapsed_s"))
-    found = record.get("race_seen")
-    seen: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    fields = record.get("race_seen")
+    seen: Mapping[str, Any] = fields if isinstance(fields, Mapping) else {}
     violated = record.get("status") == PLACEMENT_VIOLATED
     placed = VIOLATED if violated else seen.get("placement")
-    counts = [seen.get(name) for name in ("told", "started")]
-    told, started = (count if type(count) is int else 0 for count in counts)
+    counts = [seen.get(name) for name in ("requested", "started")]
+    requested, started = (count if type(count) is int else 0 for count in counts)
     return RaceRun(
         None,
         elapsed_s if elapsed_s > 0 else 0.0,
         placed=placed if placed in (PROVED, UNPROVED, VIOLATED) else "",
-        told=told,
+        requested=requested,
         started=started,
         disturbed=seen.get("disturbed") is True,
     )

@@ -27,13 +27,13 @@ class Moments:
     @classmethod
     def of(cls, values: Iterable[float]) -> Moments:
         """Return the moments of these numbers."""
-        found = cls()
+        moments = cls()
         for value in values:
-            found.add(value)
-        return found
+            moments.add(value)
+        return moments
 
     def add(self, value: float) -> None:
-        """Take in one more number."""
+        """Add one more number."""
         self.count += 1
         away = value - self.mean
         self.mean += away / self.count

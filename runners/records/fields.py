@@ -104,8 +104,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
         Field(
             "race_seen",
-            "only in a race, for every run: `placement`, the verdict; `told`, the number of "
-            "threads that the program was told to start; `started`, the most threads seen in "
+            "only in a race, for every run: `placement`, the verdict; `requested`, the number "
+            "of threads that the program was told to start; `started`, the most threads seen in "
             "one process; `disturbed`, by heat, power limits or other tasks",
         ),
         Field(

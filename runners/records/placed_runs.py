@@ -78,7 +78,7 @@ def verdict_of(record: Mapping[str, Any], name: str = "placement") -> object:
 
 @dataclass(frozen=True)
 class SeenTeam:
-    """The threads that a run was told to start, and those that were seen.
+    """How many threads a run was told to start, and how many were seen.
 
     `threads` is the largest number in one process, 0 where none was seen; `processes` is how many
     processes had threads. `several` is set when more than one process worked, or waited for a CPU,
@@ -86,7 +86,7 @@ class SeenTeam:
     waits for another process does not count.
     """
 
-    told: int
+    requested: int
     threads: int
     processes: int
     several: bool
@@ -106,12 +106,12 @@ def seen_team(record: Mapping[str, Any]) -> SeenTeam:
         process for thread in listed if type(process := thread.get("process")) is int
     )
     threads = max(by_process.values(), default=0)
-    told = record.get("threads")
+    requested = record.get("threads")
     # A thread of a busy node waits for CPUs that others use, and its CPU time does not show that.
     runnable_s = sum(number_or_nan(thread.get("runnable_s")) for thread in listed)
     worked_more = runnable_s > MORE_THAN_ONE * threads * number_or_nan(record.get("elapsed_s")) > 0
     return SeenTeam(
-        told if type(told) is int else 0,
+        requested if type(requested) is int else 0,
         threads,
         len(by_process),
         len(by_process) > 1 and worked_more,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.files import open_given, replace_file, structured, sync_folder
+from base.files import open_regular, replace_file, structured, sync_folder
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
@@ -77,7 +77,7 @@ def new_entry(
 ) -> Entry:
     """Return the entry of this process and boot."""
     arguments = sys.argv[1 : 1 + _MAX_ARGUMENTS]
-    command = ("pinstudy", *(printable(argument, kept="") for argument in arguments))
+    command = ("pinstudy", *(printable(argument, allowed="") for argument in arguments))
     boot_id = boot_id_of(tree)
     return Entry(
         tuple(settings),
@@ -269,7 +269,7 @@ def _read_own(path: Path) -> tuple[bytes, int]:
     No link is followed, and opening does not block. Raises OSError when the file cannot be read,
     belongs to somebody else, or others may write it.
     """
-    with os.fdopen(open_given(path, links=False), "rb") as stream:
+    with os.fdopen(open_regular(path, links=False), "rb") as stream:
         found = os.fstat(stream.fileno())
         if found.st_uid not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, "it is not a file of this user")

@@ -45,18 +45,18 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
     """
     path = shard.with_suffix(SUFFIX)
     task = read_task(tree, os.getpid())
-    told = {
+    fields = {
         "pid": os.getpid(),
         "started": task.started if task else 0,
         "boot_id": boot_id_of(tree),
         "began_at": utc_now(),
         "reason": "",
     }
-    left = [ended.path for ended in ended_attempts(shard.parent, node_id, tree)]
-    descriptor = _create(path, told)
+    old_markers = [ended.path for ended in ended_attempts(shard.parent, node_id, tree)]
+    descriptor = _create(path, fields)
     with suppress(OSError):
         sync_folder(shard.parent)
-    for old in left:
+    for old in old_markers:
         if old != path:
             with suppress(OSError):
                 old.unlink()
@@ -66,12 +66,12 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
         # The command itself reports an orderly stop.
         stopped = isinstance(error, (KeyboardInterrupt, StoppedError))
         reason = str(error)[:_REASON_CHARACTERS]
-        _end(path, descriptor, None if stopped else told | {"reason": reason})
+        _end(path, descriptor, None if stopped else fields | {"reason": reason})
         raise
     _end(path, descriptor, None)
 
 
-def _create(path: Path, told: Mapping[str, Any]) -> int | None:
+def _create(path: Path, fields: Mapping[str, Any]) -> int | None:
     """Write a new marker; return its descriptor, None when it cannot be written."""
     try:
         # An attempt without a record leaves its number free, and perhaps its marker.
@@ -82,31 +82,31 @@ def _create(path: Path, told: Mapping[str, Any]) -> int | None:
     except OSError:
         return None
     try:
-        _write(descriptor, told)
+        _write(descriptor, fields)
     except OSError:
         _end(path, descriptor, None)
         return None
     return descriptor
 
 
-def _end(path: Path, descriptor: int | None, told: Mapping[str, Any] | None) -> None:
-    """Write what is told of the attempt's end; remove the marker if that is nothing."""
+def _end(path: Path, descriptor: int | None, fields: Mapping[str, Any] | None) -> None:
+    """Write the marker of an attempt that gave up; without `fields` remove it."""
     if descriptor is None:
         return
     try:
-        if told:
-            _write(descriptor, told)
+        if fields:
+            _write(descriptor, fields)
     except OSError:
         # Without the reason the marker would say that the attempt was killed from outside.
-        told = None
-    if not told:
+        fields = None
+    if not fields:
         with suppress(OSError):
             path.unlink()
     os.close(descriptor)
 
 
-def _write(descriptor: int, told: Mapping[str, Any]) -> None:
-    data = json.dumps(told).encode().ljust(_BYTES - 1) + b"\n"
+def _write(descriptor: int, fields: Mapping[str, Any]) -> None:
+    data = json.dumps(fields).encode().ljust(_BYTES - 1) + b"\n"
     if os.pwrite(descriptor, data, 0) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)
@@ -124,23 +124,23 @@ class EndedAttempt:
     who: str
     how: str
 
-    def told(self, where: str) -> str:
+    def describe(self, where: str) -> str:
         """Return in one line what happened; `where` names the run of the study, in words."""
-        kept, torn = self._lines()
+        runs, torn = self._lines()
         lines = f", {plural(torn, 'torn line')} skipped" if torn else ""
-        return f"{self.who} {self.how}{where}: {plural(kept, 'run')} of it kept{lines}"
+        return f"{self.who} {self.how}{where}: {plural(runs, 'run')} of it kept{lines}"
 
     def _lines(self) -> tuple[int, int]:
         """Return how many runs the attempt's shard has, and how many lines that are no records."""
         shard = self.path.with_suffix(".jsonl")
-        kept = torn = 0
+        runs = torn = 0
         with suppress(OSError):
             for record in read_part(Part(shard, 0, shard.stat().st_size), heads=True):
                 if isinstance(record, NoRecord):
                     torn += 1
                 else:
-                    kept += record.get("status") in FINAL
-        return kept, torn
+                    runs += record.get("status") in FINAL
+        return runs, torn
 
 
 def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[str]:
@@ -148,17 +148,17 @@ def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[st
 
     Raises UserError when a shard cannot be read.
     """
-    found = ended_attempts(records, node.node_id, Tree(node.root))
-    if not found:
+    attempts = ended_attempts(records, node.node_id, Tree(node.root))
+    if not attempts:
         return []
-    *earlier, newest = found
-    lines = [ended.told("") for ended in earlier]
+    *earlier, newest = attempts
+    lines = [ended.describe("") for ended in earlier]
     planned = next(summary.schedule.pending(), None)
     if planned is None:
-        return [*lines, newest.told(" after its last run")]
+        return [*lines, newest.describe(" after its last run")]
     case = next(case for case in summary.plan.cases if case.case_id == planned.case_id)
     where = f" before run {summary.done + 1} of {summary.runs} ({case.label}) was recorded"
-    return [*lines, f"{newest.told(where)}, that one is made again"]
+    return [*lines, f"{newest.describe(where)}, that one is made again"]
 
 
 def ended_attempts(records: Path, node_id: str, tree: Tree) -> list[EndedAttempt]:
@@ -174,21 +174,21 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
         name = SHARD.fullmatch(path.with_suffix(".jsonl").name)
         if name is None or name["node"] != node_id:
             continue
-        number, told = int(name["attempt"]), _read(path)
+        number, fields = int(name["attempt"]), _read(path)
         who = f"attempt {number}"
-        pid, started = told.get("pid"), told.get("started")
+        pid, started = fields.get("pid"), fields.get("started")
         if not (isinstance(pid, int) and isinstance(started, int)):
             # A power cut can empty the file.
             how = "did not end well, and its file does not tell how,"
             yield EndedAttempt(path, number, who, how)
             continue
-        rebooted = told.get("boot_id") != boot_id_of(tree)
+        rebooted = fields.get("boot_id") != boot_id_of(tree)
         task = None if rebooted else read_task(tree, pid)
-        reason = _text(told, "reason")
+        reason = _text(fields, "reason")
         if reason or task is None or task.started != started:
             since = " (the node was rebooted since)" if rebooted else ""
             how = f"gave up ({reason})" if reason else f"was ended from outside{since}"
-            who = f"{who} (process {pid}, began {_text(told, 'began_at')})"
+            who = f"{who} (process {pid}, began {_text(fields, 'began_at')})"
             yield EndedAttempt(path, number, who, how)
 
 
@@ -200,7 +200,6 @@ def _read(path: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _text(told: Mapping[str, Any], name: str) -> str:
-    found = told.get(name)
-    text = found if isinstance(found, str) else ""
-    return one_line(text, _REASON_CHARACTERS)
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    text = fields.get(name)
+    return one_line(text, _REASON_CHARACTERS) if isinstance(text, str) else ""

@@ -63,12 +63,12 @@ class ContendedLines:
     folder: Path
 
     @property
-    def left(self) -> tuple[Case, ...]:
+    def pending(self) -> tuple[Case, ...]:
         """The cases that still have no file; none in a study that does not collect c2c."""
         if "c2c" not in self.plan.study.collect:
             return ()
-        asked = (case for case in self.plan.cases if case.app.c2c)
-        return tuple(case for case in asked if not self._path(case).exists())
+        cases = (case for case in self.plan.cases if case.app.c2c)
+        return tuple(case for case in cases if not self._path(case).exists())
 
     def make(
         self,
@@ -77,7 +77,7 @@ class ContendedLines:
         may_start: Callable[[float | None], None],
         progress: Progress,
     ) -> None:
-        """Execute each case that is left once under `perf c2c record`, and write its file.
+        """Execute each pending case once under `perf c2c record`, and write its file.
 
         perf c2c is tried once before: if this node cannot do it, the reason is written instead, and
         the next attempt tries again. A case that cannot run now gets no file, and one whose
@@ -85,24 +85,24 @@ class ContendedLines:
         execution must start. StoppedError and KeyboardInterrupt pass through; the execution that
         they end gets no file. Raises StudyError when a file cannot be written.
         """
-        if not self.left:
+        if not self.pending:
             return
         perf = shutil.which("perf")
         modes = self._try(perf)
         version = (ask_version(perf) if perf else None) or "not known"
         if perf is None or isinstance(modes, str):
-            found = {"schema": SCHEMA, "unavailable": {"lines": modes}}
-            self._write(self.folder / UNAVAILABLE, found | ({"perf": version} if perf else {}))
+            fields = {"schema": SCHEMA, "unavailable": {"lines": modes}}
+            self._write(self.folder / UNAVAILABLE, fields | ({"perf": version} if perf else {}))
             progress.warned(f"no contended cache lines: {modes}")
             return
-        for number, case in enumerate(left := self.left, start=1):
+        for number, case in enumerate(pending := self.pending, start=1):
             may_start(None)
             if problem := node.settle(case):
                 progress.warned(f"no contended cache lines of {case.label} for now: {problem}")
                 continue
-            progress.waiting(f"perf c2c, {number} of {plural(len(left), 'case')}: {case.label}")
+            progress.waiting(f"perf c2c, {number} of {plural(len(pending), 'case')}: {case.label}")
             started_at = utc_now("milliseconds")
-            seen = self._sample(perf, modes, witness, case, node.launch(case), may_start)
+            sampled = self._sample(perf, modes, witness, case, node.launch(case), may_start)
             head = {
                 "schema": SCHEMA,
                 "case_id": case.case_id,
@@ -111,7 +111,7 @@ class ContendedLines:
                 "started_at": started_at,
                 "perf": version,
             }
-            self._write(self._path(case), head | seen)
+            self._write(self._path(case), head | sampled)
         (self.folder / UNAVAILABLE).unlink(missing_ok=True)
 
     def _try(self, perf: str | None) -> tuple[str, ...] | str:
@@ -132,7 +132,7 @@ class ContendedLines:
     ) -> dict[str, Any]:
         """Execute a case under perf c2c; return the file's fields: commands and contended lines."""
         bytes_of_line = line_bytes(self.node.root)
-        said: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
+        fields: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
         with recording_folder() as folder:
             recording = folder / "perf.data"
             harness = Harness(
@@ -141,20 +141,20 @@ class ContendedLines:
                 cores=tuple(core.cpus for core in self.node.topology.cores),
             )
             try:
-                seen = execute_unless_shutting_down(
+                observed = execute_unless_shutting_down(
                     partial(execute, launch, case.app.limit_s, harness, cpus=case.mask), may_start
                 )
             except LaunchError as error:
-                return said | {"unavailable": {"lines": str(error)}}
-            said["perf_command"] = list(seen.perf_command)
-            if problem := _problem_of(seen, case):
-                return said | {"unavailable": {"lines": problem}}
+                return fields | {"unavailable": {"lines": str(error)}}
+            fields["perf_command"] = list(observed.perf_command)
+            if problem := _problem_of(observed, case):
+                return fields | {"unavailable": {"lines": problem}}
             # The recording is data of the user's program, which root must not parse.
             chown_to_invoker(recording, folder)
-            found = read_recording(perf, recording, bytes_of_line)
-        if isinstance(found, str):
-            return said | {"unavailable": {"lines": found}}
-        return said | found | self._kinds(case, found["events"])
+            lines = read_recording(perf, recording, bytes_of_line)
+        if isinstance(lines, str):
+            return fields | {"unavailable": {"lines": lines}}
+        return fields | lines | self._kinds(case, lines["events"])
 
     def _kinds(self, case: Case, events: list[str]) -> dict[str, Any]:
         """Return which core kinds were sampled, and which of the case's kinds were not."""
@@ -176,17 +176,16 @@ class ContendedLines:
         return self.folder / f"{case.case_id}.json"
 
     @staticmethod
-    def _write(path: Path, found: dict[str, Any]) -> None:
-        write_atomically(path, (json.dumps(found, indent=2, allow_nan=False) + "\n").encode())
+    def _write(path: Path, fields: dict[str, Any]) -> None:
+        write_atomically(path, (json.dumps(fields, indent=2, allow_nan=False) + "\n").encode())
 
 
-def _problem_of(seen: Observation, case: Case) -> str | None:
+def _problem_of(observed: Observation, case: Case) -> str | None:
     """Return why an execution is unusable; None when it would have been a good run."""
-    if seen.perf_problem:
-        return seen.perf_problem
-    status, reason = classify(
-        case, seen, proof_of(seen, wanted_of(case)), hotplug_problem(seen.hotplugged_cpus)
-    )
+    if observed.perf_problem:
+        return observed.perf_problem
+    hotplug = hotplug_problem(observed.hotplugged_cpus)
+    status, reason = classify(case, observed, proof_of(observed, wanted_of(case)), hotplug)
     return None if status == OK else f"the program under perf c2c: {status}: {reason}"
 
 
@@ -200,7 +199,7 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
     if _is_of_boot(folder / FILE_NAME, node.boot_id):
         return
 
-    def tell(done: int, of: int, left_s: float | None) -> None:
+    def report(done: int, of: int, left_s: float | None) -> None:
         # One line a pair would be thousands, and drawing them would disturb the measurement.
         if done in (0, of) or done % max(1, of // 20) == 0:
             left = "" if left_s is None else f", {duration(left_s)} left"
@@ -209,7 +208,7 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
     try:
         settings = LatencySettings()
         plan = plan_pairs(node.topology, which, seed=settings.seed)
-        content = measure(node, plan, settings, tell)
+        content = measure(node, plan, settings, report)
     except (StudyError, UserError) as error:
         progress.warned(f"the latency between CPUs is not measured: {error}")
         return
@@ -219,9 +218,8 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
 
 
 def _is_of_boot(path: Path, boot_id: str | None) -> bool:
-    """Return whether a file holds a complete measurement of this boot."""
     try:
-        found = read_object(path, MAX_LATENCY_BYTES)
+        latency = read_object(path, MAX_LATENCY_BYTES)
     except (OSError, ValueError):
         return False
-    return bool(found) and found.get("boot_id") == boot_id and not found.get("interrupted")
+    return bool(latency) and latency.get("boot_id") == boot_id and not latency.get("interrupted")

@@ -96,7 +96,7 @@ class History:
         """Add the record of a new run, and to it the fields that decide when the study ends.
 
         With a precision: the half widths of the case's intervals, this run included; nothing for a
-        warm-up run and before there are two good runs. In a race: what the run is judged by.
+        warm-up run and before there are two good runs. In a race: what rates the run.
         """
         if self.race:
             record |= race_fields(record, self.race)
@@ -148,7 +148,5 @@ def read_history(
 def _whole(folder: Path, record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the first record of the same node with all its fields; `record` has only the head."""
     digest = record.get("node_digest")
-    same = (
-        found for found in read_records(folder / "records") if found.get("node_digest") == digest
-    )
+    same = (each for each in read_records(folder / "records") if each.get("node_digest") == digest)
     return next(same, record)

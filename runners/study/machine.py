@@ -31,7 +31,7 @@ APPS = "apps"
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a session makes of a study, and where.
+    """The part of a study that a session runs, and where its results go.
 
     `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
     None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
@@ -76,15 +76,15 @@ class Machine:
         return [
             (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
             for kind in self.node.topology.kinds
-        ] + [(found.name, found.state, found.why) for found in probe(self.node, self.live)]
+        ] + [(each.name, each.state, each.why) for each in probe(self.node, self.live)]
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
         emulated = self.emulates(study)
         find = partial(self._find_program, find_emulated_program if emulated else find_program)
-        asked = _without_estimates(study) if emulated else study
+        planned = _without_estimates(study) if emulated else study
         return make_plan(
-            asked, self.node.topology, find, self.tools, self._governor_problem, emulated
+            planned, self.node.topology, find, self.tools, self._governor_problem, emulated
         )
 
     def emulates(self, study: Study) -> bool:
@@ -151,11 +151,11 @@ class Machine:
     def _governor_outlook(self, plan: Plan) -> list[str]:
         """Return in lines which governors will be set, and which cases wait for theirs."""
         governors, now = self.governors(), self.node.cpufreq
-        asked = {(case.governor, case.host_cpus) for case in plan.cases}
-        why_not = {key: governors.problem(*key, now) for key in sorted(asked)}
+        keys = {(case.governor, case.host_cpus) for case in plan.cases}
+        problems = {key: governors.problem(*key, now) for key in sorted(keys)}
         switched = {
             governor
-            for (governor, cpus), reason in why_not.items()
+            for (governor, cpus), reason in problems.items()
             if governor != CURRENT_GOVERNOR
             and reason is None
             and now.in_force_problem(governor, cpus) is not None
@@ -169,7 +169,7 @@ class Machine:
             )
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
-            if reason := why_not[case.governor, case.host_cpus]:
+            if reason := problems[case.governor, case.host_cpus]:
                 waiting.setdefault(case.governor, []).append(reason)
         return lines + [
             f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
@@ -195,8 +195,8 @@ class Machine:
         return dict(os.environ) if self.live else {}
 
     def _find_program(self, find: Callable[[str], Path | None], name: str) -> Path | None:
-        found = find(name)
-        return found if found or self.live else Path(name)
+        path = find(name)
+        return path if path or self.live else Path(name)
 
     def _governor_problem(self, governor: str, cpus: tuple[int, ...]) -> str | None:
         if governor == CURRENT_GOVERNOR:

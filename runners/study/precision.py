@@ -26,7 +26,7 @@ def repetition_rule(plan: Plan) -> dict[str, Any] | None:
                 "margin": race.margin,
                 "within_s": race.within_s,
                 "runs": race.runs,
-                # Nothing else is recorded of cases that have no time to race.
+                # Cases without time to race have no other trace in the records.
                 "cases": len(plan.cases),
             }
         }
@@ -53,10 +53,10 @@ def half_width(of: Moments) -> float:
 
 def figures_of(record: Mapping[str, Any]) -> dict[str, float]:
     """Return the figures of a good run's record by word of PRECISION_OF, positive numbers only."""
-    found = {word: record.get(name) for word, name in PRECISION_OF.items()}
+    values = {word: record.get(name) for word, name in PRECISION_OF.items()}
     return {
         word: value
-        for word, value in found.items()
+        for word, value in values.items()
         if isinstance(value, float) and isfinite(value) and value > 0
     }
 
@@ -70,20 +70,20 @@ class CasePrecision:
     _moments: dict[str, Moments] = field(default_factory=dict)
 
     def add(self, figures: Mapping[str, float]) -> None:
-        """Take in one more good run, given by its figures by word."""
+        """Add a good run; `figures` are its measured numbers by word."""
         self.runs += 1
         for word, value in figures.items():
             self._moments.setdefault(word, Moments()).add(value)
 
     @property
-    def judged_by(self) -> tuple[str, ...]:
-        """The wanted figures that were measured, by which the case is judged; else time."""
+    def decided_by(self) -> tuple[str, ...]:
+        """The wanted figures that were measured, which decide when the case ends; else time."""
         return tuple(word for word in self.wanted.of if word in self._moments) or ("time",)
 
     @property
     def half_widths(self) -> dict[str, float]:
         """Half the intervals' widths as shares of their means, by word; finite ones only."""
-        widths = {word: half_width(self._of(word)) for word in self.judged_by}
+        widths = {word: half_width(self._of(word)) for word in self.decided_by}
         return {word: width for word, width in widths.items() if isfinite(width)}
 
     @property
@@ -91,7 +91,7 @@ class CasePrecision:
         """Whether the means that decide are precise enough and have enough good runs."""
         return all(
             known.count >= self.wanted.least and half_width(known) <= self.wanted.half_width
-            for known in map(self._of, self.judged_by)
+            for known in map(self._of, self.decided_by)
         )
 
     def _of(self, word: str) -> Moments:

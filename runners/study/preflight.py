@@ -28,7 +28,7 @@ class Preflight:
         self._node = node
         self._tree = Tree(node.root)
         self._own = os.sched_getaffinity(0)
-        self._began = switchable(node.facts)
+        self._at_start = switchable(node.facts)
 
     def problem(self, case: Case) -> str | None:
         """Return why the case cannot run, with node, wanted and found; None when it can."""
@@ -37,10 +37,10 @@ class Preflight:
 
     def _changed(self) -> str | None:
         """Return which settings of the whole node were switched since the study began."""
-        then, now = self._began, read_switchable(self._tree)
+        then, now = self._at_start, read_switchable(self._tree)
         changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
-        told = "; ".join(changed)
-        return f"it has changed since the study began: {told}; put it back" if changed else None
+        listed = "; ".join(changed)
+        return f"it has changed since the study began: {listed}; put it back" if changed else None
 
     def _offline(self, case: Case) -> str | None:
         """Return which CPUs of the case's cores, SMT siblings included, are offline."""

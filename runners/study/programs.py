@@ -124,7 +124,7 @@ def what_changed(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Describe the parts that differ; both sides may be from files, which may hold anything."""
     for part in dict.fromkeys([*then, *now]):
-        old, new = (_of_part(files, part) for files in (then, now))
+        old, new = (_file_of(files, part) for files in (then, now))
         if old is None:
             yield f"{shown(part)} is new: {_text(new, 'path')}"
         elif new is None:
@@ -138,6 +138,6 @@ def _text(of: Mapping[str, Any] | None, name: str) -> str:
     return printable(str((of or {}).get(name)))[:_MAX_CHARACTERS]
 
 
-def _of_part(files: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
-    found = files.get(part)
-    return found if isinstance(found, dict) else None
+def _file_of(files: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
+    file = files.get(part)
+    return file if isinstance(file, dict) else None

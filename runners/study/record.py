@@ -33,7 +33,7 @@ def run_record(
     planned: PlannedRun,
     case: Case,
     launch: Launch,
-    seen: Observation,
+    observed: Observation,
     started_at: str,
     states: tuple[Reading, Reading],
     collected: list[Reading],
@@ -43,13 +43,13 @@ def run_record(
     `states` are the settings in force before and after the run.
     """
     before, after = states
-    ending = seen.ending
+    ending = observed.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
     wanted = wanted_of(case)
-    proof = proof_of(seen, wanted, counted)
-    changed = hotplug_problem(seen.hotplugged_cpus) or state_changes(before.fields, after.fields)
-    status, reason = classify(case, seen, proof, changed)
-    metrics, absent = read_metrics(case, seen)
+    proof = proof_of(observed, wanted, counted)
+    change = hotplug_problem(observed.hotplugged_cpus) or state_changes(before.fields, after.fields)
+    status, reason = classify(case, observed, proof, change)
+    metrics, absent = read_metrics(case, observed)
     unavailable = {f"metrics.{name}": why for name, why in absent.items()}
     if proof.verdict == "unproved":
         unavailable["placement"] = proof.reason
@@ -58,7 +58,7 @@ def run_record(
         "reason": reason,
         "exit_code": ending.exit_code,
         "signal": ending.signal,
-        "stderr_tail": stderr_tail(seen.stderr),
+        "stderr_tail": stderr_tail(observed.stderr),
         "metrics": metrics,
         "command": list(launch.command),
         "environment": {
@@ -66,8 +66,8 @@ def run_record(
             "removed": list(launch.removed_variables),
             "inherited": launch.told_variables,
         },
-        "perf_command": list(seen.perf_command),
-        "placement": _placement_fields(proof, seen, wanted),
+        "perf_command": list(observed.perf_command),
+        "placement": _placement_fields(proof, observed, wanted),
     }
     parts = (_time_and_usage(ending), _state_before(before, after), after, *collected)
     return _with_measured(Reading(record, unavailable), parts)
@@ -123,7 +123,7 @@ def baseline_record(
 
 
 def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str, Any]:
-    """Return the record that says why a case is not part of this node's study."""
+    """Return the record of a case that this node leaves out, with the reason."""
     identity = {
         "case_id": skipped.case_id,
         "table_number": skipped.case.table,
@@ -155,7 +155,6 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
 
 
 def _time_and_usage(ending: Ending) -> Reading:
-    """Return the program's time and the kernel's resource usage."""
     lost = Unavailable("the program's witness had to be ended before it could tell")
     usage = {
         "user_s": ending.user_s,
@@ -169,15 +168,15 @@ def _time_and_usage(ending: Ending) -> Reading:
     return reading_of({"elapsed_s": elapsed_s, **known})
 
 
-def _placement_fields(proof: Proof, seen: Observation, wanted: Wanted) -> dict[str, Any]:
-    processes = list(dict.fromkeys(thread.pid for thread in seen.threads))
+def _placement_fields(proof: Proof, observed: Observation, wanted: Wanted) -> dict[str, Any]:
+    processes = list(dict.fromkeys(thread.pid for thread in observed.threads))
     return {
         "verdict": proof.verdict,
-        "looks": seen.looks,
-        **({} if seen.unmet is None else {"unmet": seen.unmet}),
+        "looks": observed.looks,
+        **({} if observed.unmet is None else {"unmet": observed.unmet}),
         "threads": [
             {"process": processes.index(thread.pid)} | _thread_fields(thread, wanted)
-            for thread in seen.threads
+            for thread in observed.threads
         ],
     }
 

@@ -104,7 +104,7 @@ class Engine(Protocol):
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Execute a launch once; raises LaunchError, which fails this run only."""
 
-    def measured(self, case: Case, seen: Observation) -> list[Reading]:
+    def measured(self, case: Case, observed: Observation) -> list[Reading]:
         """Return what was measured around the latest run."""
 
     def close(self) -> None:
@@ -115,8 +115,8 @@ class Engine(Protocol):
 class Runner:
     """Makes the runs of a schedule one by one: each is recorded before the next one starts.
 
-    `may_start` is that of an Assignment. `clocks` detects that the node's clock was set or that the
-    node slept.
+    `may_start` is that of an Assignment. `clocks` detects a clock that was set, and a node that was
+    suspended.
     """
 
     schedule: Schedule
@@ -155,11 +155,11 @@ class Runner:
             ahead = self.schedule.forecast(left)
 
         for planned in self.schedule.pending(Listener(ended, eliminated, expected)):
-            self._make(planned, cases[planned.case_id], ahead)
+            self._make_run(planned, cases[planned.case_id], ahead)
             ahead.made(planned.case_id, self.schedule.history.mean_s(planned.case_id))
-        self._look_at_clocks()
+        self._check_clocks()
 
-    def _make(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
+    def _make_run(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
         """Make a run, or record why it cannot be made now; `ahead` are the pending runs."""
         history = self.schedule.history
         self.may_start(ahead.one_s(planned.case_id))
@@ -175,12 +175,12 @@ class Runner:
         left_s = history.within_race_s(ahead.left_s)
         idle_s = baselines.left_s(ahead.under)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
-        self._look_at_clocks()
+        self._check_clocks()
         record = self._execute(planned, self.schedule.limited(case, planned), waited)
         self.progress.finished(record)
         baselines.run_made(case.governor)
 
-    def _look_at_clocks(self) -> None:
+    def _check_clocks(self) -> None:
         for line in self.clocks.look():
             self.progress.warned(line)
 
@@ -217,23 +217,25 @@ class Runner:
         before = self.node.state(case)
         began = self.clocks.now()
         try:
-            seen = execute_unless_shutting_down(
+            observed = execute_unless_shutting_down(
                 lambda: self.engine.execute(case, launch), self.may_start
             )
             if slept_s := self.clocks.now().slept_since(began):
-                reason = f"the node slept for {duration(slept_s)} meanwhile"
-                seen = replace(seen, invalid_reason=seen.invalid_reason or (SUSPENDED, reason))
-            collected = [waited, self.clocks.measured(), program, *self.engine.measured(case, seen)]
+                slept = (SUSPENDED, f"the node slept for {duration(slept_s)} meanwhile")
+                observed = replace(observed, invalid_reason=observed.invalid_reason or slept)
+            collected = [waited, self.clocks.measured(), program]
+            collected += self.engine.measured(case, observed)
             after = self.node.state(case)
             # A program that changed during the run may have run as either version.
             self.node.program(case)
         except LaunchError as error:
             return unfinished(FAILED, str(error))
         except (KeyboardInterrupt, StudyError) as error:
-            unfinished(INTERRUPTED, _why_interrupted(error))
+            unfinished(INTERRUPTED, _interruption_reason(error))
             raise
-        states = (before, after)
-        record = run_record(self.origin, planned, case, launch, seen, started_at, states, collected)
+        record = run_record(
+            self.origin, planned, case, launch, observed, started_at, (before, after), collected
+        )
         history.add_new(record)
         self.shard.append(record)
         return record
@@ -247,7 +249,7 @@ class Runner:
                 history.add(record)
 
 
-def _why_interrupted(error: KeyboardInterrupt | StudyError) -> str:
+def _interruption_reason(error: KeyboardInterrupt | StudyError) -> str:
     if isinstance(error, (KeyboardInterrupt, StoppedError)):
         return "stopped by the user or a signal while it ran"
     return error.problem if isinstance(error, ShortageError) else str(error)

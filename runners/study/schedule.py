@@ -40,7 +40,7 @@ class Listener:
     expected: Callable[[list[PlannedRun]], None] = lambda _: None
 
 
-NOBODY = Listener()
+NO_LISTENER = Listener()
 
 
 class Schedule:
@@ -49,7 +49,7 @@ class Schedule:
     def __init__(self, plan: Plan, history: History) -> None:
         self.plan, self.history = plan, history
 
-    def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:  # noqa: ARG002
+    def pending(self, listener: Listener = NO_LISTENER) -> Iterator[PlannedRun]:  # noqa: ARG002
         """Yield the pending runs, in order.
 
         Later runs may depend on the records of earlier ones. A caller that makes each run, and adds
@@ -85,11 +85,11 @@ class PrecisionSchedule(Schedule):
         super().__init__(plan, history)
         self._wanted = wanted
         alone = plan.study.order == "sequential"
-        # In sequence each run is a block of its own, and no case waits for another.
+        # In sequence each run is a block, and no case waits for another.
         self._within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
         self._waits_for = compared_with(plan.cases)
 
-    def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
+    def pending(self, listener: Listener = NO_LISTENER) -> Iterator[PlannedRun]:
         """Yield the pending runs, in order; cases may end after each block."""
         known = {case.case_id: CasePrecision(self._wanted) for case in self.plan.cases}
         stopped: set[str] = set()
@@ -116,12 +116,12 @@ class PrecisionSchedule(Schedule):
         return needed
 
     def _ended_with(self, block: list[PlannedRun], known: dict[str, CasePrecision]) -> list[str]:
-        """Take a block's good runs into `known`; return the cases that make no more runs.
+        """Add a block's good runs to `known`; return the cases that make no more runs.
 
         A case ends when it reaches the precision. A baseline, with which others are compared pair
         by pair within a block, goes on as long as one of them does. A case whose run was neither
-        made nor skipped goes on: the run is still pending. A block is judged by its own runs and
-        earlier ones only, so that a resume decides as the attempt before it did.
+        made nor skipped goes on: the run is still pending. Only the runs of this block and
+        earlier ones decide, so that a resume decides as the attempt before it did.
         """
         history = self.history
         for run in block:
@@ -131,11 +131,11 @@ class PrecisionSchedule(Schedule):
         ready = {
             run.case_id for run in block if run.key in history.done and known[run.case_id].reached
         }
-        going_on = {run.case_id for run in block if run.key not in history.skipped} - ready
+        continuing = {run.case_id for run in block if run.key not in history.skipped} - ready
         return [
             run.case_id
             for run in block
-            if run.case_id in ready and going_on.isdisjoint(self._waits_for.get(run.case_id, ()))
+            if run.case_id in ready and continuing.isdisjoint(self._waits_for.get(run.case_id, ()))
         ]
 
     def _block_of(self, planned: PlannedRun) -> tuple[str, int]:
@@ -147,7 +147,7 @@ class PrecisionSchedule(Schedule):
 
 
 class RaceSchedule(Schedule):
-    """A race: reliably worse cases end early, and fresh runs try the best against the reference."""
+    """A race: reliably worse cases end early; fresh runs compare the best with the reference."""
 
     def __init__(self, plan: Plan, history: History, rule: Rule) -> None:
         """Raises StudyError when the reference, or all others, cannot run here."""
@@ -155,7 +155,7 @@ class RaceSchedule(Schedule):
         self._rule = rule
         self._entrants = entrants_of(plan)
 
-    def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
+    def pending(self, listener: Listener = NO_LISTENER) -> Iterator[PlannedRun]:
         """Yield the runs that the race still needs, in order."""
         done, skipped = self.history.done, self.history.skipped
         order = 0
@@ -167,7 +167,7 @@ class RaceSchedule(Schedule):
             self._entrants, self._rule, warmup_runs(self._entrants[0], self.history.race_runs)
         )
         most = race.most_runs + self.plan.study.warmup
-        number = told = 0
+        number = reported = 0
         while block := race.next_block():
             number += 1
             keys = shuffled(block, self.plan.study.seed, number)
@@ -181,9 +181,9 @@ class RaceSchedule(Schedule):
                     yield from after
                     return
             race.take(block, self.history.race_runs)
-            for one in race.eliminated[told:]:
+            for one in race.eliminated[reported:]:
                 listener.eliminated(one)
-            told = len(race.eliminated)
+            reported = len(race.eliminated)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending warm-up runs and the next block."""
@@ -227,15 +227,15 @@ class RaceSchedule(Schedule):
         reference, warmup = self._entrants[0], self.plan.study.warmup
         for order in range(warmup):
             yield PlannedRun(order, 0, reference, order + 1, True)
-        # Without the additional one, which a resume has to plan again.
+        # The additional one does not count: a resume has to plan it again.
         runs = self.history.race_runs.items()
-        made = [run for key, run in runs if key[0] == reference and -warmup <= key[1] < 0]
-        if made and not any(run.reason or is_placed(run) for run in made):
+        planned = [run for key, run in runs if key[0] == reference and -warmup <= key[1] < 0]
+        if planned and not any(run.reason or is_placed(run) for run in planned):
             yield PlannedRun(warmup, 0, reference, warmup + 1, True)
 
-    def _placeholders(self, made: int, most: int, block: int) -> Iterator[PlannedRun]:
+    def _placeholders(self, first: int, most: int, block: int) -> Iterator[PlannedRun]:
         """Yield placeholder runs for the forecast, up to `most` runs in all."""
-        for case_id, order in zip(cycle(self._entrants), range(made, most), strict=False):
+        for case_id, order in zip(cycle(self._entrants), range(first, most), strict=False):
             yield PlannedRun(order, block, case_id, order, False)
 
 
@@ -257,15 +257,15 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     groups: dict[tuple[int, str, str], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.table, case.governor, case.boot), []).append(case)
-    found = {}
+    compared = {}
     for group in groups.values():
-        free = next((case for case in group if _is_free(case)), None)
+        free = next((case for case in group if _is_unbound(case)), None)
         if free:
-            found[free.case_id] = frozenset(case.case_id for case in group if case is not free)
-    return found
+            compared[free.case_id] = frozenset(case.case_id for case in group if case is not free)
+    return compared
 
 
-def _is_free(case: Case) -> bool:
+def _is_unbound(case: Case) -> bool:
     return (case.mapping.selection, case.mapping.binding) == ("all", "none")
 
 

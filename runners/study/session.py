@@ -50,8 +50,8 @@ class Session:
     """One attempt at a study: what it runs and where it writes.
 
     `aside` is the folder to which `fresh` moved earlier results. `crashes` has a line for each
-    earlier attempt that did not end well. `left_changed` says after the runs which settings could
-    not be put back; empty when all were.
+    earlier attempt that did not end well. `restore_problem` says, after the runs, which
+    settings could not be put back; empty when all were.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Session:
         self.machine, self.assignment = machine, assignment
         self.folder = assignment.folder or results_folder(results, study, machine.node)
         records = self.folder / "records"
-        # The shards as long as they were when they were read.
-        self._read = [] if fresh else parts_of(records)
+        # The shards with the lengths that they had when they were read.
+        self._parts_read = [] if fresh else parts_of(records)
         self.summary = machine.summary(study, results, assignment, fresh)
         plan = self.summary.plan
         if not plan.cases:
@@ -96,9 +96,9 @@ class Session:
             entrants_of(plan)
         self.crashes = [] if fresh else describe_crashes(records, machine.node, self.summary)
         self.aside: Path | None = None
-        self.left_changed = ""
+        self.restore_problem = ""
         if fresh:
-            # A study that runs would lose the folder of its next record.
+            # A study that runs here would lose the folder of its next record.
             with node_lock(machine.node.root, assignment.wait_for_node_s):
                 self.aside = set_aside(self.folder)
 
@@ -109,9 +109,9 @@ class Session:
         on the node, or when processes that a killed study left behind cannot be ended.
         """
         lines = ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
-        if not (self.summary.left or lines.left):
+        if not (self.summary.left or lines.pending):
             if self.summary.study.race:
-                # A lower limit in the study file may have ended the race, and no record has that.
+                # A lower limit in the study file may have ended the race; no record shows it.
                 self._keep_study()
             return
         node = self.machine.node
@@ -127,8 +127,8 @@ class Session:
 
     def raise_if_failed(self) -> None:
         """Raise StudyError when settings stay changed, or the study has not a single good run."""
-        if self.left_changed:
-            raise StudyError(self.left_changed)
+        if self.restore_problem:
+            raise StudyError(self.restore_problem)
         if not self.summary.history.times:
             raise StudyError(
                 f"no run of study {self.summary.study.name} was good; {self.folder / 'records'} "
@@ -172,14 +172,14 @@ class Session:
 
     def _catch_up(self) -> None:
         """Read the records that another attempt wrote before this one's shard fenced it."""
-        if parts_of(self.folder / "records") != self._read:
+        if parts_of(self.folder / "records") != self._parts_read:
             assignment = replace(self.assignment, folder=self.folder)
             self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
 
     def _restore(self, governors: Governors) -> None:
         done = governors.restore()
         if done and done.problems:
-            self.left_changed = done.message
+            self.restore_problem = done.message
 
     def _origin(self, attempt: int) -> dict[str, Any]:
         """Return the fields that all records of an attempt share."""

@@ -18,7 +18,7 @@ from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
-from runners.race.race import most_said
+from runners.race.race import describe_limit
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule
 from runners.study.schedule import Schedule, schedule_of
@@ -81,7 +81,7 @@ class PlanSummary:
         """Which runs are left; raises StudyError for a race that cannot begin here."""
         return schedule_of(self.plan, self.history)
 
-    # A race that cannot begin has rows, too.
+    # Not from `schedule`: a race that cannot begin has rows, too.
     @cached_property
     def _expected(self) -> Forecast:
         return Schedule(self.plan, self.history).forecast(())
@@ -116,7 +116,7 @@ class PlanSummary:
         study, plan = self.study, self.plan
         each = f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} of each"
         if study.race:
-            each = f"which race for {study.race.of}, {most_said(study.race, len(plan.cases))}"
+            each = f"which race for {study.race.of}, {describe_limit(study.race, len(plan.cases))}"
         lines = [
             f"study {study.name}: {plural(len(plan.cases), 'case')}, {each}, {study.order}, "
             f"seed {study.seed}"
@@ -231,19 +231,19 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
     wanted = plan.study.precision
     if wanted is None:
         return []
-    made = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
+    runs_of = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
     reached, others = [], []
     without_energy = 0
     for case in plan.cases:
-        known, repetitions = history.known(case.case_id), made[case.case_id]
-        if "energy" in wanted.of and known.runs and "energy" not in known.judged_by:
+        known, repetitions = history.known(case.case_id), runs_of[case.case_id]
+        if "energy" in wanted.of and known.runs and "energy" not in known.decided_by:
             without_energy += 1
         if known.reached:
             reached.append(repetitions)
         else:
             state = "not reached" if repetitions >= plan.study.repetitions else "not finished"
-            found = f"precision {state} after {repetitions}: {case.label}: {_known_so_far(known)}"
-            others.append(found)
+            so_far = f"{case.label}: {_describe_precision(known)}"
+            others.append(f"precision {state} after {repetitions}: {so_far}")
     aim = f"±{percent(wanted.half_width)} of the mean {' and '.join(wanted.of)}"
     lines = [
         f"precision: {len(reached)} of {len(plan.cases)} cases reached {aim} (95 % confidence)"
@@ -257,7 +257,7 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
     return lines + others
 
 
-def _known_so_far(known: CasePrecision) -> str:
+def _describe_precision(known: CasePrecision) -> str:
     widths = " and ".join(f"{word} ±{percent(width)}" for word, width in known.half_widths.items())
     good = plural(known.runs, "good run")
     return f"{widths} by {good}" if widths else good

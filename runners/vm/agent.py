@@ -17,7 +17,7 @@ from typing import Any
 from runners.execution.execute import Harness, execute
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
-from runners.vm.protocol import Line, observation_message, read_launch
+from runners.vm.protocol import Channel, observation_message, read_launch
 
 PORT = "pinstudy"
 # Software events only: on hybrid hosts a guest has no hardware counters.
@@ -26,48 +26,48 @@ _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _ONLINE = Path("/sys/devices/system/cpu/online")
 
 
-class HostWindow:
-    """The meter that is farthest from the program: it makes the host start and stop its meters."""
+class HostMeters:
+    """The outermost meter: it has the host start and stop its own meters."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
 
     def start(self) -> None:
         """Let the host start its meters; the run starts with the host's answer."""
-        self._line.say({"say": "starting"})
-        self._line.hear()
+        self._channel.send({"say": "starting"})
+        self._channel.receive()
 
     def sample(self) -> None:
         """Tell the host that the guest is alive; the host samples its meters by itself."""
-        self._line.say({"say": "alive"})
+        self._channel.send({"say": "alive"})
 
     def stop(self) -> None:
         """Let the host stop its meters."""
-        self._line.say({"say": "ended"})
+        self._channel.send({"say": "ended"})
 
 
-def serve(line: Line) -> None:
-    """Answer the host until it closes the line."""
+def serve(channel: Channel) -> None:
+    """Answer the host until it closes the channel."""
     harness: Harness | None = None
     online = _ONLINE.read_text(encoding="ascii").strip()
-    line.say({"say": "ready", "online": online, "kernel": os.uname().release})
-    while request := line.hear():
+    channel.send({"say": "ready", "online": online, "kernel": os.uname().release})
+    while request := channel.receive():
         match request["ask"]:
             case "setup":
                 try:
-                    harness = _harness(line, request)
+                    harness = _harness(channel, request)
                 except OSError as error:
                     # The host searches the console for such a line.
                     raise SystemExit(f"pinstudy guest: cannot be set up: {error}") from error
-                line.say({"say": "set up"})
+                channel.send({"say": "set up"})
             case "clock":
-                line.say({"say": "clock", "monotonic_s": time.monotonic()})
+                channel.send({"say": "clock", "monotonic_s": time.monotonic()})
             case "run":
                 assert harness, "setup comes first"
-                line.say(_run(request, harness))
+                channel.send(_run(request, harness))
 
 
-def _harness(line: Line, request: dict[str, Any]) -> Harness:
+def _harness(channel: Channel, request: dict[str, Any]) -> Harness:
     """Permit perf all events, become the host's user, and return what runs need."""
     _PARANOID.write_text("-1", encoding="ascii")
     os.chdir(request["folder"])
@@ -81,7 +81,7 @@ def _harness(line: Line, request: dict[str, Any]) -> Harness:
         witness=Path(request["witness"]),
         perf_command=perf_command(request["perf"], EVENTS) if request["perf"] else None,
         perf_problem=request["perf_problem"],
-        meters=(HostWindow(line),),
+        meters=(HostMeters(channel),),
     )
 
 
@@ -98,10 +98,10 @@ def _hold_perf(perf: str) -> None:
 def _run(request: dict[str, Any], harness: Harness) -> dict[str, Any]:
     launch = read_launch(request["launch"])
     try:
-        seen = execute(launch, request["limit_s"], harness, cpus=request["cpus"])
+        observed = execute(launch, request["limit_s"], harness, cpus=request["cpus"])
     except LaunchError as error:
         return {"say": "refused", "reason": str(error)}
-    return {"say": "observation", "seen": observation_message(seen)}
+    return {"say": "observation", "seen": observation_message(observed)}
 
 
 def open_port() -> int:
@@ -113,4 +113,4 @@ def open_port() -> int:
 
 
 if __name__ == "__main__":
-    serve(Line(open_port()))
+    serve(Channel(open_port()))

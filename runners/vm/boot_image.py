@@ -45,10 +45,10 @@ def archive(module_tree: Path, busybox: Path, init: Path, more: Sequence[str] = 
 def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
     """Return the modules' content by name, each after its dependencies; without built-in ones."""
     files, present = _files_of(module_tree), _built_into(module_tree)
-    found: dict[str, bytes] = {}
+    modules: dict[str, bytes] = {}
 
     def add(name: str) -> None:
-        if name in found or name in present:
+        if name in modules or name in present:
             return
         if name not in files:
             raise LookupError(f"the kernel has no module {name}")
@@ -58,11 +58,11 @@ def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
         match = re.search(rb"\0depends=([^\0]*)\0", text)
         for needed in match[1].decode().split(",") if match and match[1] else ():
             add(needed.replace("-", "_"))
-        found[name] = text
+        modules[name] = text
 
     for name in wanted:
         add(name)
-    return found
+    return modules
 
 
 def lacking(module_tree: Path) -> list[str]:
@@ -94,5 +94,5 @@ def _name(path: Path) -> str:
 
 if __name__ == "__main__":
     tree, busybox_file, init_file, output, *names = sys.argv[1:]
-    made = archive(Path(tree), Path(busybox_file), Path(init_file), names)
-    Path(output).write_bytes(made)
+    image = archive(Path(tree), Path(busybox_file), Path(init_file), names)
+    Path(output).write_bytes(image)

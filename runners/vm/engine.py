@@ -64,23 +64,23 @@ class VmEngine:
         """
         try:
             guest = self._guest_for(case)
-            seen, view = make_run(guest, self._collectors, case, launch)
+            observed, view = make_run(guest, self._collectors, case, launch)
         except GuestLostError:
             self.close()
             raise
         self._view = view
         if view.proof.verdict == "violated":
-            return replace(seen, invalid_reason=(PLACEMENT_VIOLATED, view.proof.reason))
+            return replace(observed, invalid_reason=(PLACEMENT_VIOLATED, view.proof.reason))
         if problem := view.clock.problem:
-            return replace(seen, invalid_reason=(CLOCK_DRIFTED, problem))
-        return seen
+            return replace(observed, invalid_reason=(CLOCK_DRIFTED, problem))
+        return observed
 
-    def measured(self, case: Case, seen: Observation) -> list[Reading]:
+    def measured(self, case: Case, observed: Observation) -> list[Reading]:
         """Return the readings of host and guest for the last run."""
         assert self._view and self._guest, "a run was made"
         collected = self._collectors.measured(case, self._view.qemu)
         facts = self._facts(self._view, self._guest)
-        return [*map(named_after_vcpus, collected), counted_in_guest(seen), facts]
+        return [*map(named_after_vcpus, collected), counts_in_guest(observed), facts]
 
     def close(self) -> None:
         """End the guest that is up, if any."""
@@ -103,7 +103,7 @@ class VmEngine:
             self._consoles.mkdir(exist_ok=True)
             console = self._consoles / f"{self._attempt:04d}-{self._boots:03d}.log"
             self._guest = boot_guest(self._plan, case.vcpus, console)
-            self._guest.ask(self._setup(), "set up")
+            self._guest.request(self._setup(), "set up")
         except GuestLostError:
             self._lost += 1
             raise
@@ -141,11 +141,11 @@ class VmEngine:
         return Reading(fields, reason if view.proof.verdict == "unproved" else {})
 
 
-def counted_in_guest(seen: Observation) -> Reading:
+def counts_in_guest(observed: Observation) -> Reading:
     """Return what the guest's kernel counted for the program."""
-    if seen.perf_problem:
-        return Reading({}, dict.fromkeys(OF_THE_PROGRAM, seen.perf_problem))
-    reading = read_counters(parse_perf_output(seen.perf_output), {})
+    if observed.perf_problem:
+        return Reading({}, dict.fromkeys(OF_THE_PROGRAM, observed.perf_problem))
+    reading = read_counters(parse_perf_output(observed.perf_output), {})
     return Reading(_only_the_programs(reading.fields), _only_the_programs(reading.unavailable))
 
 
@@ -159,5 +159,5 @@ def _only_the_programs(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(fields: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in fields.items() if name not in OF_THE_PROGRAM}
-    return kept | {f"vcpu_{name}": fields[name] for name in OF_VCPUS_TOO if name in fields}
+    others = {name: value for name, value in fields.items() if name not in OF_THE_PROGRAM}
+    return others | {f"vcpu_{name}": fields[name] for name in OF_VCPUS_TOO if name in fields}

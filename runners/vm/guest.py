@@ -25,7 +25,7 @@ from runners.execution.witness import LaunchError
 from runners.plan.case import Vcpus
 from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
-from runners.vm.protocol import BrokenLineError, Line, greet_qemu, start_cpus
+from runners.vm.protocol import Channel, ChannelError, greet_qemu, start_cpus
 from runners.vm.vcpus import Placing, place
 
 # Time that a boot may take, and the agent besides the program; an emulated agent needs seconds.
@@ -36,7 +36,7 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class GuestLostError(LaunchError):
-    """The guest hangs, died or never became ready; says which and quotes its console."""
+    """The guest hangs, died or never became ready; the text quotes its console."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Guest:
         self._plan, self.vcpus, self.console = plan, vcpus, console
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._socket, theirs = socket.socketpair()
-        self._line = Line(self._socket.fileno())
+        self._channel = Channel(self._socket.fileno())
         self.pid = 0
         self.threads: dict[int, int] = {}
         try:
@@ -79,21 +79,21 @@ class Guest:
         except OSError as error:
             raise self.lost(f"its CPUs cannot be placed: {error}") from error
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         """Send the agent a message; raises GuestLostError when it is gone."""
         try:
-            self._line.say(message)
-        except BrokenLineError as error:
+            self._channel.send(message)
+        except ChannelError as error:
             raise self.lost(f"it has died ({error})") from error
 
-    def hear(self, timeout_s: float) -> dict[str, Any] | None:
+    def receive(self, timeout_s: float) -> dict[str, Any] | None:
         """Return the agent's next message, or None after `timeout_s`.
 
         Raises GuestLostError when it is gone, LaunchError when it refuses the run.
         """
         try:
-            message = self._line.hear(timeout_s)
-        except BrokenLineError as error:
+            message = self._channel.receive(timeout_s)
+        except ChannelError as error:
             raise self.lost(f"it has died ({error})") from error
         if message and message.get("say") == "refused":
             raise LaunchError(str(message.get("reason")))
@@ -101,7 +101,7 @@ class Guest:
 
     def expect(self, word: str) -> dict[str, Any]:
         """Return the next message; raises GuestLostError when it is another, or does not come."""
-        message = self.hear(ANSWER_LIMIT_S)
+        message = self.receive(ANSWER_LIMIT_S)
         if message is None:
             raise self.lost(f"it hangs: no answer for {ANSWER_LIMIT_S:.0f} s")
         if message.get("say") != word:
@@ -110,13 +110,13 @@ class Guest:
 
     def lost(self, problem: str) -> GuestLostError:
         """Return the error for a lost guest, with the failure that its console shows."""
-        said = console_problem(self.console)
-        text = f"the guest was lost: {problem}{said}; its console is in {self.console}"
+        shown = console_problem(self.console)
+        text = f"the guest was lost: {problem}{shown}; its console is in {self.console}"
         return GuestLostError(text)
 
-    def ask(self, message: dict[str, Any], word: str) -> dict[str, Any]:
+    def request(self, message: dict[str, Any], word: str) -> dict[str, Any]:
         """Send a message and return the answer to it."""
-        self.say(message)
+        self.send(message)
         return self.expect(word)
 
     def close(self) -> None:
@@ -157,16 +157,16 @@ class Guest:
             # So that the protocol ends when QEMU does.
             qemus.close()
             assert self._supervisor.stdout
-            said = self._supervisor.stdout.readline()
-            if not said:
+            pid = self._supervisor.stdout.readline()
+            if not pid:
                 raise self.lost("QEMU did not start")
-            self.pid = int(said)
-            monitor = Line(protocol.fileno())
+            self.pid = int(pid)
+            monitor = Channel(protocol.fileno())
             try:
                 self.threads = greet_qemu(monitor)
                 self.place()
                 start_cpus(monitor)
-            except BrokenLineError as error:
+            except ChannelError as error:
                 raise self.lost(f"QEMU did not start its CPUs: it {error}") from error
 
     def _await_ready(self) -> None:
@@ -180,7 +180,7 @@ class Guest:
 
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
-    """Return a running guest; a failed boot is tried once more."""
+    """Return a running guest; a failed boot is repeated once."""
     # Of some 45 boots of QEMU 7.2 one died.
     with suppress(GuestLostError):
         return Guest(plan, vcpus, console)

@@ -86,10 +86,10 @@ def check_memory(wanted_mib: int, root: Path) -> None:
     MemAvailable is what the kernel could give without swapping (proc_meminfo(5)).
     """
     text = known(Tree(root).content("/proc/meminfo")) or ""
-    found = re.search(r"^MemAvailable:\s*(\d{1,15}) kB$", text, re.MULTILINE)
-    if found and int(found[1]) // 1024 < wanted_mib:
+    match = re.search(r"^MemAvailable:\s*(\d{1,15}) kB$", text, re.MULTILINE)
+    if match and int(match[1]) // 1024 < wanted_mib:
         raise UserError(
-            f"a guest of {wanted_mib} MiB does not fit into the {int(found[1]) // 1024} MiB of "
+            f"a guest of {wanted_mib} MiB does not fit into the {int(match[1]) // 1024} MiB of "
             "memory that are available; give the study's vm less memory"
         )
 
@@ -111,8 +111,8 @@ def find_kernel(root: Path) -> Kernel:
 
 
 def _tool(name: str) -> str:
-    if found := shutil.which(name):
-        return found
+    if path := shutil.which(name):
+        return path
     raise _missing(name)
 
 

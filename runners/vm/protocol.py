@@ -25,67 +25,67 @@ from runners.plan.command_line import Launch
 _Kind = TypeVar("_Kind")
 
 # The other side reads at once, unless it hangs.
-SAY_LIMIT_S = 60.0
+SEND_LIMIT_S = 60.0
 # QEMU answers at once, unless it hangs.
 QEMU_LIMIT_S = 60.0
 # Room for a program's kept stdout and stderr, escaped.
 MAX_BYTES = 16 * 1024 * 1024
 # The largest numbers: counts, times in seconds (300 years), and fields that are neither.
 _MAX_COUNT, _MAX_S = 2**62, 1e10
-_MOST = {
+_MAX_NUMBERS = {
     **dict.fromkeys(("wait_status", "exec_errno"), 0xFFFF),
     **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus"), MAX_CPU),
 }
 _hints = cache(get_type_hints)
 
 
-class BrokenLineError(Exception):
-    """The other side is gone, or sent a message that cannot be read."""
+class ChannelError(Exception):
+    """The other side has closed the channel, or sent a message that cannot be read."""
 
 
-class Line:
+class Channel:
     """Both directions of the stream, over a descriptor that its owner closes."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._waiting = b""
+        self._received = b""
 
-    def say(self, message: dict[str, Any]) -> None:
-        """Send a message; raises BrokenLineError when the other side is gone or does not read."""
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message; raises ChannelError when the other side is gone or does not read."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             while data:
-                if not select.select([], [self._descriptor], [], SAY_LIMIT_S)[1]:
-                    raise BrokenLineError(f"took nothing for {SAY_LIMIT_S:g} s")
+                if not select.select([], [self._descriptor], [], SEND_LIMIT_S)[1]:
+                    raise ChannelError(f"took nothing for {SEND_LIMIT_S:g} s")
                 # A pipe that is ready takes PIPE_BUF bytes without blocking (pipe(7)).
                 data = data[os.write(self._descriptor, data[: select.PIPE_BUF]) :]
         except OSError as error:
-            raise BrokenLineError(error.strerror) from error
+            raise ChannelError(error.strerror) from error
 
-    def hear(self, timeout_s: float | None = None) -> dict[str, Any] | None:
+    def receive(self, timeout_s: float | None = None) -> dict[str, Any] | None:
         """Return the next message, or None when none comes within `timeout_s` seconds.
 
-        Raises BrokenLineError when the other side has closed the stream, or sends anything but
+        Raises ChannelError when the other side has closed the stream, or sends anything but
         JSON objects of at most MAX_BYTES.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
-        while b"\n" not in self._waiting:
+        while b"\n" not in self._received:
             left = None if until is None else max(0.0, until - time.monotonic())
             if not select.select([self._descriptor], [], [], left)[0]:
                 return None
-            self._waiting += self._read()
-        line, _, self._waiting = self._waiting.partition(b"\n")
+            self._received += self._read()
+        line, _, self._received = self._received.partition(b"\n")
         return _parsed(line)
 
     def _read(self) -> bytes:
         try:
             more = os.read(self._descriptor, 1 << 16)
         except OSError as error:
-            raise BrokenLineError(error.strerror) from error
+            raise ChannelError(error.strerror) from error
         if not more:
-            raise BrokenLineError("closed")
-        if len(self._waiting) > MAX_BYTES:
-            raise BrokenLineError(f"a message of more than {MAX_BYTES} bytes")
+            raise ChannelError("closed")
+        if len(self._received) > MAX_BYTES:
+            raise ChannelError(f"a message of more than {MAX_BYTES} bytes")
         return more
 
 
@@ -95,7 +95,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
-        raise BrokenLineError(f"said {line[:80]!r}, which is no JSON object")
+        raise ChannelError(f"said {line[:80]!r}, which is no JSON object")
     return message
 
 
@@ -105,41 +105,42 @@ def read_launch(message: dict[str, Any]) -> Launch:
     return launch
 
 
-def observation_message(seen: Observation) -> dict[str, Any]:
+def observation_message(observed: Observation) -> dict[str, Any]:
     """Return an observation as a message."""
     # Not asdict, which would count the pairs of a Counter.
     threads = [
-        vars(trace) | {"stays": [vars(stay) for stay in trace.stays]} for trace in seen.threads
+        vars(trace) | {"stays": [vars(stay) for stay in trace.stays]} for trace in observed.threads
     ]
-    return asdict(replace(seen, threads=())) | {"threads": threads}
+    return asdict(replace(observed, threads=())) | {"threads": threads}
 
 
-def read_observation(message: Any) -> Observation:  # noqa: ANN401 - whatever the guest says
-    """Return the observation of a message; raises BrokenLineError when it holds none."""
+def read_observation(message: Any) -> Observation:  # noqa: ANN401 - untrusted
+    """Return the observation of a message; raises ChannelError when it holds none."""
     try:
-        seen: Observation = _decoded(Observation, message)
+        observed: Observation = _decoded(Observation, message)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise BrokenLineError(f"sent no observation: {error!r}") from error
-    return seen
+        raise ChannelError(f"sent no observation: {error!r}") from error
+    return observed
 
 
-def _decoded(kind: Any, said: Any, name: str = "") -> Any:  # noqa: ANN401 - any type
+def _decoded(kind: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - any type
     """Return a JSON value as what a field's type declares; `name` is the field's."""
     if isinstance(kind, type) and is_dataclass(kind):
-        return kind(**{key: _decoded(inner, said[key], key) for key, inner in _hints(kind).items()})
+        hints = _hints(kind).items()
+        return kind(**{key: _decoded(inner, value[key], key) for key, inner in hints})
     origin, inside = get_origin(kind), get_args(kind)
     if origin is UnionType:
-        return None if said is None else _decoded(inside[0], said, name)
+        return None if value is None else _decoded(inside[0], value, name)
     if origin in (tuple, list):
-        return origin(_decoded(inside[0], each, name) for each in _is(list, said))
+        return origin(_decoded(inside[0], each, name) for each in _is(list, value))
     if origin is Counter:
-        return Counter({_cpu(cpu): _number(int, looks) for cpu, looks in said.items()})
+        return Counter({_cpu(cpu): _number(int, looks) for cpu, looks in value.items()})
     if origin is dict:
         keys, values = inside
-        return {_key(keys, key): _decoded(values, value) for key, value in said.items()}
+        return {_key(keys, key): _decoded(values, each) for key, each in value.items()}
     if kind is int:
-        return _number(int, said, _MOST.get(name, _MAX_COUNT))
-    return _number(float, said, _MAX_S) if kind is float else _is(kind, said)
+        return _number(int, value, _MAX_NUMBERS.get(name, _MAX_COUNT))
+    return _number(float, value, _MAX_S) if kind is float else _is(kind, value)
 
 
 def _key(kind: type[_Kind], text: object) -> _Kind | int:
@@ -167,35 +168,35 @@ def _number(kind: type[_Kind], value: Any, most: float = _MAX_COUNT) -> _Kind:  
     return number
 
 
-def greet_qemu(line: Line) -> dict[int, int]:
+def greet_qemu(channel: Channel) -> dict[int, int]:
     """Return the host's thread of each virtual CPU, by its number, of a QEMU that waits (-S).
 
-    Raises BrokenLineError when QEMU is gone, or says anything else than the answers.
+    Raises ChannelError when QEMU is gone, or says anything else than the answers.
     """
-    _hear(line, "QMP")
-    _ask(line, "qmp_capabilities")
-    cpus = _ask(line, "query-cpus-fast")
+    _receive(channel, "QMP")
+    _request(channel, "qmp_capabilities")
+    cpus = _request(channel, "query-cpus-fast")
     try:
         return {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in cpus}
     except (KeyError, TypeError, ValueError) as error:
-        raise BrokenLineError(f"told no threads of its CPUs: {error!r}") from error
+        raise ChannelError(f"told no threads of its CPUs: {error!r}") from error
 
 
-def start_cpus(line: Line) -> None:
-    """Start the CPUs of a QEMU that was greeted; raises BrokenLineError as `greet_qemu` does."""
-    _ask(line, "cont")
+def start_cpus(channel: Channel) -> None:
+    """Start the CPUs of a QEMU that was greeted; raises ChannelError as `greet_qemu` does."""
+    _request(channel, "cont")
 
 
-def _ask(line: Line, command: str) -> Any:  # noqa: ANN401 - whatever QEMU says
-    line.say({"execute": command})
-    return _hear(line, "return")
+def _request(channel: Channel, command: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    channel.send({"execute": command})
+    return _receive(channel, "return")
 
 
-def _hear(line: Line, key: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+def _receive(channel: Channel, key: str) -> Any:  # noqa: ANN401 - whatever QEMU says
     """Return the value of `key` in QEMU's next message that is no event."""
-    while message := line.hear(QEMU_LIMIT_S):
+    while message := channel.receive(QEMU_LIMIT_S):
         if key in message:
             return message[key]
         if "event" not in message:
-            raise BrokenLineError(f"said {one_line(str(message))}")
-    raise BrokenLineError(f"did not answer within {QEMU_LIMIT_S:g} s")
+            raise ChannelError(f"said {one_line(str(message))}")
+    raise ChannelError(f"did not answer within {QEMU_LIMIT_S:g} s")

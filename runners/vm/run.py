@@ -1,7 +1,7 @@
-"""One run in a guest, and what the host observes meanwhile.
+"""One run in a guest, observed by the host.
 
 Times are taken in the guest, so its clock is compared with the host's: both are read before and
-after the run. The guest reads its clock somewhere between question and answer, so the offset's
+after the run. The guest reads its clock somewhere between request and answer, so the offset's
 uncertainty is half of the shortest round-trip time (Mills, RFC 5905, section 8).
 """
 
@@ -25,13 +25,13 @@ from runners.measure.perf.stat import PerfStat
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
-from runners.vm.protocol import BrokenLineError, read_observation
+from runners.vm.protocol import ChannelError, read_observation
 from runners.vm.vcpus import VcpuSampler
 
 # The agent sends `alive` about once a second. In emulated guests on a shared host its first looks
 # took seconds.
 SILENCE_LIMIT_S = 60.0
-CLOCK_QUESTIONS = 5
+CLOCK_READINGS = 5
 # A tenth of the smallest difference that a verdict reports (1%), and more than the 500 ppm by which
 # the kernel slews a clock (adjtimex(2)).
 MAX_DRIFT = 0.001
@@ -116,70 +116,70 @@ def make_run(
     with closing(_ThreadCounter(harness.perf_command, guest.threads.values())) as counter:
         with move_to_housekeeping_cpus(used, harness.cores) as own_cpus:
             request = {"launch": asdict(launch), "limit_s": case.app.limit_s, "cpus": case.mask}
-            guest.ask({"ask": "run"} | request, "starting")
+            guest.request({"ask": "run"} | request, "starting")
             meters = Meters(collectors.meters_around(counter))
             meters.start()
             cpu_before = read_cpu_time(guest.pid)
             cost, began = CostClock(own_cpus), time.monotonic()
-            guest.say({"ask": "go"})
+            guest.send({"ask": "go"})
             _watch(guest, sampler, meters, case.app.limit_s)
             elapsed_s = time.monotonic() - began
             cpu_time, own_cost = read_cpu_time(guest.pid) - cpu_before, cost.stop()
             meters.stop()
         try:
-            seen = read_observation(guest.expect("observation").get("seen"))
-        except BrokenLineError as error:
+            observed = read_observation(guest.expect("observation").get("seen"))
+        except ChannelError as error:
             raise guest.lost(f"it {error}") from error
         perf_output = counter.perf.finish() if counter.perf else ""
         perf_problem = counter.perf.problem if counter.perf else harness.perf_problem
     proof = sampler.proof(elapsed_s)
     cpu_s = cpu_time.user_s + cpu_time.system_s
     qemu = replace(
-        seen,
+        observed,
         ending=replace(
-            seen.ending, user_s=cpu_time.user_s, system_s=cpu_time.system_s, cpu_s=cpu_s
+            observed.ending, user_s=cpu_time.user_s, system_s=cpu_time.system_s, cpu_s=cpu_s
         ),
         cost=own_cost,
         perf_output=perf_output,
         perf_problem=perf_problem,
     )
     clock = compare_clocks(clock_before, read_clock(partial(_guest_time, guest)))
-    return seen, HostView(qemu, proof, sampler.fields(proof), clock)
+    return observed, HostView(qemu, proof, sampler.fields(proof), clock)
 
 
 def _watch(guest: Guest, sampler: VcpuSampler, meters: Meters, limit_s: float) -> None:
-    """Look at QEMU's threads until the guest reports the program's end."""
-    started = heard = time.monotonic()
+    """Sample QEMU's threads until the guest reports the program's end."""
+    started = received = time.monotonic()
     pace = Pace()
     word = "alive"
     while word != "ended":
-        message = guest.hear(pace.pause_s)
+        message = guest.receive(pace.pause_s)
         now = time.monotonic()
         if message is not None:
-            heard, word = now, str(message.get("say"))
+            received, word = now, str(message.get("say"))
             if word not in ("alive", "ended"):
                 raise guest.lost(f"it said {word!r}, expected 'alive' or 'ended'")
         # The guest itself ends a program that exceeds its time limit.
-        if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
-            raise guest.lost(f"it hangs: no answer for {now - heard:.0f} s")
+        if now - received > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
+            raise guest.lost(f"it hangs: no answer for {now - received:.0f} s")
         pace.step(sampler)
         meters.sample_if_due(now)
     sampler.sample()
 
 
 def _guest_time(guest: Guest) -> float:
-    answer = guest.ask({"ask": "clock"}, "clock").get("monotonic_s")
+    answer = guest.request({"ask": "clock"}, "clock").get("monotonic_s")
     if not isinstance(answer, float):
         raise guest.lost(f"it said that its clock is at {answer!r}")
     return answer
 
 
-def read_clock(ask_guest: Callable[[], float]) -> ClockReading:
+def read_clock(read_guest: Callable[[], float]) -> ClockReading:
     """Read the guest's monotonic time, in seconds, a few times; return the quickest reading."""
     readings = []
-    for _ in range(CLOCK_QUESTIONS):
+    for _ in range(CLOCK_READINGS):
         before = time.monotonic()
-        guest_s = ask_guest()
+        guest_s = read_guest()
         after = time.monotonic()
         middle = (before + after) / 2
         readings.append(ClockReading(middle, guest_s - middle, (after - before) / 2))

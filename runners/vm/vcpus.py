@@ -64,14 +64,14 @@ class VcpuSampler(PlacementSampler):
         self._vcpus, self._placing = vcpus, placing
 
     def proof(self, elapsed_s: float) -> Proof:
-        """Compare what was seen with the mapping."""
+        """Compare the samples with the mapping."""
         watched = Watched(
             self._vcpu_traces(), self.samples, elapsed_s, self.hotplugged_cpus, unmet=0
         )
         wanted = Wanted(self._vcpus.mapping.binding, self._vcpus.cpus, len(self._vcpu_of))
-        found = prove(watched, wanted, long_lived=True)
-        if found.verdict == "violated":
-            return Proof("violated", f"virtual CPUs: {found.reason}")
+        proof = prove(watched, wanted, long_lived=True)
+        if proof.verdict == "violated":
+            return Proof("violated", f"virtual CPUs: {proof.reason}")
         if self._placing.apart:
             # Only masks count: a sleeping thread's last CPU may be from before it was moved.
             for trace in self.threads:
@@ -80,7 +80,7 @@ class VcpuSampler(PlacementSampler):
                     cpus = format_cpulist(strays)
                     reason = f"QEMU's thread {trace.tid}, of no virtual CPU, may use CPU {cpus}"
                     return Proof("violated", reason)
-        return found
+        return proof
 
     def fields(self, proof: Proof) -> dict[str, Any]:
         """Return the record's field `vcpu_placement`."""

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from base.files import NotAFileError, read_given, write_whole
+from base.files import NotAFileError, read_regular, write_whole
 
 
 def test_a_file_is_read_up_to_a_byte_more_than_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"12345")
     (tmp_path / "link").symlink_to(path)
-    assert read_given(path, 5) == b"12345"
-    assert read_given(tmp_path / "link", 3) == b"1234"
-    assert read_given(path, 4) == b"12345"
+    assert read_regular(path, 5) == b"12345"
+    assert read_regular(tmp_path / "link", 3) == b"1234"
+    assert read_regular(path, 4) == b"12345"
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ def test_what_is_no_file_is_refused_without_being_opened(
 ) -> None:
     make(tmp_path / "it")
     with pytest.raises(NotAFileError):
-        read_given(tmp_path / "it", 10)
+        read_regular(tmp_path / "it", 10)
 
 
 def test_a_file_of_the_kernel_that_waits_for_news_is_not_waited_for(tmp_path: Path) -> None:
     # A regular file to look at; reading it waits for the kernel's next message.
     (tmp_path / "it").symlink_to("/proc/kmsg")
     with suppress(OSError):
-        read_given(tmp_path / "it", 1 << 24)
+        read_regular(tmp_path / "it", 1 << 24)
 
 
 def test_a_link_to_itself_and_a_name_with_a_nul_are_errors_that_callers_expect(
@@ -50,9 +50,9 @@ def test_a_link_to_itself_and_a_name_with_a_nul_are_errors_that_callers_expect(
 ) -> None:
     (tmp_path / "it").symlink_to("it")
     with pytest.raises(OSError, match="symbolic links"):
-        read_given(tmp_path / "it", 10)
+        read_regular(tmp_path / "it", 10)
     with pytest.raises(ValueError, match="null"):
-        read_given("a\0b", 10)
+        read_regular("a\0b", 10)
 
 
 def test_the_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from base.structure import (
     AtKey,
-    Beside,
     ByName,
     Called,
+    Inline,
     InvalidError,
     Kind,
     OneOrMore,
@@ -53,7 +53,7 @@ class Box:
     size: Annotated[tuple[int, ...], OneOrMore(NUMBER)]
     edges: Annotated[dict[str, Edge], ByName(Table(Edge, "an edge"))]
     weight: Annotated[int, NUMBER] = 1
-    colour: Annotated[Colour | None, Beside(Colour, "a colour")] = None
+    colour: Annotated[Colour | None, Inline(Colour, "a colour")] = None
     note: str = ""
 
     @staticmethod

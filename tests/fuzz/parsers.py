@@ -26,7 +26,7 @@ from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration
 from configs.library import read_study
 from configs.load import parse_app, parse_mappings, parse_site
-from runners.advise.program import NotLookedIntoError, dynamic_names
+from runners.advise.program import UnreadableProgramError, dynamic_names
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_attempts, read_submission
 from runners.batch.systems.flux import read_flux_jobs
@@ -53,7 +53,7 @@ from runners.node.cpufreq import read_cpufreq
 from runners.node.discovery import read_topology
 from runners.node.power_limits import read_power_limits
 from runners.settings.journal import STUDY, Journal
-from runners.vm.protocol import BrokenLineError, read_observation
+from runners.vm.protocol import ChannelError, read_observation
 from tests.fuzz.scenes import APP, SCENES, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf
@@ -299,14 +299,14 @@ def targets(folder: Path) -> Mapping[str, Target]:
             ),
             _from_scene("journal", "study.json", folder),
         ),
-        "guest": Target(_refusing(BrokenLineError)(_observation), _json(_OBSERVATION)),
+        "guest": Target(_refusing(ChannelError)(_observation), _json(_OBSERVATION)),
         "short-texts": Target(
             _short,
             _texts("0-3,8", "0-9:1/2", "10 min", "P=0-3,E=4-7", "0:1,2:3", "perf version 6.1.0"),
         ),
         "node-files": Target(tree.run, tree.seeds),
         "programs": Target(
-            _refusing(NotLookedIntoError)(_in_file(folder / "program", dynamic_names)),
+            _refusing(UnreadableProgramError)(_in_file(folder / "program", dynamic_names)),
             lambda: [
                 elf(["libm.so.6", "sin"], bits, big) for bits in (32, 64) for big in (False, True)
             ],

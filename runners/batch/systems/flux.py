@@ -28,8 +28,8 @@ from runners.batch.systems.interface import (
     SUBMIT_LIMIT_S,
     UNKNOWN,
     BatchSystem,
+    ReportedState,
     Submitted,
-    Told,
     run_client,
 )
 from runners.batch.systems.script import Job, log_file, warning_s, write_script
@@ -55,7 +55,7 @@ class Flux(BatchSystem):
         r"unknown job id|job is inactive|already inactive|JobID \d+ unknown", re.IGNORECASE
     )
     id_in_line = re.compile(r"(?<=JobID )\d+(?= unknown)")
-    blames = (
+    key_patterns = (
         ("feature", "requires|constraint|propert"),
         ("node", "hostlist|host"),
         ("queue", "queue"),
@@ -86,31 +86,31 @@ class Flux(BatchSystem):
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
             answer = run_client(command, SUBMIT_LIMIT_S)
             # The ids are printed in any order, and grow in the order of the workers.
-            taken = tuple(sorted(filter(self.job_id.fullmatch, answer.stdout.split()), key=_number))
-            ids += taken
+            new = tuple(sorted(filter(self.job_id.fullmatch, answer.stdout.split()), key=_number))
+            ids += new
             if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
                 raise self._not_submitted(answer, queue, job, ids)
-            after = taken
+            after = new
         return Submitted(tuple(ids), job.first_worker, job.workers)
 
     def _not_submitted(
         self, answer: CommandResult, queue: Queue, job: Job, ids: Sequence[str]
     ) -> StudyError:
         """Cancel the jobs that were accepted, and return the error for the one that was not."""
-        said = (
+        problem = (
             f"`{answer.command}` was to submit jobs and told other ids than one for each: "
             f"{one_line(answer.stdout)}"
         )
         if answer.failed:
-            said = str(self._refused(answer, queue, job))
+            problem = str(self._refusal(answer, queue, job))
         accepted = Submitted(tuple(ids), job.first_worker, len(ids))
         left = self.cancel([accepted]) if ids else ""
-        return StudyError(f"{said}; jobs before it may be left: {left}" if left else said)
+        return StudyError(f"{problem}; jobs before it may be left: {left}" if left else problem)
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
-        return self._ask("flux", "jobs", "--json", *ids)
+        return self._status("flux", "jobs", "--json", *ids)
 
-    def _read(self, text: str) -> dict[str, Told]:
+    def _read(self, text: str) -> dict[str, ReportedState]:
         return {str(number): _state(job) for number, job in read_flux_jobs(text).items()}
 
     def _argument(self, job_id: str) -> str:
@@ -155,7 +155,6 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
 
 
 def _number(job_id: str) -> int:
-    """Return the number of an id."""
     number = 0
     for digit in job_id[1:]:
         number = number * len(_DIGITS) + _DIGITS.index(digit)
@@ -172,7 +171,7 @@ def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
         return {}
 
 
-def _state(job: dict[str, Any]) -> Told:
+def _state(job: dict[str, Any]) -> ReportedState:
     word = job.get("state")
     state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN
     # A held job has urgency 0.
@@ -184,17 +183,17 @@ def _state(job: dict[str, Any]) -> Told:
 def _reason(state: str, job: dict[str, Any]) -> str:
     """Return the exception that ended a job, how it ended, or what it waits for."""
     if state == ENDED:
-        said = [str(job.get("result", ""))]
+        words = [str(job.get("result", ""))]
         exception = job.get("exception")
         if isinstance(exception, dict) and exception.get("occurred"):
-            said += [str(exception.get("type", "")), str(exception.get("note", ""))]
+            words += [str(exception.get("type", "")), str(exception.get("note", ""))]
         elif job.get("returncode"):
-            said.append(f"returncode {job['returncode']}")
+            words.append(f"returncode {job['returncode']}")
     elif state == HELD:
-        said = ["held: urgency 0"]
+        words = ["held: urgency 0"]
     elif state == UNKNOWN:
-        said = [f"state {job.get('state')}"]
+        words = [f"state {job.get('state')}"]
     else:
         waits = job.get("dependencies")
-        said = [str(each) for each in waits] if isinstance(waits, list) else []
-    return one_line(", ".join(filter(None, said)))
+        words = [str(each) for each in waits] if isinstance(waits, list) else []
+    return one_line(", ".join(filter(None, words)))

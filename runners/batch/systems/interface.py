@@ -33,8 +33,8 @@ UNKNOWN = "unknown"
 # A job in one of these states may still make runs.
 LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
 
-# What an answer says of a job: its state, the reason and the node's name, as in JobState.
-Told = tuple[str, str, str]
+# A job's state, the reason and the node's name, as in JobState.
+ReportedState = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class BatchSystem(ABC):
 
     `job_id` matches the ids of its jobs. `end_command` ends the jobs whose ids follow it. Lines of
     stderr that match `gone` are about jobs that have ended, with ids that match `id_in_line`; a
-    system that `omits_gone_jobs` leaves such jobs out of its answer. `blames` are keys of the site
-    or study, each with an expression for the messages that are about it. Variables whose names
-    begin with one of `hidden` are removed from the environment of the commands.
+    system that `omits_gone_jobs` leaves such jobs out of its answer. `key_patterns` are keys of the
+    site or study, each with an expression for the messages about it. Variables whose names begin
+    with one of `hidden` are removed from the environment of the commands.
     """
 
     name: str
@@ -77,7 +77,7 @@ class BatchSystem(ABC):
     gone: re.Pattern[str]
     id_in_line: re.Pattern[str]
     omits_gone_jobs = False
-    blames: tuple[tuple[str, str], ...]
+    key_patterns: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...] = ()
 
     @abstractmethod
@@ -93,8 +93,8 @@ class BatchSystem(ABC):
         """Run the command that reports the states of these jobs, which may be another user's."""
 
     @abstractmethod
-    def _read(self, text: str) -> dict[str, Told]:
-        """Return what an answer says, by the id of the job or of the worker of an array."""
+    def _read(self, text: str) -> dict[str, ReportedState]:
+        """Return the states in an answer, by the id of the job or of an array's worker."""
 
     def _id_in_array(self, job_id: str, _worker: int) -> str:
         """Return the id of one worker of an array; the job's in a system without arrays."""
@@ -111,17 +111,17 @@ class BatchSystem(ABC):
         UNKNOWN with the reason.
         """
         answer = self._query([self._argument(job_id) for job_id in ids_of(jobs)])
-        told = self._read(answer.stdout)
+        reported = self._read(answer.stdout)
         about_gone = filter(self.gone.search, answer.stderr.splitlines())
-        gone = {found[0] for line in about_gone for found in self.id_in_line.finditer(line)}
+        gone = {match[0] for line in about_gone for match in self.id_in_line.finditer(line)}
         unread = answer.error if answer.failed else f"`{answer.command}` tells nothing of it"
         states = []
         for job_id, worker, shared in workers_of(jobs):
             own_id = self._id_in_array(job_id, worker) if shared else job_id
-            asked = self._argument(job_id)
-            state = told.get(self._argument(own_id), told.get(asked))
+            argument = self._argument(job_id)
+            state = reported.get(self._argument(own_id), reported.get(argument))
             if state is None:
-                forgotten = asked in gone or (self.omits_gone_jobs and not answer.failed)
+                forgotten = argument in gone or (self.omits_gone_jobs and not answer.failed)
                 reason = f"{self.name} knows it no longer" if forgotten else unread
                 state = (ENDED if forgotten else UNKNOWN, reason, "")
             states.append(JobState(worker, own_id, *state))
@@ -137,11 +137,11 @@ class BatchSystem(ABC):
         wrong = [line for line in lines if line.strip() and not self.gone.search(line)]
         return "" if lines and not wrong else replace(answer, stderr="\n".join(wrong)).error
 
-    def _refused(self, answer: CommandResult, queue: Queue, job: Job) -> StudyError:
-        """Return the error for a job that was refused, with the system's own message.
+    def _refusal(self, answer: CommandResult, queue: Queue, job: Job) -> StudyError:
+        """Return the error for a refused job, with the system's own message.
 
-        It names the first key of `blames` that the job asks for and whose expression matches the
-        message; without a match it names all keys. A command that has not answered may have
+        It names the first key of `key_patterns` that the job asks for and whose expression matches
+        the message; without a match it names all keys. A command that has not answered may have
         submitted the job nevertheless.
         """
         if not answer.started:
@@ -151,16 +151,15 @@ class BatchSystem(ABC):
                 f"{answer.error}; look whether {self.name} has taken the job {job.name} all the "
                 "same, before you submit again"
             )
-        asked = _asked(queue, job)
+        requests = _requests(queue, job)
         words = answer.stderr + answer.stdout
-        for key, pattern in self.blames:
-            if key in asked and re.search(pattern, words, re.IGNORECASE):
-                return StudyError(f"`{asked[key]}` is refused: {answer.error}")
-        listed = ", ".join(asked.values())
+        for key, pattern in self.key_patterns:
+            if key in requests and re.search(pattern, words, re.IGNORECASE):
+                return StudyError(f"`{requests[key]}` is refused: {answer.error}")
+        listed = ", ".join(requests.values())
         return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
 
-    def _ask(self, *command: str) -> CommandResult:
-        """Run a command that reports the states of jobs."""
+    def _status(self, *command: str) -> CommandResult:
         return run_client(command, POLL_LIMIT_S, plain=True, leave_out=self.hidden)
 
     def _submit(
@@ -179,7 +178,7 @@ class BatchSystem(ABC):
         leave_out = (*self.hidden, *hidden)
         answer = run_client(command, SUBMIT_LIMIT_S, leave_out=leave_out, read=read)
         if answer.failed:
-            raise self._refused(answer, queue, job)
+            raise self._refusal(answer, queue, job)
         return answer
 
     def _accepted(self, answer: CommandResult, job: Job, job_id: str, what: str) -> Submitted:
@@ -188,9 +187,9 @@ class BatchSystem(ABC):
         Raises StudyError when the command did not print its `what`, so that `job_id` is none.
         """
         if self.job_id.fullmatch(job_id) is None:
-            said = one_line(answer.stdout + answer.stderr)
+            output = one_line(answer.stdout + answer.stderr)
             raise StudyError(
-                f"`{answer.command}` has submitted something and told no {what} of a job: {said}"
+                f"`{answer.command}` has submitted something and told no {what} of a job: {output}"
             )
         return Submitted((job_id,), job.first_worker, job.workers)
 
@@ -247,9 +246,9 @@ def run_client(
     return run(command, limit_s, environment=environment, read=read)
 
 
-def _asked(queue: Queue, job: Job) -> dict[str, str]:
-    """Return what a job asks for, by key of the site or study, as key and value."""
-    asked = {
+def _requests(queue: Queue, job: Job) -> dict[str, str]:
+    """Return a job's requests by key of the site or study, as key and value."""
+    values = {
         "queue": queue.queue,
         "account": queue.account,
         "feature": job.feature,
@@ -259,5 +258,5 @@ def _asked(queue: Queue, job: Job) -> dict[str, str]:
         "after": " ".join(job.after) or None,
         "directives": " ".join(queue.directives) or None,
     }
-    found = {key: f"{key} {value}" for key, value in asked.items() if value is not None}
-    return found | {"workers": plural(job.workers, "worker")}
+    requests = {key: f"{key} {value}" for key, value in values.items() if value is not None}
+    return requests | {"workers": plural(job.workers, "worker")}

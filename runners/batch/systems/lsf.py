@@ -20,8 +20,8 @@ from runners.batch.systems.interface import (
     RUNNING,
     UNKNOWN,
     BatchSystem,
+    ReportedState,
     Submitted,
-    Told,
 )
 from runners.batch.systems.script import Job, array_of, log_file, write_script
 from runners.node.node import safe_name
@@ -36,7 +36,7 @@ _STATES = {
 }
 # The last reason may hold any text, even the delimiter.
 _FORMAT = "jobid jobindex stat exec_host exit_reason pend_reason delimiter='|'"
-_TAKEN = re.compile(r"(?<=^Job <)\d{1,18}(?=> is submitted)", re.MULTILINE | re.ASCII)
+_JOB_ID = re.compile(r"(?<=^Job <)\d{1,18}(?=> is submitted)", re.MULTILINE | re.ASCII)
 
 
 class Lsf(BatchSystem):
@@ -47,7 +47,7 @@ class Lsf(BatchSystem):
     end_command = ("bkill",)
     gone = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
     id_in_line = re.compile(r"(?<=<)\d{1,18}(?=>)", re.ASCII)
-    blames = (
+    key_patterns = (
         ("feature", "resource requirement|resreq|unknown resource"),
         ("queue", "queue"),
         ("account", "project"),
@@ -74,13 +74,13 @@ class Lsf(BatchSystem):
         """Submit the script; raises StudyError with the command and what it answered."""
         # bsub reads directives from its stdin only, unless the site has configured it otherwise.
         answer = self._submit(("bsub",), queue, job, read=script)
-        taken = _TAKEN.search(answer.stdout)
-        return self._accepted(answer, job, taken[0] if taken else "", "number")
+        match = _JOB_ID.search(answer.stdout)
+        return self._accepted(answer, job, match[0] if match else "", "number")
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
-        return self._ask("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids)
+        return self._status("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids)
 
-    def _read(self, text: str) -> dict[str, Told]:
+    def _read(self, text: str) -> dict[str, ReportedState]:
         return {job_id: _state(*fields) for job_id, fields in read_bjobs(text).items()}
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
@@ -120,17 +120,17 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
 
 def read_bjobs(text: str) -> dict[str, tuple[str, str, str]]:
     """Return (state, host, reason) by the job's id, with its index in an array: `17`, `18[1]`."""
-    told = {}
+    states = {}
     for line in text.splitlines():
         fields = [one_line(field) for field in line.split("|", 5)]
         if len(fields) == 6:
             job_id, index, word, host, *reasons = fields
-            said = ", ".join(reason for reason in reasons if reason not in ("", "-"))
-            told[job_id if index == "0" else f"{job_id}[{index}]"] = (word, host, said)
-    return told
+            listed = ", ".join(reason for reason in reasons if reason not in ("", "-"))
+            states[job_id if index == "0" else f"{job_id}[{index}]"] = (word, host, listed)
+    return states
 
 
-def _state(word: str, host: str, reason: str) -> Told:
+def _state(word: str, host: str, reason: str) -> ReportedState:
     state = _STATES.get(word, UNKNOWN)
     if state not in (QUEUED, RUNNING):
         reason = f"{word}: {reason}" if reason else word

@@ -21,8 +21,8 @@ from runners.batch.systems.interface import (
     RUNNING,
     UNKNOWN,
     BatchSystem,
+    ReportedState,
     Submitted,
-    Told,
 )
 from runners.batch.systems.script import Job, array_of, clock_time, log_file, write_script
 from runners.node.node import safe_name
@@ -52,7 +52,7 @@ class Pbs(BatchSystem):
     job_id = id_in_line = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
     end_command = ("qdel",)
     gone = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
-    blames = (
+    key_patterns = (
         ("feature", "unknown resource|illegal attribute or resource"),
         ("queue", "queue"),
         ("account", "account|project"),
@@ -79,12 +79,12 @@ class Pbs(BatchSystem):
         return self._accepted(answer, job, answer.stdout.strip(), "id")
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
-        answer = self._ask("qstat", "-x", *_FORMAT, *ids)
+        answer = self._status("qstat", "-x", *_FORMAT, *ids)
         if _NO_HISTORY in answer.stderr:
-            answer = self._ask("qstat", *_FORMAT, *ids)
+            answer = self._status("qstat", *_FORMAT, *ids)
         return answer
 
-    def _read(self, text: str) -> dict[str, Told]:
+    def _read(self, text: str) -> dict[str, ReportedState]:
         return {job_id: _state(job) for job_id, job in read_qstat(text).items()}
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
@@ -125,21 +125,21 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
 
 def read_qstat(text: str) -> dict[str, dict[str, str]]:
     """Return the attributes of each job, by its id; a backslash escapes a bar in a value."""
-    told = {}
+    attributes = {}
     for line in text.splitlines():
         head, *fields = _FIELD.findall(line) or [""]
         mark, colon, job_id = head.partition(": ")
         if mark == "Job Id" and colon:
             pairs = [field.partition("=") for field in fields]
-            told[job_id.strip()] = {name: _plain(value) for name, _, value in pairs}
-    return told
+            attributes[job_id.strip()] = {name: _plain(value) for name, _, value in pairs}
+    return attributes
 
 
 def _plain(value: str) -> str:
     return one_line(re.sub(r"\\(.)", r"\1", value))
 
 
-def _state(job: dict[str, str]) -> Told:
+def _state(job: dict[str, str]) -> ReportedState:
     state = _STATES.get(job.get("job_state", ""), UNKNOWN)
     # A job that waits for another one has a hold of PBS itself (s).
     if state == HELD and job.get("Hold_Types") == "s" and "depend" in job:
@@ -151,13 +151,13 @@ def _reason(state: str, job: dict[str, str]) -> str:
     """Return PBS's comment, and the exit status of a job that has ended badly."""
     if state == RUNNING:
         return ""
-    said = [job.get("comment", "")]
-    if state == QUEUED and not said[0]:
-        said = [job.get("depend", "")]
-    if state == HELD and not said[0]:
-        said.append(f"Hold_Types {job.get('Hold_Types', '')}")
+    words = [job.get("comment", "")]
+    if state == QUEUED and not words[0]:
+        words = [job.get("depend", "")]
+    if state == HELD and not words[0]:
+        words.append(f"Hold_Types {job.get('Hold_Types', '')}")
     if state == ENDED and job.get("Exit_status", "0") != "0":
-        said.append(f"Exit_status {job['Exit_status']}")
+        words.append(f"Exit_status {job['Exit_status']}")
     if state == UNKNOWN:
-        said.append(f"job_state {job.get('job_state', '')}")
-    return ", ".join(filter(None, said))
+        words.append(f"job_state {job.get('job_state', '')}")
+    return ", ".join(filter(None, words))

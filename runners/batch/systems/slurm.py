@@ -21,8 +21,8 @@ from runners.batch.systems.interface import (
     RUNNING,
     UNKNOWN,
     BatchSystem,
+    ReportedState,
     Submitted,
-    Told,
 )
 from runners.batch.systems.script import (
     Job,
@@ -66,7 +66,7 @@ class Slurm(BatchSystem):
     end_command = ("scancel",)
     gone = re.compile(f"{_FORGOTTEN}|already completing or completed", re.IGNORECASE)
     omits_gone_jobs = True
-    blames = (
+    key_patterns = (
         ("feature", "feature specification|node configuration is not available"),
         ("node", "node name|node configuration is not available|invalid node|NodeList"),
         ("account", r"\baccount\b"),
@@ -106,10 +106,10 @@ class Slurm(BatchSystem):
         return self._accepted(answer, job, job_id, "number")
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
-        answer = self._ask("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids))
+        answer = self._status("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids))
         return replace(answer, status=0) if _FORGOTTEN in answer.stderr else answer
 
-    def _read(self, text: str) -> dict[str, Told]:
+    def _read(self, text: str) -> dict[str, ReportedState]:
         return {job_id: _state(*fields) for job_id, fields in read_squeue(text).items()}
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
@@ -154,17 +154,17 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
 
 def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
     """Return (state, reason, nodes) by the job's id; a reason may have several words."""
-    told = {}
+    states = {}
     for line in text.splitlines():
         job_id, first, rest = line.partition("|")
         state, second, rest = rest.partition("|")
         reason, third, nodes = rest.rpartition("|")
         if first and second and third:
-            told[job_id.strip()] = (one_line(state), one_line(reason), one_line(nodes))
-    return told
+            states[job_id.strip()] = (one_line(state), one_line(reason), one_line(nodes))
+    return states
 
 
-def _state(word: str, reason: str, nodes: str) -> Told:
+def _state(word: str, reason: str, nodes: str) -> ReportedState:
     state = _STATES.get(word, UNKNOWN)
     reason = "" if reason == "None" else reason
     if state == QUEUED and _HELD.search(reason):

@@ -10,7 +10,7 @@ from runners.advise.request import Request, make_request
 
 COMMAND = ("/bin/sh", "-c", "exit 0")
 LIBGOMP = Program(Path("/bin/sh"), "libgomp", "no", "OpenMP by libgomp", "no such loops")
-WITH_LOOPS = replace(LIBGOMP, loops="yes", loops_said="it has such loops")
+WITH_LOOPS = replace(LIBGOMP, loops="yes", loops_line="it has such loops")
 OTHER = replace(LIBGOMP, runtime="other")
 SERIAL = replace(LIBGOMP, runtime="none")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.advise.program import NotLookedIntoError, dynamic_names
+from runners.advise.program import UnreadableProgramError, dynamic_names
 from tests.runners.advise.programs import elf, write_elf
 
 NAMES = ("libm.so.6", "sin", "GOMP_parallel")
@@ -34,7 +34,7 @@ def test_the_names_that_a_program_asks_for_are_read(tmp_path: Path) -> None:
 def test_what_is_no_sound_program_has_its_reason(tmp_path: Path, data: bytes, reason: str) -> None:
     file = tmp_path / "program"
     file.write_bytes(data)
-    with pytest.raises(NotLookedIntoError, match=reason):
+    with pytest.raises(UnreadableProgramError, match=reason):
         dynamic_names(file)
 
 
@@ -43,14 +43,14 @@ def test_a_program_without_a_dynamic_table_is_statically_linked(tmp_path: Path) 
     data[64 + 56 : 64 + 60] = struct.pack("<I", 4)  # PT_NOTE instead of PT_DYNAMIC
     file = tmp_path / "program"
     file.write_bytes(data)
-    with pytest.raises(NotLookedIntoError, match="statically linked"):
+    with pytest.raises(UnreadableProgramError, match="statically linked"):
         dynamic_names(file)
 
 
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", Path("/dev/zero")):
-        with pytest.raises(NotLookedIntoError):
+        with pytest.raises(UnreadableProgramError):
             dynamic_names(path)
 
 
@@ -63,5 +63,5 @@ def test_a_file_that_claims_any_number_of_sections_is_not_gone_through(tmp_path:
     section[32:40] = struct.pack("<Q", 1 << 40)
     file = tmp_path / "program"
     file.write_bytes(data + section)
-    with pytest.raises(NotLookedIntoError, match="not a sound ELF file"):
+    with pytest.raises(UnreadableProgramError, match="not a sound ELF file"):
         dynamic_names(file)

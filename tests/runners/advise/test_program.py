@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.advise.program import look_at
+from runners.advise.program import inspect_program
 from runners.host.software import find_program
 from tests.runners.advise.programs import write_elf
 from tests.support.tools import need_tool
@@ -52,7 +52,7 @@ def test_the_runtime_of_a_program_and_loops_with_a_runtime_schedule_are_found(
     tmp_path: Path, compiler: str, options: tuple[str, ...], schedule: str, runtime: str, loops: str
 ) -> None:
     program = build(tmp_path, compiler, f"parallel for schedule({schedule})", *options)
-    found = look_at(program, ENVIRONMENT)
+    found = inspect_program(program, ENVIRONMENT)
     assert (found.runtime, found.loops) == (runtime, loops)
 
 
@@ -71,35 +71,35 @@ def test_a_loop_in_a_library_of_the_programs_own_is_found(tmp_path: Path) -> Non
     program = tmp_path / "main"
     links = [f"-L{tmp_path}", "-lloop", f"-Wl,-rpath,{tmp_path}"]
     subprocess.run([compiler, "-o", str(program), str(main), *links], check=True, timeout=HANG_S)
-    found = look_at(program, ENVIRONMENT)
+    found = inspect_program(program, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("libgomp", "yes")
 
 
 def test_a_program_that_starts_nothing_has_one_thread() -> None:
     program = find_program("lu-serial")
     assert program, "run `make setup`"
-    found = look_at(program, ENVIRONMENT)
+    found = inspect_program(program, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("none", "no")
-    assert "one thread" in found.runtime_said
+    assert "one thread" in found.runtime_line
 
 
 @pytest.mark.parametrize("name", ["contention-pthreads", "sh"])
 def test_what_starts_threads_or_programs_without_openmp_is_not_known(name: str) -> None:
     program = find_program(name)
     assert program, "run `make setup`"
-    assert look_at(program, ENVIRONMENT).runtime == "other"
+    assert inspect_program(program, ENVIRONMENT).runtime == "other"
 
 
 def test_a_script_is_told_as_what_it_is(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\nexec ./my_app\n")
     script.chmod(0o755)
-    found = look_at(script, ENVIRONMENT)
+    found = inspect_program(script, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("other", "no")
-    assert "a script" in found.runtime_said
-    assert "not known" in found.loops_said
+    assert "a script" in found.runtime_line
+    assert "not known" in found.loops_line
 
 
 def test_a_file_that_no_loader_takes_is_not_known_either(tmp_path: Path) -> None:
-    found = look_at(write_elf(tmp_path / "odd", ["GOMP_loop_runtime_start"]), ENVIRONMENT)
+    found = inspect_program(write_elf(tmp_path / "odd", ["GOMP_loop_runtime_start"]), ENVIRONMENT)
     assert (found.runtime, found.loops) == ("other", "no")

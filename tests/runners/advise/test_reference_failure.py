@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import StudyError
 from runners.advise.program import Program
-from runners.advise.reference import as_it_starts, check_start, raise_problem, reference_of
+from runners.advise.reference import adapt_threads, check_processes, raise_failure, reference_of
 from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, request
 
 TEAM = {"threads": [{"process": 0}, {"process": 0}, {"process": 1}]}
@@ -63,7 +63,7 @@ def test_why_there_is_no_answer_comes_with_what_helps(
     command: tuple[str, ...], options: dict[str, str], record: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(StudyError) as error:
-        raise_problem(request(*command, **options), {"repetition": 1} | record)
+        raise_failure(request(*command, **options), {"repetition": 1} | record)
     assert told in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -82,7 +82,7 @@ SEVERAL: dict[str, Any] = {
 
 def test_several_processes_at_work_are_refused_with_what_helps() -> None:
     with pytest.raises(StudyError) as error:
-        check_start(request(), SEVERAL)
+        check_processes(request(), SEVERAL)
     told = str(error.value)
     assert "sh has several processes at work at a time (2 seen, with 1 thread in the larg" in told
     assert "give the command that one of them runs" in told
@@ -99,7 +99,7 @@ def test_several_processes_at_work_are_refused_with_what_helps() -> None:
     ],
 )
 def test_one_process_at_work_is_not_refused(other: dict[str, Any]) -> None:
-    check_start(request(), SEVERAL | other)
+    check_processes(request(), SEVERAL | other)
 
 
 @pytest.mark.parametrize("program", [LIBGOMP, OTHER])
@@ -108,7 +108,7 @@ def test_one_process_at_work_is_not_refused(other: dict[str, Any]) -> None:
 def test_a_program_that_starts_another_number_of_threads_than_it_is_told_races_with_that(
     program: Program, record: dict[str, Any], threads: dict[str, str]
 ) -> None:
-    asked = as_it_starts(program, request(**threads), record)
+    asked = adapt_threads(program, request(**threads), record)
     assert asked is not None
     assert (asked.threads, asked.starts) == ((2,), 2)
     made = reference_of(program, asked, {"OMP_NUM_THREADS": "8"}, 8)
@@ -117,13 +117,13 @@ def test_a_program_that_starts_another_number_of_threads_than_it_is_told_races_w
 
 
 def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() -> None:
-    assert as_it_starts(SERIAL, request(), FEW) is None
-    assert as_it_starts(LIBGOMP, replace(request(), starts=4), FEW) is None
-    assert as_it_starts(LIBGOMP, request(*THREADS), FEW) is None
-    assert as_it_starts(LIBGOMP, request(), FEW | {"status": "ok"}) is None
-    assert as_it_starts(LIBGOMP, request(), FEW | {"threads": 2}) is None
-    assert as_it_starts(LIBGOMP, request(), MORE | {"threads": 2}) is None
+    assert adapt_threads(SERIAL, request(), FEW) is None
+    assert adapt_threads(LIBGOMP, replace(request(), starts=4), FEW) is None
+    assert adapt_threads(LIBGOMP, request(*THREADS), FEW) is None
+    assert adapt_threads(LIBGOMP, request(), FEW | {"status": "ok"}) is None
+    assert adapt_threads(LIBGOMP, request(), FEW | {"threads": 2}) is None
+    assert adapt_threads(LIBGOMP, request(), MORE | {"threads": 2}) is None
     # Too few looks tell nothing of how many there are.
-    assert as_it_starts(LIBGOMP, request(), UNTOLD | {"elapsed_s": 0.01}) is None
+    assert adapt_threads(LIBGOMP, request(), UNTOLD | {"elapsed_s": 0.01}) is None
     few = UNTOLD["placement"] | {"looks": 3}
-    assert as_it_starts(LIBGOMP, request(), UNTOLD | {"placement": few}) is None
+    assert adapt_threads(LIBGOMP, request(), UNTOLD | {"placement": few}) is None

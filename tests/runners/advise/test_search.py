@@ -50,17 +50,17 @@ def test_the_users_environment_is_no_recorded_nodes(node: Machine) -> None:
 
 
 def test_what_was_found_is_told_in_lines(node: Machine) -> None:
-    told = dict(search(node, "/bin/sh", "-t{threads}", check="do(ne)?", metric="x=(.)").found())
+    told = dict(search(node, "/bin/sh", "-t{threads}", check="do(ne)?", metric="x=(.)").facts())
     assert "not known" in told["program"]
     assert told["check"] == "stdout has a match of 'do(ne)?'"
     assert told["objective"].startswith("what 'x=(.)' picks of stdout, lower is better")
     assert "thread count" in told["arguments"]
     assert "governors" not in told
-    assert dict(search(node, governors="powersave").found())["governors"] == (
+    assert dict(search(node, governors="powersave").facts())["governors"] == (
         "current (the reference)"
     )
     assert "no schedules race" in told["loops"]
-    forced = dict(search(node, schedules="dynamic,guided").found())
+    forced = dict(search(node, schedules="dynamic,guided").facts())
     assert forced["loops"] == "schedules static, dynamic, guided: what --schedules says"
 
 

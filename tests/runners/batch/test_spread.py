@@ -15,7 +15,7 @@ from configs.repetitions import Precision
 from configs.site import Queue, Site
 from configs.study import Spread, Study
 from runners.batch.submit import (
-    Wanted,
+    SubmitOptions,
     blocks_left,
     per_node_workers,
     pool_of,
@@ -29,7 +29,7 @@ STUDY = load_study("quick")
 
 
 def spread(study: Study = STUDY, queue: Queue = QUEUE, **wanted: Any) -> Spread:  # noqa: ANN401
-    return spread_of(study, SITE, queue, Wanted(**wanted))
+    return spread_of(study, SITE, queue, SubmitOptions(**wanted))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scipy import stats
 
 from analysis.statistics.difference import Difference
 from configs.repetitions import Race
-from runners.race.confirmation import look_at, shares
+from runners.race.confirmation import analyse, shares
 from runners.race.elimination import ALPHA, SampleMatrix, may_be_taken, worse_cases
 from tests.runners.race.simulated_nodes import node_of, search
 
@@ -32,13 +32,13 @@ def test_of_two_cases_the_test_is_the_paired_t_test_corrected_for_cases_and_look
     field = SampleMatrix({"a": a, "b": b})
     assert field.df == 3
     p = float(stats.ttest_rel(b, a, alternative="greater").pvalue)
-    found = worse_cases(field, cases=2, look=1)
+    found = worse_cases(field, cases=2, analysis=1)
     assert p < ALPHA / 2
     assert [one.case_id for one in found] == ["b"]
     assert found[0].p == pytest.approx(p, rel=1e-9)
     assert found[0].behind == pytest.approx(0.055)
     # So many cases and looks would hide it.
-    assert worse_cases(field, cases=1 + math.ceil(ALPHA / 2 / p), look=1) == []
+    assert worse_cases(field, cases=1 + math.ceil(ALPHA / 2 / p), analysis=1) == []
 
 
 @pytest.mark.parametrize("noise", [0.002, 0.05])
@@ -102,7 +102,7 @@ def test_a_gain_of_more_than_the_margin_is_excluded_at_1_percent_early_and_5_at_
     error = float(stats.sem(away)) * math.sqrt(2)
     # By so much the best one is ahead that more than the margin has the probability p.
     gain = MARGIN - float(stats.t.isf(p, 6)) * error
-    look = look_at((away - gain).tolist(), away.tolist(), MARGIN, 0, last=last)
+    look = analyse((away - gain).tolist(), away.tolist(), MARGIN, 0, last=last)
     assert look.decision == decision
 
 
@@ -111,20 +111,20 @@ def test_the_first_looks_of_a_trial_end_it_only_by_an_overwhelming_difference() 
     best = [0.05, 0.03, 0.06, 0.04]
     p = float(stats.ttest_ind(best, reference, equal_var=False, alternative="less").pvalue)
     assert p < 0.001
-    look = look_at(best, reference, MARGIN, 0, last=False)
+    look = analyse(best, reference, MARGIN, 0, last=False)
     assert look.decision == "gain"
     assert look.p == pytest.approx(p, rel=1e-9)
     weaker = [value + 0.04 for value in best]
     p = float(stats.ttest_ind(weaker, reference, equal_var=False, alternative="less").pvalue)
     assert 0.001 < p < 0.04
-    assert look_at(weaker, reference, MARGIN, 0, last=False).decision == ""
-    assert look_at(weaker, reference, MARGIN, 0, last=True).decision == "gain"
+    assert analyse(weaker, reference, MARGIN, 0, last=False).decision == ""
+    assert analyse(weaker, reference, MARGIN, 0, last=True).decision == "gain"
 
 
 def test_two_runs_are_no_trial_and_equal_values_no_gain() -> None:
-    assert look_at([0.0, 0.1], [1.0, 1.1, 1.2], MARGIN, 0, last=True).decision == "undecided"
-    assert look_at([0.5] * 3, [0.5] * 3, MARGIN, 0, last=False).decision == "no gain"
-    assert look_at([0.5] * 3, [0.9] * 3, MARGIN, 0, last=False).decision == "gain"
+    assert analyse([0.0, 0.1], [1.0, 1.1, 1.2], MARGIN, 0, last=True).decision == "undecided"
+    assert analyse([0.5] * 3, [0.5] * 3, MARGIN, 0, last=False).decision == "no gain"
+    assert analyse([0.5] * 3, [0.9] * 3, MARGIN, 0, last=False).decision == "gain"
 
 
 def test_the_noisier_side_makes_more_runs_only_where_it_surely_is() -> None:

@@ -113,12 +113,12 @@ def test_a_quiet_run_that_is_far_behind_is_enough_on_the_same_node() -> None:
 
 @pytest.mark.parametrize("verdict", ["proved", "violated"])
 def test_threads_that_are_the_references_whatever_was_told_do_not_race(verdict: str) -> None:
-    told = {"ref": 2, "good": 1, "other": 2}
+    requested = {"ref": 2, "good": 1, "other": 2}
 
     def answer(case_id: str, repetition: int) -> RaceRun | None:
         run = PLACED(case_id, repetition)
         assert run is not None
-        seen = replace(run, told=told[case_id], started=2, placed="proved")
+        seen = replace(run, requested=requested[case_id], started=2, placed="proved")
         if verdict == "violated" and case_id == "good":
             return replace(seen, value=None, placed=verdict, reason="2 threads ran")
         return seen
@@ -130,13 +130,13 @@ def test_threads_that_are_the_references_whatever_was_told_do_not_race(verdict: 
     assert standing.best == "other"
 
 
-@pytest.mark.parametrize("told", [2, 3])
-def test_a_reference_that_is_told_in_vain_is_no_reference(told: int) -> None:
+@pytest.mark.parametrize("requested", [2, 3])
+def test_a_reference_that_is_told_in_vain_is_no_reference(requested: int) -> None:
     # Told 1 and told 2 it starts two threads: either name is the other's execution.
     def answer(case_id: str, repetition: int) -> RaceRun | None:
         run = PLACED(case_id, repetition)
-        said = 1 if case_id == REFERENCE else told
-        return run and replace(run, told=said, started=2, placed="proved")
+        count = 1 if case_id == REFERENCE else requested
+        return run and replace(run, requested=count, started=2, placed="proved")
 
     standing, blocks = run_race([REFERENCE, "good", "other"], answer)
     assert standing.decision == "no reference"
@@ -147,8 +147,8 @@ def test_a_thread_beside_the_team_does_not_make_two_cases_one() -> None:
     def answer(case_id: str, repetition: int) -> RaceRun | None:
         run = PLACED(case_id, repetition)
         assert run is not None
-        told = 1 if case_id == "good" else 2
-        return replace(run, told=told, started=told + 1, placed="proved")
+        requested = 1 if case_id == "good" else 2
+        return replace(run, requested=requested, started=requested + 1, placed="proved")
 
     standing, _ = run_race([REFERENCE, "good"], answer)
     assert (standing.decision, standing.best) == ("gain", "good")

@@ -11,7 +11,7 @@ from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.shard import head_of, line_of
 
 # What is seen of a record without threads.
-UNKNOWN = {"placement": None, "told": 0, "started": 0, "disturbed": False}
+UNKNOWN = {"placement": None, "requested": 0, "started": 0, "disturbed": False}
 GOOD: dict[str, Any] = {
     "status": "ok",
     "repetition": 2,
@@ -83,12 +83,12 @@ def test_what_was_seen_of_a_run_is_in_the_head_of_its_record() -> None:
     head = head_of(line_of(record))
     assert head is not None
     assert "placement" not in head
-    seen = RaceRun(2.0, 2.0, placed="unproved", told=4, started=2, disturbed=True)
+    seen = RaceRun(2.0, 2.0, placed="unproved", requested=4, started=2, disturbed=True)
     assert race_run(head, Race()) == race_run(record, Race()) == seen
 
 
 @pytest.mark.parametrize(
-    "seen", [7, {"placement": ["proved"], "told": "4", "started": True, "disturbed": 1}]
+    "seen", [7, {"placement": ["proved"], "requested": "4", "started": True, "disturbed": 1}]
 )
 def test_what_a_hostile_record_says_was_seen_is_nothing(seen: object) -> None:
     assert race_run(GOOD | {"race_value": 2.0, "race_seen": seen}, Race()) == RaceRun(2.0, 2.0)

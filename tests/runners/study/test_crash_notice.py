@@ -55,7 +55,7 @@ def killed(folder: Path) -> int:
 
 
 def told(folder: Path) -> list[str]:
-    return [ended.told(" here") for ended in ended_attempts(folder, NODE, TREE)]
+    return [ended.describe(" here") for ended in ended_attempts(folder, NODE, TREE)]
 
 
 def rewrite(folder: Path, **changes: Any) -> None:  # noqa: ANN401 - whatever JSON can hold

@@ -103,7 +103,7 @@ def sampling(commands: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("sampling")
 def test_each_case_has_a_file_with_its_lines(tmp_path: Path) -> None:
     lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
-    small, large = lines.left
+    small, large = lines.pending
     told = make(lines)
     assert [wait.partition(":")[0] for wait in told.waits] == [
         "perf c2c, 1 of 2 cases",
@@ -131,7 +131,7 @@ def test_each_case_has_a_file_with_its_lines(tmp_path: Path) -> None:
     assert (second["address"], second["remote_hitm"]) == (hex(LINE + 64), 4)
     # The recording is of page faults, which tell a hybrid node nothing of its kinds.
     assert ("kinds" in found["unavailable"]) == NODE.topology.hybrid
-    assert not lines.left
+    assert not lines.pending
 
 
 @pytest.mark.parametrize(
@@ -159,13 +159,13 @@ def test_a_node_that_cannot_says_so_once(
     assert ("perf" in found) == bool(refused)
     assert told.warnings == [f"no contended cache lines: {found['unavailable']['lines']}"]
     assert not told.waits
-    assert len(lines.left) == 2
+    assert len(lines.pending) == 2
 
 
 def test_only_studies_and_apps_that_ask_are_looked_at(tmp_path: Path) -> None:
-    assert not ContendedLines(plan_of("small", collect=("perf",)), NODE, tmp_path).left
-    assert not ContendedLines(plan_of("small", app=cases.DEMO), NODE, tmp_path).left
-    assert ContendedLines(plan_of("small"), NODE, tmp_path).left
+    assert not ContendedLines(plan_of("small", collect=("perf",)), NODE, tmp_path).pending
+    assert not ContendedLines(plan_of("small", app=cases.DEMO), NODE, tmp_path).pending
+    assert ContendedLines(plan_of("small"), NODE, tmp_path).pending
 
 
 def test_cases_in_guests_are_not_looked_at(tmp_path: Path, commands: Path) -> None:
@@ -192,12 +192,12 @@ def test_a_program_that_fails_has_no_lines_but_a_reason(
     limit_s = 0.5 if program[0] == "/bin/sleep" else 600.0
     app = App("shared", "", {}, {}, c2c=True, check=Check(failed_status=3), limit_s=limit_s)
     lines = ContendedLines(plan_of("small", app=app), NODE, tmp_path / "c2c")
-    (case,) = lines.left
+    (case,) = lines.pending
     make(lines, program)
     found = kept(lines.folder)[f"{case.case_id}.json"]
     assert found["unavailable"]["lines"].startswith(f"the program under perf c2c: {reason}")
     assert "lines" not in found
-    assert not lines.left
+    assert not lines.pending
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_perf_that_cannot_attach_is_a_printable_reason(
 ) -> None:
     install(commands, "perf", f'case "$*" in *" -p "*) {complaint}; exit 255;; esac')
     lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
-    (case,) = lines.left
+    (case,) = lines.pending
     make(lines)
     found = kept(lines.folder)[f"{case.case_id}.json"]["unavailable"]["lines"]
     assert found.startswith(reason)
@@ -224,11 +224,11 @@ def test_a_perf_that_cannot_attach_is_a_printable_reason(
 @pytest.mark.usefixtures("sampling")
 def test_a_case_whose_governor_cannot_be_set_is_left_for_later(tmp_path: Path) -> None:
     lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
-    small, large = lines.left
+    small, large = lines.pending
     told = make(lines, settle=lambda case: "no such governor" if case == small else None)
     assert told.warnings == [f"no contended cache lines of {small.label} for now: no such governor"]
     assert set(kept(lines.folder)) == {f"{large.case_id}.json"}
-    assert lines.left == (small,)
+    assert lines.pending == (small,)
 
 
 @pytest.mark.usefixtures("sampling")

@@ -60,10 +60,10 @@ def test_times_that_differ_by_more_are_not_precise() -> None:
 def test_energy_is_awaited_where_it_is_measured() -> None:
     steady = [{"time": 1.0, "energy": 5.0}] * 3
     assert known(*steady, asked=BOTH).reached
-    assert known(*steady, asked=BOTH).judged_by == ("time", "energy")
+    assert known(*steady, asked=BOTH).decided_by == ("time", "energy")
     wild = [{"time": 1.0, "energy": joules} for joules in (4.0, 5.0, 6.0)]
     assert not known(*wild, asked=BOTH).reached
-    assert known(*wild).judged_by == ("time",)
+    assert known(*wild).decided_by == ("time",)
 
 
 def test_energy_that_only_some_runs_have_is_awaited_too() -> None:
@@ -76,7 +76,7 @@ def test_energy_that_only_some_runs_have_is_awaited_too() -> None:
 def test_without_any_energy_time_alone_decides(of: tuple[str, ...]) -> None:
     asked = Precision(3, 0.01, of)
     assert known(*timed(1.0, 1.0, 1.0), asked=asked).reached
-    assert known(*timed(1.0, 1.0, 1.0), asked=asked).judged_by == ("time",)
+    assert known(*timed(1.0, 1.0, 1.0), asked=asked).decided_by == ("time",)
     assert not known(*timed(1.0, 1.5, 2.0), asked=asked).reached
 
 

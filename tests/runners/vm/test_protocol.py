@@ -23,8 +23,8 @@ from runners.measure.conditions.cpu_time import HarnessCost
 from runners.plan.command_line import Launch
 from runners.vm.protocol import (
     MAX_BYTES,
-    BrokenLineError,
-    Line,
+    Channel,
+    ChannelError,
     greet_qemu,
     observation_message,
     read_launch,
@@ -47,11 +47,11 @@ JSON = st.recursive(
 
 
 @contextmanager
-def line() -> Iterator[tuple[Line, socket.socket]]:
+def line() -> Iterator[tuple[Channel, socket.socket]]:
     """Give one side of a line, and the socket of the other."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield Line(ours.fileno()), theirs
+        yield Channel(ours.fileno()), theirs
 
 
 @given(st.lists(st.dictionaries(TEXT, JSON, max_size=3), max_size=5), st.integers(1, 40))
@@ -60,13 +60,13 @@ def test_messages_arrive_in_their_order_however_they_are_cut(
 ) -> None:
     with line() as (ours, theirs), line() as (other, others_end):
         for message in messages:
-            other.say(message)
+            other.send(message)
         others_end.settimeout(0)
         sent = others_end.recv(1 << 20) if messages else b""
         heard = []
         for start in range(0, len(sent), piece):
             theirs.sendall(sent[start : start + piece])
-            while (message_heard := ours.hear(0)) is not None:
+            while (message_heard := ours.receive(0)) is not None:
                 heard.append(message_heard)
     # As texts: a number that is none (NaN) is not equal to itself.
     assert [json.dumps(message) for message in heard] == [
@@ -77,19 +77,19 @@ def test_messages_arrive_in_their_order_however_they_are_cut(
 def test_nothing_is_heard_within_the_time_when_nothing_is_said() -> None:
     with line() as (ours, theirs):
         before = time.monotonic()
-        assert ours.hear(0.1) is None
+        assert ours.receive(0.1) is None
         assert 0.1 <= time.monotonic() - before < HANG_S
         theirs.sendall(b'{"say": "rea')
-        assert ours.hear(0.05) is None
+        assert ours.receive(0.05) is None
         theirs.sendall(b'dy"}\n')
-        assert ours.hear(5) == {"say": "ready"}
+        assert ours.receive(5) == {"say": "ready"}
 
 
 def test_without_a_limit_it_waits_for_the_message() -> None:
     with line() as (ours, theirs):
         timer = threading.Timer(0.2, theirs.sendall, [b"{}\n"])
         timer.start()
-        assert ours.hear() == {}
+        assert ours.receive() == {}
         timer.join()
 
 
@@ -97,11 +97,11 @@ def test_a_side_that_closes_is_gone() -> None:
     with line() as (ours, theirs):
         theirs.sendall(b'{"last": 1}\n{"cut off')
         theirs.close()
-        assert ours.hear(5) == {"last": 1}
-        with pytest.raises(BrokenLineError, match="closed"):
-            ours.hear(5)
-        with pytest.raises(BrokenLineError, match="Broken pipe"):
-            ours.say({})
+        assert ours.receive(5) == {"last": 1}
+        with pytest.raises(ChannelError, match="closed"):
+            ours.receive(5)
+        with pytest.raises(ChannelError, match="Broken pipe"):
+            ours.send({})
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_what_is_no_json_object_breaks_the_line(said: bytes) -> None:
     with line() as (ours, theirs):
         sender = threading.Thread(target=theirs.sendall, args=[said + b"\n"])
         sender.start()
-        with pytest.raises(BrokenLineError, match="which is no JSON object") as error:
-            ours.hear(30)
+        with pytest.raises(ChannelError, match="which is no JSON object") as error:
+            ours.receive(30)
         sender.join()
     assert len(str(error.value)) < 400
 
@@ -142,8 +142,8 @@ def test_a_message_without_end_breaks_the_line() -> None:
     with line() as (ours, theirs):
         talker = threading.Thread(target=talk, args=[theirs])
         talker.start()
-        with pytest.raises(BrokenLineError, match=f"more than {MAX_BYTES} bytes"):
-            ours.hear(60)
+        with pytest.raises(ChannelError, match=f"more than {MAX_BYTES} bytes"):
+            ours.receive(60)
         theirs.shutdown(socket.SHUT_RDWR)
         talker.join()
 
@@ -221,7 +221,7 @@ def test_an_observation_arrives_as_it_was(seen: Observation) -> None:
 
 @given(st.dictionaries(st.text(max_size=10), JSON, max_size=5))
 def test_a_message_without_an_observation_breaks_the_line(message: dict[str, Any]) -> None:
-    with pytest.raises(BrokenLineError, match="sent no observation"):
+    with pytest.raises(ChannelError, match="sent no observation"):
         read_observation(message)
 
 
@@ -265,14 +265,14 @@ MESSAGE = through_json(observation_message(USUAL))
     ],
 )
 def test_a_part_that_is_something_else_breaks_the_line(key: str, value: object) -> None:
-    with pytest.raises(BrokenLineError, match="sent no observation"):
+    with pytest.raises(ChannelError, match="sent no observation"):
         read_observation(MESSAGE | {key: value})
 
 
 @pytest.mark.parametrize("key", MESSAGE)
 def test_a_message_that_lacks_a_part_breaks_the_line(key: str) -> None:
     message = {name: value for name, value in MESSAGE.items() if name != key}
-    with pytest.raises(BrokenLineError, match=f"sent no observation.*{key}"):
+    with pytest.raises(ChannelError, match=f"sent no observation.*{key}"):
         read_observation(message)
 
 
@@ -298,7 +298,7 @@ ASKED = [
 
 
 @contextmanager
-def qemu(*says: bytes) -> Iterator[tuple[Line, list[bytes]]]:
+def qemu(*says: bytes) -> Iterator[tuple[Channel, list[bytes]]]:
     """Give a line to a QEMU that greets, answers each command with the next of `says`, and ends.
 
     What it was asked is in the list.
@@ -317,7 +317,7 @@ def qemu(*says: bytes) -> Iterator[tuple[Line, list[bytes]]]:
     speaker = threading.Thread(target=answer, args=[theirs])
     speaker.start()
     with ours:
-        yield Line(ours.fileno()), asked
+        yield Channel(ours.fileno()), asked
     speaker.join()
 
 
@@ -346,12 +346,12 @@ def test_the_cpus_wait_until_their_threads_are_known(event: bytes) -> None:
     ],
 )
 def test_a_qemu_that_says_something_else_is_given_up(says: tuple[bytes, ...], said: str) -> None:
-    with qemu(*says) as (to_qemu, _asked), pytest.raises(BrokenLineError, match=said):
+    with qemu(*says) as (to_qemu, _asked), pytest.raises(ChannelError, match=said):
         greet_qemu(to_qemu)
 
 
 def test_a_qemu_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runners.vm.protocol.QEMU_LIMIT_S", 0.0)
     ours, theirs = socket.socketpair()
-    with ours, theirs, pytest.raises(BrokenLineError, match="did not answer within 0 s"):
-        greet_qemu(Line(ours.fileno()))
+    with ours, theirs, pytest.raises(ChannelError, match="did not answer within 0 s"):
+        greet_qemu(Channel(ours.fileno()))

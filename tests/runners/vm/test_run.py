@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from runners.vm.run import CLOCK_QUESTIONS, ClockReading, compare_clocks, read_clock
+from runners.vm.run import CLOCK_READINGS, ClockReading, compare_clocks, read_clock
 
 AHEAD_S = 1000.0
 
@@ -47,16 +47,16 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 def test_the_true_offset_is_within_what_the_reading_says(
     host: Host, there_s: float, back_s: float
 ) -> None:
-    reading = read_clock(host.guest([there_s] * CLOCK_QUESTIONS, [back_s] * CLOCK_QUESTIONS))
+    reading = read_clock(host.guest([there_s] * CLOCK_READINGS, [back_s] * CLOCK_READINGS))
     assert abs(reading.offset_s - AHEAD_S) <= reading.uncertainty_s + 1e-9
     assert reading.uncertainty_s == pytest.approx((there_s + back_s) / 2)
 
 
 def test_the_quickest_answer_counts(host: Host) -> None:
-    slow = [0.1] * CLOCK_QUESTIONS
+    slow = [0.1] * CLOCK_READINGS
     slow[2] = 0.02
     asked_at = host.now_s
-    reading = read_clock(host.guest(slow, [0.0] * CLOCK_QUESTIONS))
+    reading = read_clock(host.guest(slow, [0.0] * CLOCK_READINGS))
     assert reading.uncertainty_s == pytest.approx(0.01)
     assert reading.offset_s == pytest.approx(AHEAD_S + 0.01)
     assert reading.host_s - asked_at == pytest.approx(0.2 + 0.01)
