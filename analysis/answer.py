@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.advice.make import advice_of
+from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
-from analysis.advice.tell import headline
+from analysis.advice.sentences import headline
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary, TableKey
 from analysis.results.node_files import kinds_option, node_sheets
@@ -37,10 +37,10 @@ from analysis.verdict.headline import headline_of
 from analysis.verdict.model import CaseFinding, Comparison, Findings, Outlier, TableFindings
 from analysis.verdict.values import (
     Values,
-    are_apart,
     by_objective,
     look_of,
     sample_of_summary,
+    share_no_attempt,
     units_in,
     values_by_case,
 )
@@ -63,7 +63,7 @@ class Answer(Findings):
     advice: Advice | None = None
 
 
-def find(results: Results, margin: float = MARGIN, baseline: str | None = None) -> Answer:
+def analyze(results: Results, margin: float = MARGIN, baseline: str | None = None) -> Answer:
     """Return what results mean.
 
     `margin` is the share up to which two cases count as equivalent; `baseline` names the mapping
@@ -82,16 +82,18 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
     look = look_of(results.runs.frame) if results.runs and not raced else 1
     question = questions_by(baselines)
-    comparisons = compare_all(differences, margin, question, _apart(baselines, values), look)
+    comparisons = compare_all(
+        differences, margin, question, _across_attempts(baselines, values), look
+    )
     samples = _samples(cases, values)
     slow = _slow(values)
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
     found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = _tables(found, rules)
-    remarks = results.remarks
+    footnotes = results.footnotes
     if results.is_published:
-        remarks += other_reading(cases, baselines, comparisons, margin)
+        footnotes += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     said = _headline_of_race(advice) if raced else headline_of(tables)
@@ -104,7 +106,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
         comparisons=len(comparisons),
         questions=len({question(key) for key in comparisons}),
         look=look,
-        remarks=remarks,
+        footnotes=footnotes,
         raced=raced,
         advice=advice,
         next_command=command_for_more(results, more),
@@ -118,14 +120,16 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
     return headline(advice)
 
 
-def _apart(baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]) -> set[str]:
+def _across_attempts(
+    baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]
+) -> set[str]:
     """Return the cases of which no attempt made runs together with their baseline's."""
     return {
         case_id
         for case_id, baseline in baselines.items()
         if case_id in values
         and baseline.case_id in values
-        and are_apart(values[case_id], values[baseline.case_id])
+        and share_no_attempt(values[case_id], values[baseline.case_id])
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.advice.lines import Line
 from analysis.advice.model import Advice, Candidate, Out, Point
-from analysis.advice.tell import (
+from analysis.advice.sentences import (
     behind,
     extent,
     gain_bounds,
@@ -46,8 +46,8 @@ def advice_text(advice: Advice, width: int) -> str:
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def advice_markdown(advice: Advice, remarks: Sequence[str] = ()) -> str:
-    """Return all of the advice as a Markdown document; `remarks` are of the results."""
+def advice_markdown(advice: Advice, footnotes: Sequence[str] = ()) -> str:
+    """Return all of the advice as a Markdown document; `footnotes` are of the results."""
     parts = ["# Advice", "", *_items([*headline(advice), extent(advice)])]
     if advice.standing.p is not None:
         parts += _items([p_meaning()])
@@ -62,8 +62,8 @@ def advice_markdown(advice: Advice, remarks: Sequence[str] = ()) -> str:
         parts += _table(outs_table(advice))
     if advice.warnings:
         parts += ["", "## To be taken with care", "", *_items(advice.warnings)]
-    if remarks:
-        parts += ["", "## What to know of these results", "", *_items(remarks)]
+    if footnotes:
+        parts += ["", "## What to know of these results", "", *_items(footnotes)]
     return "\n".join([*parts, ""])
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.affinity.measured import grouped
-from analysis.affinity.told import Told
+from analysis.affinity.section import Section
+from analysis.affinity.timed_cases import grouped
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
 from analysis.results.files import Checked, read_json
@@ -52,7 +52,7 @@ COLUMNS = (
     Column("CPUs: samples", right=False),
     Column("code", right=False),
 )
-_REMARK = (
+_NOTE = (
     "one execution of each case under perf c2c, which is none of its runs; HITM: a load that found "
     "its line modified in another core's cache, in the same NUMA node (local) or another (remote)"
 )
@@ -220,9 +220,9 @@ def _reasons(file: Checked) -> dict[str, str]:
     return {key: one_line(reasons.text(key)) for key in reasons.values}
 
 
-def tell_lines(cases: Sequence[CaseLines], node: NodeCpus) -> Told:
+def lines_section(cases: Sequence[CaseLines], node: NodeCpus) -> Section:
     """Return what cases that differ in their mapping only showed under `perf c2c`."""
-    return Told(cases[0].title, table=_table(cases, node))
+    return Section(cases[0].title, table=_table(cases, node))
 
 
 def _named(cpu: int, node: NodeCpus) -> str:
@@ -234,7 +234,7 @@ def _named(cpu: int, node: NodeCpus) -> str:
 def _table(cases: Sequence[CaseLines], node: NodeCpus) -> Table:
     notes = Notes()
     cells = tuple(row for case in cases for row in _rows(case, node, notes))
-    return Table(CAPTION, COLUMNS, cells, (*notes.listed(), ("", _REMARK)))
+    return Table(CAPTION, COLUMNS, cells, (*notes.listed(), ("", _NOTE)))
 
 
 def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, ...]]:

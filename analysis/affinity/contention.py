@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.affinity.measured import (
+from analysis.affinity.section import Section, experiment_table, title_of
+from analysis.affinity.timed_cases import (
     CONTENTION,
     Against,
     Measured,
@@ -19,7 +20,6 @@ from analysis.affinity.measured import (
     published_for,
     with_scheduler,
 )
-from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.numbers import NO_REASON, NOTHING, fixed
 from analysis.format.table import Column, Table, Written, joined
 from analysis.results.case_summary import L1D_MISS_RATE, METRIC
@@ -93,7 +93,7 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
 
     Those that the node cannot do are not among them.
     """
-    done = [measured for measured in group if measured.case.summary.left_out is None]
+    done = [measured for measured in group if measured.case.summary.skip_reason is None]
     for inside in done:
         mine = inside.case.summary
         if mine.mechanism != BY_ITSELF:
@@ -138,12 +138,12 @@ def _experiment(
     return Contention(rows, same, no_l1d)
 
 
-def tell_contention(found: Contention, margin: float) -> Told:
+def contention_section(found: Contention, margin: float) -> Section:
     """Return what one contention experiment came to; `margin` is that of equivalence, a share."""
     said = [*_same(found.same, margin)]
     if found.no_l1d:
         said.append(f"L1 load misses were not counted: {found.no_l1d}.")
-    return Told(title_of(found.rows[0].measured.case), tuple(said), _table(found))
+    return Section(title_of(found.rows[0].measured.case), tuple(said), _table(found))
 
 
 def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
@@ -162,17 +162,18 @@ def _compared(pair: SamePlacement, margin: float) -> str:
         lost = unusable([pair.by_itself.case, pair.from_outside.case])
         return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
     comparison = pair.against.comparison
-    found = {
+    outcome = {
         "equivalent": f"equivalent within {margin * 100:g} %",
         "better": "faster",
         "worse": "slower",
         "undecided": "no difference is proved",
-    }[comparison.word]
-    apart = (
+    }[comparison.outcome]
+    note = (
         "; no attempt at the study made runs of both, so that a change of the node between "
         "attempts would look like a difference"
     )
-    return f"{found}, {change(comparison.difference, 'time')}{apart if comparison.apart else ''}"
+    text = f"{outcome}, {change(comparison.difference, 'time')}"
+    return text + note if comparison.across_attempts else text
 
 
 def _proof(pair: SamePlacement) -> str:

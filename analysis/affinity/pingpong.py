@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.affinity.measured import (
+from analysis.affinity.section import Section, experiment_table, title_of
+from analysis.affinity.timed_cases import (
     NEIGHBOURS,
     PINGPONG,
     Row,
@@ -16,7 +17,6 @@ from analysis.affinity.measured import (
     sources_of,
     with_scheduler,
 )
-from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Written
 from analysis.results.sources import Results
@@ -66,7 +66,7 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     ]
 
 
-def tell_pingpong(found: Exchanges) -> Told:
+def pingpong_section(found: Exchanges) -> Section:
     """Return what the cases of one method came to."""
     table = experiment_table(
         "the one-way time of a cache line under each placement",
@@ -75,7 +75,7 @@ def tell_pingpong(found: Exchanges) -> Told:
         _RATES,
         notes=[_NOTE, *_published()],
     )
-    return Told(title_of(found[0].measured.case), table=table)
+    return Section(title_of(found[0].measured.case), table=table)
 
 
 def _published() -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.affinity.measured import (
+from analysis.affinity.section import Section, experiment_table, title_of
+from analysis.affinity.timed_cases import (
     SMT,
     Measured,
     Row,
@@ -13,7 +14,6 @@ from analysis.affinity.measured import (
     measured_cases,
     published_for,
 )
-from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.numbers import NOTHING
 from analysis.format.table import Column, Written
 from analysis.results.node_files import NodeCpus, node_cpus
@@ -81,7 +81,7 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     return known if len(known) == len(kinds) else ()
 
 
-def tell_smt(found: Sharing) -> Told:
+def smt_section(found: Sharing) -> Section:
     """Return what one SMT experiment came to."""
     table = experiment_table(
         "the time of a thread under each placement",
@@ -92,7 +92,9 @@ def tell_smt(found: Sharing) -> Told:
         lambda row: "alone" if row.measured.threads == 1 and row.measured.sample else "",
         [_NOTE],
     )
-    return Told(title_of(found[0].measured.case, ("threads",)), tuple(_not_compared(found)), table)
+    return Section(
+        title_of(found[0].measured.case, ("threads",)), tuple(_not_compared(found)), table
+    )
 
 
 def _not_compared(found: Sharing) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.affinity.measured import THREADMAP, cases_of, column_means
+from analysis.affinity.timed_cases import THREADMAP, cases_of, column_means
 from analysis.format.numbers import mean_count, percent
 from analysis.results.case_summary import METRIC
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
@@ -194,7 +194,7 @@ def _team(
     return Team(case, together, len(alike), moves, node)
 
 
-def tell_team(team: Team) -> str:
+def describe_team(team: Team) -> str:
     """Return what a case's threads were allowed, and where they were seen."""
     return f"{sentence(name(team.case))}: {'; '.join(_parts(team))}."
 

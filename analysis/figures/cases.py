@@ -22,16 +22,16 @@ from analysis.figures.rows import (
     ByKind,
     Entry,
     RunsByCase,
+    case_entries,
     draw_bars,
     draw_by_kind,
     draw_runs,
     entry,
     jitter,
-    looks_of,
+    label_empty_rows,
     mean_down,
     mean_entry,
     row_figure,
-    say_why_empty,
     scale_for,
 )
 from analysis.figures.style import (
@@ -39,9 +39,9 @@ from analysis.figures.style import (
     BLACK,
     KNOWN_KINDS,
     cores_of,
+    kind_style,
     label_text,
-    look_of_kind,
-    marker_look,
+    marker_style,
 )
 from analysis.format.numbers import mean_count, percent
 from analysis.objectives import OBJECTIVES, Objective
@@ -110,7 +110,7 @@ def _draw_objective(
             values, heights, s=42, marker="o", facecolor="none", edgecolor=BLACK,
             linewidth=0.8, zorder=3,
         )  # fmt: skip
-    say_why_empty(axes, cases, samples)
+    label_empty_rows(axes, cases, samples)
     return limit
 
 
@@ -123,7 +123,7 @@ def _samples(cases: Sequence[CaseFinding], objective: Objective) -> dict[int, Sa
 
 def _looks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
     """Return the legend's entries for the dots."""
-    return looks_of(case for case in cases if case.case_id in runs)
+    return case_entries(case for case in cases if case.case_id in runs)
 
 
 def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
@@ -131,7 +131,7 @@ def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
     intervals = any(sample.mean_interval for case in cases for sample in case.samples.values())
     entries = [mean_entry("mean, 95 % interval" if intervals else "mean")]
     if runs and any(case.outliers for case in cases):
-        entries.append(entry("outlier, kept", marker_look("o", 6.5, BLACK, "none")))
+        entries.append(entry("outlier, kept", marker_style("o", 6.5, BLACK, "none")))
     return entries
 
 
@@ -214,7 +214,7 @@ def _draw_migrations(
             1.01, row, mean_count(mean), transform=axes.get_yaxis_transform(),
             va="center", ha="left", fontsize=7,
         )  # fmt: skip
-    say_why_empty(axes, cases, means)
+    label_empty_rows(axes, cases, means)
     return limit
 
 
@@ -248,7 +248,7 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
             _draw_frequencies(panel, frequencies)
         else:
             _draw_shares(panel, shares, len(cases))
-        say_why_empty(panel, cases, {row for values in fields[field].values() for row in values})
+        label_empty_rows(panel, cases, {row for values in fields[field].values() for row in values})
     caption = sentences(
         "Means of the runs. Frequency is cycles per nanosecond on a CPU of the kind.",
         _THIN_SHARES if shares else "",
@@ -300,7 +300,7 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
         used = {row: 100 * share for row, share in values.items() if share}
         axes.barh(
             list(used), list(used.values()), left=[ends[row] for row in used], height=0.62,
-            linewidth=0.7, zorder=2, **look_of_kind(kind).areas,
+            linewidth=0.7, zorder=2, **kind_style(kind).areas,
         )  # fmt: skip
         for row, share in used.items():
             ends[row] += share
@@ -318,7 +318,7 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
 def _legend_of_kinds(frequencies: ByKind, shares: ByKind) -> list[Entry]:
     entries: list[Entry] = []
     for kind in _in_order([*frequencies, *shares]):
-        look, name = look_of_kind(kind), cores_of(kind)
+        look, name = kind_style(kind), cores_of(kind)
         if kind in frequencies:
             entries.append(entry(f"frequency, {name}", look.dots))
         if kind in shares:

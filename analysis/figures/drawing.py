@@ -98,8 +98,8 @@ def not_drawn(left: int, what: str, of: str = "") -> str:
 def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Sequence[str]) -> str:
     """Return why none of the cases has these fields (of a record)."""
     if not any(case.summary.has_runs for case in cases):
-        left_out = [case.summary.left_out for case in cases if case.summary.left_out]
-        return _told(left_out) or "no run that could be averaged"
+        reasons = [case.summary.skip_reason for case in cases if case.summary.skip_reason]
+        return _told(reasons) or "no run that could be averaged"
     summaries = [case.summary for case in cases]
     return _told(results.why_absent(summaries, fields)) or NO_REASON
 

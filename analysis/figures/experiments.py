@@ -13,28 +13,28 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from analysis.affinity.contention import Contended, Contention
-from analysis.affinity.measured import CONTENTION, TIMES, Row
+from analysis.affinity.section import title_of
 from analysis.affinity.smt import Sharing
 from analysis.affinity.team import MAX_CELLS, Team
-from analysis.affinity.told import title_of
+from analysis.affinity.timed_cases import CONTENTION, TIMES, Row
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, not_drawn, sentences
 from analysis.figures.rows import (
     STAR_UP,
     ByKind,
     Entry,
     RunsByCase,
+    case_entries,
     draw_bars,
     draw_by_kind,
     draw_runs,
     draw_stars,
     entry,
-    looks_of,
+    label_empty_rows,
     mean_down,
     mean_entry,
     put_legend,
     put_title,
     row_figure,
-    say_why_empty,
     scale_for,
     star_entry,
 )
@@ -45,9 +45,9 @@ from analysis.figures.style import (
     PALE,
     WIDTH,
     cores_of,
+    kind_style,
     label_text,
-    look_of_kind,
-    marker_look,
+    marker_style,
 )
 from analysis.format.numbers import percent, three_digits
 from analysis.results.case_summary import METRIC
@@ -110,7 +110,7 @@ def _draw_rounds(axes: Axes, rows: Sequence[Contended], runs: RunsByCase) -> str
     draw_stars(axes, stars)
     if axes.get_xscale() == "linear":
         axes.set_xlim(left=0)
-    say_why_empty(axes, cases, samples)
+    label_empty_rows(axes, cases, samples)
     return limit
 
 
@@ -125,14 +125,14 @@ def _draw_misses(axes: Axes, rows: Sequence[Contended], misses: ByKind) -> None:
     shares = [share for of_kind in misses.values() for share in of_kind.values()]
     axes.set_xlim(0, 1.08 * max([*shares, *stars.values(), 0.1]))
     counted = {at for of_kind in misses.values() for at in of_kind}
-    say_why_empty(axes, [row.measured.case for row in rows], counted)
+    label_empty_rows(axes, [row.measured.case for row in rows], counted)
 
 
 def _contention_legend(rows: Sequence[Contended], kinds: Iterable[str]) -> list[Entry]:
     return [
-        *looks_of(row.measured.case for row in rows if row.measured.sample),
+        *case_entries(row.measured.case for row in rows if row.measured.sample),
         mean_entry("mean, 95 % interval"),
-        *(entry(f"misses on {cores_of(kind)}", look_of_kind(kind).dots) for kind in kinds),
+        *(entry(f"misses on {cores_of(kind)}", kind_style(kind).dots) for kind in kinds),
         *([star_entry()] if any(row.published for row in rows) else []),
     ]
 
@@ -229,7 +229,7 @@ def _draw_ratios(axes: Axes, rows: Sequence[Row | None]) -> None:
     draw_stars(axes, stars, STAR_UP)
     if axes.get_xscale() == "linear":
         axes.set_xlim(0, max(2.2, axes.get_xlim()[1]))
-    say_why_empty(axes, [row.measured.case if row else None for row in rows], ratios)
+    label_empty_rows(axes, [row.measured.case if row else None for row in rows], ratios)
 
 
 TEAM_TITLE = "Who ran where"
@@ -367,7 +367,7 @@ def _legend_of_teams() -> list[Entry]:
         Patch(facecolor=_SHADES(share), edgecolor=GREY, linewidth=0.5, label=percent(share))
         for share in (0.1, 0.5, 1.0)
     ]
-    return [*shades, entry("allowed only", marker_look(".", 3, GREY, GREY))]
+    return [*shades, entry("allowed only", marker_style(".", 3, GREY, GREY))]
 
 
 def _seen_of_team(team: Team) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from analysis.affinity.experiments import Affinity, affinity
-from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP, grouped
 from analysis.affinity.smt import Sharing
-from analysis.answer import find
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP, grouped
+from analysis.answer import analyze
 from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
@@ -99,7 +99,7 @@ def write_figures(
         # The author of the results may have put the link there, to redirect what is written.
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
-    findings = find(results)
+    findings = analyze(results)
     of_tables = _write_tables(results, findings, into, formats)
     return of_tables + _written(_of_no_table(results, findings), into, formats)
 

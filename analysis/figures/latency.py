@@ -25,8 +25,8 @@ from analysis.figures.style import (
     PALE,
     VERMILION,
     cores_of,
+    kind_style,
     label_text,
-    look_of_kind,
 )
 from analysis.latency.agreement import LEVELS, kernel_groups
 from analysis.latency.clusters import Clusters, find_clusters
@@ -209,7 +209,7 @@ def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
 
 def _legend(latency: Latency, clusters: Clusters, layers: Sequence[Layer]) -> list[Entry]:
     entries: list[Entry] = [
-        Patch(linewidth=0.7, label=cores_of(kind), **look_of_kind(kind).areas)
+        Patch(linewidth=0.7, label=cores_of(kind), **kind_style(kind).areas)
         for layer in layers
         for kind in layer.kinds
     ]
@@ -364,7 +364,7 @@ def _mark(axes: Axes, run: tuple[int, int], away: float, kind: str, inch: float)
         ):
             axes.add_patch(
                 Rectangle(
-                    corner, wide, high, linewidth=0.6, clip_on=False, **look_of_kind(kind).areas
+                    corner, wide, high, linewidth=0.6, clip_on=False, **kind_style(kind).areas
                 )
             )
         return

@@ -15,9 +15,9 @@ from matplotlib.transforms import Bbox
 from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
 from analysis.figures.rows import (
     LEGEND_IN,
+    case_entries,
     entry,
     legend_lines,
-    looks_of,
     put_legend,
     put_title,
     reach,
@@ -69,7 +69,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
     lines = title_lines(table.title)
     put_title(figure, lines)
     entries = [
-        *looks_of(p.case for p in points),
+        *case_entries(p.case for p in points),
         entry("Pareto front", _FRONT),
         entry("equal energy-delay product, x the least", _CURVE),
     ]

@@ -25,11 +25,11 @@ from analysis.figures.style import (
     ROW,
     WIDTH,
     Look,
+    kind_style,
     label_text,
     look_of,
-    look_of_kind,
-    marker_look,
     marker_of,
+    marker_style,
 )
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -58,8 +58,8 @@ _GOLDEN = 0.6180339887498949
 STAR_UP = 0.28
 # Where values differ more than that, a linear axis would show only the largest.
 MAX_RATIO = 30.0
-MEAN = marker_look("D", 3.2, BLACK, "white")
-_STAR = marker_look("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
+MEAN = marker_style("D", 3.2, BLACK, "white")
+_STAR = marker_style("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
 
 _TITLE_LETTERS = 105
 _TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
@@ -156,13 +156,15 @@ def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
             axes.axhline(row - 0.5, color=GREY, linewidth=0.7)
 
 
-def say_why_empty(axes: Axes, cases: Sequence[CaseFinding | None], drawn: Collection[int]) -> None:
+def label_empty_rows(
+    axes: Axes, cases: Sequence[CaseFinding | None], drawn: Collection[int]
+) -> None:
     """Write in two words why nothing is drawn into the rows of the other cases."""
     for row, case in enumerate(cases):
         if row in drawn:
             continue
         words = "n/a"
-        if case is not None and case.summary.left_out is not None:
+        if case is not None and case.summary.skip_reason is not None:
             words = "left out"
         elif case is not None and not case.summary.has_runs:
             words = "no good run"
@@ -224,7 +226,7 @@ def reach(value: float, interval: Interval | None) -> tuple[float, float]:
 def draw_by_kind(axes: Axes, values: ByKind) -> None:
     """Draw values by core kind and row as dots."""
     for kind, of_kind in values.items():
-        axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **look_of_kind(kind).dots)
+        axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **kind_style(kind).dots)
 
 
 def draw_stars(axes: Axes, values: Mapping[int, float], up: float = 0.0) -> None:
@@ -244,14 +246,14 @@ def mean_down(runs: RunsByCase) -> float:
     return MEAN_DOWN if runs else 0.0
 
 
-def looks_of(shown: Iterable[CaseFinding]) -> list[Line2D]:
+def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
     """Return the legend's entries for the selections and bindings of cases."""
     placed = [(look_of(case.summary.selection), marker_of(case.summary.binding)) for case in shown]
     selections, markers = {look for look, _ in placed}, {marker for _, marker in placed}
     return [
-        *(entry(look.name, marker_look("o", 5, look.colour, look.face))
+        *(entry(look.name, marker_style("o", 5, look.colour, look.face))
           for look in LOOKS if look in selections),
-        *(entry(BINDING_NAMES[binding], marker_look(marker, 5, BLACK, PALE))
+        *(entry(BINDING_NAMES[binding], marker_style(marker, 5, BLACK, PALE))
           for binding, marker in BINDINGS.items() if marker in markers),
     ]  # fmt: skip
 

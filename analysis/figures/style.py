@@ -101,7 +101,7 @@ BINDING_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "p
 
 
 @dataclass(frozen=True)
-class KindLook:
+class KindStyle:
     """How a core kind looks in dots, bars and areas."""
 
     colour: str
@@ -112,7 +112,7 @@ class KindLook:
     @property
     def dots(self) -> dict[str, Any]:
         """The properties of markers without a line; a legend's entry has the same."""
-        return marker_look(self.marker, 5.5, self.colour, self.fill)
+        return marker_style(self.marker, 5.5, self.colour, self.fill)
 
     @property
     def areas(self) -> dict[str, Any]:
@@ -123,16 +123,16 @@ class KindLook:
 # All CPUs together, where kinds are not known apart.
 ANY_KIND = "any"
 _KINDS = {
-    "P": KindLook(BLUE, BLUE, "", "o"),
-    "E": KindLook(VERMILION, "#f3b183", "////", "D"),
-    "LP-E": KindLook(GREEN, "#b9e3d6", "....", "v"),
-    ANY_KIND: KindLook(GREY, GREY, "", "s"),
+    "P": KindStyle(BLUE, BLUE, "", "o"),
+    "E": KindStyle(VERMILION, "#f3b183", "////", "D"),
+    "LP-E": KindStyle(GREEN, "#b9e3d6", "....", "v"),
+    ANY_KIND: KindStyle(GREY, GREY, "", "s"),
 }
 KNOWN_KINDS = tuple(_KINDS)
-_OTHER_KIND = KindLook(PURPLE, "white", "xx", "X")
+_OTHER_KIND = KindStyle(PURPLE, "white", "xx", "X")
 
 
-def marker_look(marker: str, size: float, colour: str, fill: str) -> dict[str, Any]:
+def marker_style(marker: str, size: float, colour: str, fill: str) -> dict[str, Any]:
     """Return the properties of markers without a line: what is drawn and its legend share them."""
     return {
         "linestyle": "",
@@ -143,7 +143,7 @@ def marker_look(marker: str, size: float, colour: str, fill: str) -> dict[str, A
     }
 
 
-def look_of_kind(kind: str) -> KindLook:
+def kind_style(kind: str) -> KindStyle:
     """Return how a core kind looks; kinds of other names share one look."""
     return _KINDS.get(kind, _OTHER_KIND)
 

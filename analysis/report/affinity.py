@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.affinity.c2c import tell_lines
-from analysis.affinity.contention import tell_contention
+from analysis.affinity.c2c import lines_section
+from analysis.affinity.contention import contention_section
 from analysis.affinity.experiments import Affinity
-from analysis.affinity.measured import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
-from analysis.affinity.pingpong import tell_pingpong
-from analysis.affinity.smt import tell_smt
-from analysis.affinity.team import tell_team
-from analysis.affinity.told import Told, lacking, title_of
+from analysis.affinity.pingpong import pingpong_section
+from analysis.affinity.section import Section, lacking, title_of
+from analysis.affinity.smt import smt_section
+from analysis.affinity.team import describe_team
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.results.node_files import node_cpus
@@ -58,7 +58,7 @@ class Experiment:
     app: str
     title: str
     introduction: str
-    parts: list[Told]
+    parts: list[Section]
     lacking: list[str]
 
 
@@ -72,22 +72,22 @@ def experiments(results: Results, found: Affinity, findings: Findings) -> list[E
     ]
 
 
-def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, list[Told]]:
+def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, list[Section]]:
     """Return the parts of the experiments that have any."""
     margin = findings.margin
     told = {
-        CONTENTION: [tell_contention(one, margin) for one in found.contention],
-        SMT: [tell_smt(one) for one in found.sharing],
-        PINGPONG: [tell_pingpong(one) for one in found.exchanges],
+        CONTENTION: [contention_section(one, margin) for one in found.contention],
+        SMT: [smt_section(one) for one in found.sharing],
+        PINGPONG: [pingpong_section(one) for one in found.exchanges],
     }
     parts = {name: _numbered(name, of_one) for name, of_one in told.items() if of_one}
     if found.lines is not None and found.lines.cases:
         node = node_cpus(results)
-        lines = [tell_lines(cases, node) for cases in found.lines.groups()]
+        lines = [lines_section(cases, node) for cases in found.lines.groups()]
         parts.setdefault(CONTENTION, []).extend(_numbered("cache lines", lines))
     if found.teams:
         parts[THREADMAP] = [
-            Told(f"{at}. {title_of(teams[0].case)}", tuple(map(tell_team, teams)))
+            Section(f"{at}. {title_of(teams[0].case)}", tuple(map(describe_team, teams)))
             for at, teams in enumerate(found.teams, 1)
         ]
     if found.latency is not None:
@@ -95,21 +95,21 @@ def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, l
     return parts
 
 
-def _numbered(name: str, told: Sequence[Told]) -> list[Told]:
+def _numbered(name: str, told: Sequence[Section]) -> list[Section]:
     return [
         replace(one, title=f"{at}. {one.title}", name=f"{sentence(name)} {at}")
         for at, one in enumerate(told, 1)
     ]
 
 
-def _latency(latency: Latency) -> Iterator[Told]:
+def _latency(latency: Latency) -> Iterator[Section]:
     found = latency_findings(latency)
-    yield Told("What the pairs of CPUs say", found.sentences)
+    yield Section("What the pairs of CPUs say", found.sentences)
     for at, table in enumerate(found.tables, 1):
-        yield Told("", (), table, f"Latency {at}")
+        yield Section("", (), table, f"Latency {at}")
     if found.mappings:
         pinned = (f"{sentence(what)}: {variables}." for what, variables in found.mappings)
-        yield Told("Mappings that follow", tuple(pinned))
+        yield Section("Mappings that follow", tuple(pinned))
 
 
 def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, list[str]]:

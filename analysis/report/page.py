@@ -14,10 +14,10 @@ from typing import TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from analysis.advice import tell
+from analysis.advice import sentences as advice_sentences
 from analysis.advice import text as advice_text
 from analysis.affinity.experiments import affinity
-from analysis.answer import Answer, find
+from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import compare_programs
 from analysis.compare.tables import compare_tables, conclusions
 from analysis.figures.drawing import Drawing, NotDrawn
@@ -26,9 +26,9 @@ from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, UNITS
-from analysis.report import words
+from analysis.report import sentences
 from analysis.report.affinity import experiments
-from analysis.report.left_aside import excluded_runs, missing, places_of
+from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
 from analysis.results.files import write_file
 from analysis.results.node_files import node_sheets
@@ -74,7 +74,7 @@ def write_report(source: str, into: Path | None = None) -> Path:
     folder = into or results.folder
     if folder is None:
         raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
-    return write_file(folder / FILE, report_html(results, find(results)))
+    return write_file(folder / FILE, report_html(results, analyze(results)))
 
 
 def report_html(results: Results, answer: Answer) -> str:
@@ -91,9 +91,9 @@ def report_html(results: Results, answer: Answer) -> str:
         answer=answer,
         title=_title(results),
         sheets=sheets,
-        # `find` and `tables_of_cases` group the cases alike.
+        # `analyze` and `tables_of_cases` group the cases alike.
         tables=list(
-            zip(answer.tables, tables_of_cases(results.cases, results.remarks), strict=True)
+            zip(answer.tables, tables_of_cases(results.cases, results.footnotes), strict=True)
         ),
         of_tables=of_tables,
         most_pictured=MAX_PICTURED,
@@ -191,9 +191,9 @@ def _template() -> Template:
         "script": script,
         "script_digest": _digest(script),
         "objective_names": NOUNS,
-        # What words and tables the page has of an answer, its templates ask for themselves.
-        "words": words,
-        "tell": tell,
+        # Templates build the sentences and tables of an answer themselves.
+        "sentences": sentences,
+        "advice_sentences": advice_sentences,
         "advice_text": advice_text,
         "why_continue": why_continue,
         "drift_sentences": drift_sentences,

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from analysis.advice.raced import rule_of
+from analysis.advice.race_records import rule_of
 from analysis.format.table import Column, Table
-from analysis.report.left_aside import Place
+from analysis.report.exclusions import Place
 from analysis.results.files import read_limited
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results

@@ -27,15 +27,15 @@ class Moments:
     """A measure over a case's runs, in the measure's unit.
 
     `n` runs have it, None where the source of imported means does not say how many. `mean`, and
-    `sd` with n - 1, are NaN where they are not known. `mean_given` and `sd_given` are the texts of
+    `sd` with n - 1, are NaN where they are not known. `mean_text` and `sd_text` are the texts of
     imported ones, whose digits tables keep.
     """
 
     n: int | None = 0
     mean: float = math.nan
     sd: float = math.nan
-    mean_given: str = ""
-    sd_given: str = ""
+    mean_text: str = ""
+    sd_text: str = ""
 
 
 class Placing(NamedTuple):
@@ -56,10 +56,11 @@ class CaseSummary:
     (shares) and `freq_ghz` are means by core kind. `drivers`, `governors_read` and
     `implementations` are the distinct ones of the averaged runs.
 
-    `excluded` counts the other runs by status; `reasons` are given by status or measure. `left_out`
-    is why the case was not run, None for one that was. `placed` counts the runs by whether the
-    placement of threads, and of a guest's CPUs, was proved; `unproved` and `vcpus_unproved` tell
-    the two apart. `disturbed` counts averaged runs by runners.records.disturbances.DISTURBANCES.
+    `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
+    why the case was not run, None for one that was. `placed` counts the runs by whether the
+    placement of threads, and of a guest's CPUs, was proved; `unproved` counts those of threads,
+    `vcpus_unproved` those of the guest. `disturbed` counts averaged runs by DISTURBANCES of
+    runners.records.disturbances.
     """
 
     case_id: str
@@ -94,7 +95,7 @@ class CaseSummary:
     implementations: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    left_out: str | None = None
+    skip_reason: str | None = None
     unproved: int = 0
     vcpus_unproved: int = 0
     placed: PlacedRuns = field(default_factory=PlacedRuns)

@@ -30,27 +30,27 @@ _MIN_BLOCKS = 2
 _LEVEL = 0.05
 
 
-def folder_remarks(runs: Runs, folder: Path) -> list[str]:
+def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     """Return what concerns every table of a results folder."""
-    remarks = [RACED] if runs.raced else []
+    footnotes = [RACED] if runs.raced else []
     if (runs.frame["node"] == "virtual").any():
-        remarks.append("numbers of a virtual node's model, not of hardware")
-    if divided := pool_remark(runs.frame):
-        remarks.append(divided)
+        footnotes.append("numbers of a virtual node's model, not of hardware")
+    if divided := pool_footnote(runs.frame):
+        footnotes.append(divided)
     digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
     if any((read_node(folder, digest) or {}).get("virtual_machine") is True for digest in digests):
-        remarks.append(
+        footnotes.append(
             "measured in a virtual machine, whose CPUs are what its host makes of them: no "
             "evidence about hardware"
         )
     if (runs.frame["vm_accelerator"] == "tcg").any():
-        remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
+        footnotes.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
-        remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
+        footnotes.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
     names = runs.frame["daemons"].dropna().unique()
     if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
-        remarks.append(
+        footnotes.append(
             one_line(
                 "running meanwhile, and known to change frequencies, masks or interrupts: "
                 f"{', '.join(daemons)}"
@@ -58,20 +58,20 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
         )
     for why, count in runs.refused.items():
         helps = f" (a run that was killed leaves one; `{PINSTUDY} run` makes it again)"
-        remarks.append(
+        footnotes.append(
             f"{plural(count, 'line')} of the records {why}, and not used"
             f"{helps if why == TORN.why else ''}"
         )
     if runs.unusable:
         lines = plural(runs.unusable, "line")
-        remarks.append(f"{lines} of the records without a case, and not used")
-    remarks += _repeated(runs.repeated)
+        footnotes.append(f"{lines} of the records without a case, and not used")
+    footnotes += _repeated(runs.repeated)
     if runs.more_metrics:
-        remarks.append(
+        footnotes.append(
             f"the programs' own metrics: the first {MAX_METRICS} names in the alphabet are used, "
             "and others are in the records"
         )
-    return remarks
+    return footnotes
 
 
 def _repeated(records: pd.DataFrame) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _declared_kinds(folder: Path, digest: str) -> str:
     return one_line(", ".join(parts))
 
 
-def pool_remark(frame: pd.DataFrame) -> str:
+def pool_footnote(frame: pd.DataFrame) -> str:
     """Return over which nodes the runs are divided, and whether these differ; empty for one node.
 
     Comparisons are made within blocks, and a block is made on one node: a slow node makes no

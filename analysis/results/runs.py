@@ -19,7 +19,7 @@ import pandas as pd
 
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
-from analysis.results.growing import REASONS, Growing, grow
+from analysis.results.record_columns import REASONS, RecordColumns, columns_of
 from base import PINSTUDY
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
@@ -120,29 +120,29 @@ def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[are_good(frame)]
 
 
-def _grown(folder: Path) -> Growing:
+def _grown(folder: Path) -> RecordColumns:
     """Return the columns of all shards, read by several processes where that is faster."""
     parts = parts_of(folder, PART_BYTES)
     workers = how_many(len(parts))
     if workers > 1 and sum(part.stop - part.start for part in parts) >= PARALLEL_FROM_BYTES:
         with suppress(BrokenProcessPool):
             return _grown_together(parts, workers)
-    growing = Growing()
+    growing = RecordColumns()
     for part in parts:
         growing.read(part)
     return growing
 
 
-def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
+def _grown_together(parts: Sequence[Part], workers: int) -> RecordColumns:
     """Return the columns of the parts, in their order.
 
     Raises BrokenProcessPool when a process was killed, as for lack of memory.
     """
-    growing = Growing()
-    waiting: deque[Future[Growing]] = deque()
+    growing = RecordColumns()
+    waiting: deque[Future[RecordColumns]] = deque()
     with pool(workers) as processes:
         for part in parts:
-            waiting.append(processes.submit(grow, part))
+            waiting.append(processes.submit(columns_of, part))
             # What is done but not merged yet is in memory.
             if len(waiting) > 2 * workers:
                 growing.merge(waiting.popleft().result())

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.published import publication
 from analysis.results.case_summary import CaseSummary
-from analysis.results.caveats import folder_remarks
+from analysis.results.caveats import folder_footnotes
 from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
@@ -35,14 +35,14 @@ class Results:
     """Results by case, and by run where there are runs.
 
     `name` is what people call them; `folder` is where they are and files about them belong, None
-    for a publication's. `remarks` have to stand under each of their tables.
+    for a publication's. `footnotes` have to stand under each of their tables.
     """
 
     name: str
     folder: Path | None
     runs: Runs | None
     cases: Sequence[CaseSummary]
-    remarks: tuple[str, ...]
+    footnotes: tuple[str, ...]
 
     @property
     def is_published(self) -> bool:
@@ -84,8 +84,8 @@ def open_results(source: str) -> Results:
     runs = read_runs(folder)
     check_one_node(runs.frame, folder)
     check_one_program(runs.frame, folder)
-    remarks = tuple(folder_remarks(runs, folder))
-    return Results(str(folder), folder, runs, summarise(runs), remarks)
+    footnotes = tuple(folder_footnotes(runs, folder))
+    return Results(str(folder), folder, runs, summarise(runs), footnotes)
 
 
 def sources_below(source: str) -> list[str]:
@@ -135,7 +135,7 @@ def folders_for(results: str, into: Path | None) -> list[tuple[str, Path | None]
 def _published(name: str) -> Results:
     source = publication(name)
     cases = read_summaries(source.folder / FILE, "the publication does not give it")
-    return Results(f"{PUBLISHED}{name}", None, None, cases, source.remarks)
+    return Results(f"{PUBLISHED}{name}", None, None, cases, source.footnotes)
 
 
 def _summaries(folder: Path) -> Results:
@@ -145,8 +145,8 @@ def _summaries(folder: Path) -> Results:
             "a folder of its own"
         )
     cases = read_summaries(folder / FILE, f"not in the imported {FILE}")
-    remark = f"means and deviations that were imported ({FILE}), without their runs"
-    return Results(str(folder), folder, None, cases, (remark,))
+    footnote = f"means and deviations that were imported ({FILE}), without their runs"
+    return Results(str(folder), folder, None, cases, (footnote,))
 
 
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:

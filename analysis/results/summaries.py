@@ -263,7 +263,7 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
                 n=row.count("n"),
                 vm_cpus=row.count("vm_cpus"),
                 vm_memory_mib=row.count("vm_memory_mib"),
-                left_out=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
+                skip_reason=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
                 **_facts(row, known),
                 **_numbers(row, absent),
                 **_circumstances(row),

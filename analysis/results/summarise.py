@@ -40,9 +40,9 @@ def summarise(runs: Runs) -> list[CaseSummary]:
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
     cases = _Cases(frame, keys.ngroup().to_numpy(), keys.ngroups)
-    left_out = (frame["status"] == SKIPPED).to_numpy()
+    skipped = (frame["status"] == SKIPPED).to_numpy()
     ok = (frame["status"] == OK).to_numpy()
-    counted = ~left_out & ~frame["warmup"].to_numpy()
+    counted = ~skipped & ~frame["warmup"].to_numpy()
     good, bad = counted & ok, counted & ~ok
     unproved = {
         name: cases.how_many(good & (frame[of] == UNPROVED).to_numpy()).tolist()
@@ -56,7 +56,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "measures": _measures(cases, good),
         "excluded": _excluded(cases, bad),
         "reasons": _reasons(cases, bad, runs.reasons),
-        "left_out": _left_out(cases, left_out),
+        "skip_reason": _skip_reasons(cases, skipped),
         "drivers": _distinct(cases, good, "driver"),
         "governors_read": _distinct(cases, good, "governor_read"),
         "implementations": _distinct(cases, good, "implementation"),
@@ -184,11 +184,11 @@ def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, l
     return reasons
 
 
-def _left_out(cases: _Cases, left_out: Mask) -> list[str | None]:
+def _skip_reasons(cases: _Cases, skipped: Mask) -> list[str | None]:
     """Return the last reason for which a case was left out, None for one that was not."""
     reasons: list[str | None] = [None] * cases.count
-    given = cases.frame["reason"][left_out]
-    for number, reason in zip(cases.number[left_out], given, strict=True):
+    given = cases.frame["reason"][skipped]
+    for number, reason in zip(cases.number[skipped], given, strict=True):
         reasons[number] = reason if isinstance(reason, str) else ""
     return reasons
 

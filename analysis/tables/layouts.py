@@ -26,7 +26,7 @@ from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
 
 
-def table_remarks(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield what concerns rows of a table, each remark beginning with the row's number."""
     for case in cases:
         row = f"#{case.number}"
@@ -57,7 +57,7 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
         yield f"{row}: not compared, nor to be recommended: {told}"
 
 
-def whose_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
+def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield which numbers of a guest's row are the guest's, and which are the host's."""
     yield (
         "time, migrations and context switches are the program's in its guest; frequency, "
@@ -178,14 +178,14 @@ class Layout:
     """Columns and what writes their cells: what every row has, then its numbers.
 
     A row without numbers has the reason in the first of their columns. With `fixed_decimals` times
-    have those of the published tables, however short they are. `remarks` say what has to be
+    have those of the published tables, however short they are. `footnotes` say what has to be
     said of the columns, from a table's cases.
     """
 
     head: tuple[tuple[Column, Write], ...]
     numbers: tuple[tuple[Column, Write], ...]
     fixed_decimals: bool = False
-    remarks: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
+    footnotes: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -203,8 +203,8 @@ class Layout:
 
 def _why_no_numbers(case: CaseSummary, notes: Notes) -> str:
     """Return what stands in place of numbers; empty for a case that has some."""
-    if case.left_out is not None:
-        why = f": {case.left_out}" if case.left_out else ", and no reason given"
+    if case.skip_reason is not None:
+        why = f": {case.skip_reason}" if case.skip_reason else ", and no reason given"
         return f"left out ({notes.marker(f'left out{why}')})"
     if case.n == 0:
         why = "no run that could be averaged" if case.excluded else "only warm-up runs so far"
@@ -217,7 +217,7 @@ def _text(of: Callable[[CaseSummary], str | int | None]) -> Write:
 
 
 def _runs(case: CaseSummary, _page: Page) -> str:
-    if case.left_out is not None:
+    if case.skip_reason is not None:
         return NOTHING
     return NOT_AVAILABLE if case.n is None else str(case.n)
 
@@ -240,7 +240,7 @@ def _write_mean(
     of = case.measures[name]
     if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
-    text = of.mean_given if f"{name}_mean" in page.given else ""
+    text = of.mean_text if f"{name}_mean" in page.given else ""
     text = text or write(of.mean, page)
     # The number of runs behind a mean from elsewhere may not be known.
     if of.n is None or of.n == case.n:
@@ -256,8 +256,8 @@ def _reasons(case: CaseSummary, name: str) -> str:
 
 def _deviation(case: CaseSummary, page: Page) -> str:
     of = case.time
-    if of.sd_given and "elapsed_s_sd" in page.given:
-        return of.sd_given
+    if of.sd_text and "elapsed_s_sd" in page.given:
+        return of.sd_text
     if of.n == 0:
         why = _reasons(case, "elapsed_s")
     elif of.n == 1:
@@ -269,7 +269,7 @@ def _deviation(case: CaseSummary, page: Page) -> str:
     return f"{NOT_AVAILABLE} ({page.notes.marker(why)})"
 
 
-def names_as_given(cases: Iterable[CaseSummary]) -> frozenset[str]:
+def verbatim_names(cases: Iterable[CaseSummary]) -> frozenset[str]:
     """Return the means and deviations (`M_mean`, `M_sd`) whose texts all are such as people write.
 
     A mean with a computer's sixteen digits is rounded, and with it all that stands in its column.
@@ -277,7 +277,7 @@ def names_as_given(cases: Iterable[CaseSummary]) -> frozenset[str]:
     texts: dict[str, list[str]] = {}
     for case in cases:
         for name, of in case.measures.items():
-            for statistic, text in (("mean", of.mean_given), ("sd", of.sd_given)):
+            for statistic, text in (("mean", of.mean_text), ("sd", of.sd_text)):
                 if text:
                     texts.setdefault(f"{name}_{statistic}", []).append(text)
     return frozenset(name for name, of in texts.items() if all(map(_PLAIN.fullmatch, of)))
@@ -320,7 +320,7 @@ _AFTER_MIGRATIONS = (
 _FULL = Layout(
     (_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping)), _GOVERNOR, _N),
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
-    remarks=(drivers,),
+    footnotes=(drivers,),
 )
 # Of guests the mapping of virtual CPUs counts, beside that of the threads.
 _VCPU_MAPPING = Column("vCPU mapping", right=False), _text(lambda case: case.vcpu_mapping)
@@ -338,7 +338,7 @@ _FULL_OF_GUESTS = Layout(
         (Column("vCPU migrations"), _mean("vcpu_migrations", _count)),
         *_AFTER_MIGRATIONS,
     ),
-    remarks=(whose_numbers, drivers),
+    footnotes=(guest_and_host_numbers, drivers),
 )
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (
@@ -369,7 +369,7 @@ _PUBLISHED_OF_GUESTS = Layout(
     ),
     _PUBLISHED_TIMES,
     fixed_decimals=True,
-    remarks=(guest_rows,),
+    footnotes=(guest_rows,),
 )
 # By name: for programs on the node itself, and for those in guests whose CPUs were mapped.
 LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout]] = {

@@ -16,7 +16,7 @@ from analysis.results.case_summary import (
 )
 from analysis.results.files import again, write_file
 from analysis.results.sources import open_results
-from analysis.tables.layouts import LAYOUTS, LayoutName, Page, names_as_given, table_remarks
+from analysis.tables.layouts import LAYOUTS, LayoutName, Page, table_footnotes, verbatim_names
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, one_line, plural
@@ -34,19 +34,19 @@ def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
     """
     results = open_results(str(source))
     if not results.cases:
-        why = f" ({joined(results.remarks)})" if results.remarks else ""
+        why = f" ({joined(results.footnotes)})" if results.footnotes else ""
         raise UserError(f"{source}: there is no run in its records{why}")
-    return tables_of_cases(results.cases, results.remarks, layout)
+    return tables_of_cases(results.cases, results.footnotes, layout)
 
 
 def tables_of_cases(
-    cases: Iterable[CaseSummary], remarks: Sequence[str] = (), layout: LayoutName = "full"
+    cases: Iterable[CaseSummary], footnotes: Sequence[str] = (), layout: LayoutName = "full"
 ) -> list[Table]:
-    """Return the tables of cases; `remarks` are put under each of them."""
+    """Return the tables of cases; `footnotes` are put under each of them."""
     tables: dict[TableKey, list[CaseSummary]] = {}
     for case in cases:
         tables.setdefault(case.table, []).append(case)
-    return [_table(rows, remarks, layout) for rows in tables.values()]
+    return [_table(rows, footnotes, layout) for rows in tables.values()]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -60,14 +60,14 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     ]
 
 
-def _table(rows: Sequence[CaseSummary], remarks: Sequence[str], name: LayoutName) -> Table:
+def _table(rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutName) -> Table:
     on_node, of_guests = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
     decimals = time_decimals(case.time.mean for case in rows)
-    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, names_as_given(rows))
+    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows))
     cells = tuple(layout.cells(case, page) for case in rows)
-    of_columns = [text for say in layout.remarks for text in say(rows)]
-    general = (*of_columns, *table_remarks(rows), *remarks)
+    of_columns = [text for say in layout.footnotes for text in say(rows)]
+    general = (*of_columns, *table_footnotes(rows), *footnotes)
     return Table(
         caption=f"{_table_number(rows[0])}{caption(rows)}"
         if name == "published"
@@ -75,7 +75,7 @@ def _table(rows: Sequence[CaseSummary], remarks: Sequence[str], name: LayoutName
         columns=layout.columns,
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),
-        exact=tuple(exact_row(case) for case in rows),
+        raw_values=tuple(raw_row(case) for case in rows),
     )
 
 
@@ -110,12 +110,12 @@ def _guest(case: CaseSummary) -> str:
     return ", in a guest" + (f" with {' and '.join(size)}" if size else "")
 
 
-def exact_row(case: CaseSummary) -> dict[str, object]:
+def raw_row(case: CaseSummary) -> dict[str, object]:
     """Return a case's numbers by name, with the unit last; what is not there is None.
 
     `elapsed_cv` is the coefficient of variation of the time, sd / mean.
     """
-    exact: dict[str, object] = {
+    values: dict[str, object] = {
         "study": case.study,
         "node_id": case.node_id,
         **dict(zip(TABLE_KEYS, case.table[1:], strict=True)),
@@ -124,7 +124,7 @@ def exact_row(case: CaseSummary) -> dict[str, object]:
         "governor": case.governor,
         **{name: getattr(case, name) for name in ROW_FACTS},
         "case_id": case.case_id,
-        "status": SKIPPED if case.left_out is not None else "measured",
+        "status": SKIPPED if case.skip_reason is not None else "measured",
         "n": case.n,
         "unproved": case.placed.unproved,
         "driver": joined(case.drivers),
@@ -132,16 +132,16 @@ def exact_row(case: CaseSummary) -> dict[str, object]:
         "implementation": joined(case.implementations),
     }
     for measure, of in case.measures.items():
-        exact[with_unit_last(measure, "mean")] = finite(of.mean)
-        exact[with_unit_last(measure, "sd")] = finite(of.sd)
-    exact["elapsed_median_s"] = finite(case.time_median_s)
-    exact["elapsed_min_s"] = finite(case.time_min_s)
-    exact["elapsed_max_s"] = finite(case.time_max_s)
-    exact["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
-    exact |= {f"residency_{kind}": value for kind, value in case.residency.items()}
-    exact |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
-    exact["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
-    exact["reasons"] = case.left_out or joined(
+        values[with_unit_last(measure, "mean")] = finite(of.mean)
+        values[with_unit_last(measure, "sd")] = finite(of.sd)
+    values["elapsed_median_s"] = finite(case.time_median_s)
+    values["elapsed_min_s"] = finite(case.time_min_s)
+    values["elapsed_max_s"] = finite(case.time_max_s)
+    values["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
+    values |= {f"residency_{kind}": value for kind, value in case.residency.items()}
+    values |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
+    values["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
+    values["reasons"] = case.skip_reason or joined(
         f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
     )
-    return exact
+    return values

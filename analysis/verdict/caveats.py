@@ -315,7 +315,7 @@ def drift_sentences(drift: Drift | None) -> list[str]:
     return said
 
 
-def found_drift(drift: Drift | None) -> list[str]:
+def detected_drift(drift: Drift | None) -> list[str]:
     """Return the trends and changes that were found, a sentence each."""
     if drift is None:
         return []

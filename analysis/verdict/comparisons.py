@@ -14,7 +14,7 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
-    Word,
+    Outcome,
     decide,
     holm,
     more_repetitions,
@@ -77,19 +77,19 @@ def compare_all(
     differences: Mapping[Key, Difference],
     margin: float,
     question: Callable[[Key], Hashable],
-    apart: Collection[str] = (),
+    across_attempts: Collection[str] = (),
     look: int = 1,
 ) -> dict[Key, Comparison]:
     """Return the comparisons of differences, those of one question tested together.
 
-    `apart` are the case_ids whose runs no attempt made together with their baseline's. `look` is
-    the number of this look at the results: later looks share what the first leaves of the level.
+    `across_attempts` are the case_ids that share no attempt with their baseline. `look` numbers
+    this interim analysis: later ones share what the first leaves of the level.
     """
     return {
         key: comparison
         for keys in _by_question(differences, question)
         for key, comparison in _of_question(
-            {key: differences[key] for key in keys}, margin, apart, look
+            {key: differences[key] for key in keys}, margin, across_attempts, look
         )
     }
 
@@ -112,21 +112,26 @@ def _by_question(
 
 
 def _of_question(
-    differences: Mapping[Key, Difference], margin: float, apart: Collection[str], look: int
+    differences: Mapping[Key, Difference],
+    margin: float,
+    across_attempts: Collection[str],
+    look: int,
 ) -> Iterator[tuple[Key, Comparison]]:
     different = holm([difference.p_different for difference in differences.values()])
     outside = holm([difference.p_outside(margin) for difference in differences.values()])
     for (key, difference), *p_values in zip(differences.items(), different, outside, strict=True):
         p_different, p_outside = (min(1.0, p / share_of_look(look)) for p in p_values)
-        word: Word = "undecided"
+        outcome: Outcome = "undecided"
         if difference.n >= MIN_TO_DECIDE:
-            word = decide(difference.log_ratio, p_different, p_outside)
+            outcome = decide(difference.log_ratio, p_different, p_outside)
         more = None
-        if word == "undecided":
+        if outcome == "undecided":
             more = more_repetitions(difference, margin, len(differences), look)
         yield (
             key,
-            Comparison(key[1], difference, p_different, p_outside, word, more, key[0] in apart),
+            Comparison(
+                key[1], difference, p_different, p_outside, outcome, more, key[0] in across_attempts
+            ),
         )
 
 
@@ -200,7 +205,7 @@ def baselines_of(
 
 
 def _shared(case: CaseSummary) -> tuple[object, ...]:
-    """Return what a baseline has in common with the cases that are compared with it."""
+    """Return what a baseline shares with the cases that are compared with it."""
     of_guest = case.engine, case.vm_cpus, case.vm_memory_mib, case.vm_accelerator
     return case.study, case.node_id, case.table, case.governor, *of_guest
 
@@ -216,12 +221,12 @@ def other_reading(
     comparisons: Mapping[Key, Comparison],
     margin: float,
 ) -> tuple[str, ...]:
-    """Return which words change when a publication's deviations are read as standard errors.
+    """Return which outcomes change when a publication's deviations are read as standard errors.
 
     perf's "+-" under `-r` is the standard error of the mean, not the standard deviation (Linux,
     tools/perf/util/stat.c, stddev_stats). A publication that took its deviations from there has
     understated its spread by the square root of its repetitions, and may not say where it took
-    them. Nothing is returned where there is no word.
+    them. Nothing is returned without comparisons.
     """
     if not comparisons:
         return ()
@@ -229,9 +234,9 @@ def other_reading(
     other = compare_all(differences, margin, questions_by(baselines))
     rows = {case.case_id: case for case in cases}
     changed = [
-        f"{_row(rows[key[0]])}: {comparison.word} -> {other[key].word}"
+        f"{_row(rows[key[0]])}: {comparison.outcome} -> {other[key].outcome}"
         for key, comparison in comparisons.items()
-        if other[key].word != comparison.word
+        if other[key].outcome != comparison.outcome
     ]
     start = (
         "deviations are read as standard deviations; read as standard errors, which is what "

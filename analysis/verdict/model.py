@@ -1,6 +1,6 @@
 """What results mean, as data: samples, comparisons and verdicts, table by table.
 
-`find` makes them of results; figures, report, compare and the verdict's words only read them.
+`analysis.answer.analyze` makes them; figures, report, compare and sentences only read them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, TableKey
-from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Word
+from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Outcome
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
@@ -26,21 +26,20 @@ class Comparison:
 
     `difference` is of logarithms, case - baseline. `p_different` and `p_outside` (the margin) are
     corrected: by Holm over the comparisons of the question (one baseline and objective), and for
-    the look. `word` is the outcome; `more` says how many more repetitions would decide when it is
-    undecided, None when that cannot be told. `apart`: no attempt made runs of both, so that the
-    node may have changed between them. `mean_ratio` is that of the means in the tables, None where
-    a mean is not known. `spread_times` is how many times the baseline's spread the case's is, None
-    where they need not differ; `p_slow` is the p-value of equal shares of slow runs, None
-    where neither case has a slow run.
+    the look. `more` says how many more repetitions would decide an undecided comparison, None when
+    that is not known. `across_attempts`: no attempt made runs of both, so that the node may have
+    changed between them. `mean_ratio` is that of the means in the tables, None where a mean is not
+    known. `spread_times` is the case's spread over the baseline's, None where no difference is
+    shown; `p_slow` is the p-value of equal shares of slow runs, None where neither case has one.
     """
 
     objective: Objective
     difference: Difference
     p_different: float
     p_outside: float
-    word: Word
+    outcome: Outcome
     more: Forecast | None = None
-    apart: bool = False
+    across_attempts: bool = False
     mean_ratio: float | None = None
     spread_times: float | None = None
     p_slow: float | None = None
@@ -53,7 +52,7 @@ class Comparison:
         """
         if self.more:
             return self.more.most
-        if self.word != "undecided" or self.difference.units > 1:
+        if self.outcome != "undecided" or self.difference.units > 1:
             return 0
         return max(0, MIN_TO_FORECAST - self.difference.n)
 
@@ -188,7 +187,7 @@ class Findings:
     comparisons: int = 0
     questions: int = 0
     look: int = 1
-    remarks: tuple[str, ...] = field(default=())
+    footnotes: tuple[str, ...] = field(default=())
     raced: bool = False
     next_command: str = ""
     units: int = 0

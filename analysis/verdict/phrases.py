@@ -168,9 +168,9 @@ def _range(interval: Interval, what: Quantity) -> str:
     return f"{low} to {high} %"
 
 
-def _side(size: str, word: str) -> str:
+def _side(size: str, comparative: str) -> str:
     """Return one end of an interval around no change: `0.3 % less`, or 0."""
-    return f"{size} % {word}" if size.strip("0.") else "0"
+    return f"{size} % {comparative}" if size.strip("0.") else "0"
 
 
 def name(case: CaseFinding) -> str:

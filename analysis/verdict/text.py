@@ -16,8 +16,8 @@ from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed
 from analysis.verdict.tables import (
     comparison_table,
-    exact_comparisons,
-    exact_statistics,
+    raw_comparisons,
+    raw_statistics,
     statistics_tables,
 )
 from base.text import plural
@@ -119,14 +119,14 @@ def _joined(verdict: Verdict) -> str:
 
 
 def notes(findings: Findings) -> list[str]:
-    """Return how the words came about, what drifted, and what the results' readers should know."""
+    """Return how outcomes were decided, what drifted, and the results' footnotes."""
     lines = list(_of_words(findings)) if findings.comparisons else []
     lines += drift_sentences(findings.drift)
-    return [*lines, *findings.remarks]
+    return [*lines, *findings.footnotes]
 
 
 def _of_words(findings: Findings) -> Iterator[str]:
-    """Yield what the words and intervals are of, and under what conditions they hold."""
+    """Yield what the outcomes and intervals are of, and under what conditions they hold."""
     found = _comparisons(findings)
     differences = [comparison.difference for comparison in found]
     typical = [of for of in differences if of.estimand == "typical"]
@@ -221,9 +221,9 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             }
             for verdict in table.verdicts
         ],
-        "comparisons": [exact_comparisons(case) for case in table.cases],
+        "comparisons": [raw_comparisons(case) for case in table.cases],
         "statistics": [
-            exact_statistics(case, objective)
+            raw_statistics(case, objective)
             for case in table.cases
             for objective in OBJECTIVES
             if objective in case.samples

@@ -110,7 +110,7 @@ def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:
     return np.asarray((attempts_a == attempts_b) | np.isnan(attempts_a) | np.isnan(attempts_b))
 
 
-def are_apart(case: Values, baseline: Values) -> bool:
+def share_no_attempt(case: Values, baseline: Values) -> bool:
     """Return whether no attempt made runs of both: the node may have changed between them."""
     if np.isnan(case.attempt).any() or np.isnan(baseline.attempt).any():
         return False
@@ -207,7 +207,7 @@ def difference_of_summaries(
 
 def _published(of: Moments) -> tuple[float, float, int] | None:
     """Return mean, sd and n; None where one is missing or has no use for logarithms."""
-    sd = max(of.sd, _rounding(of.sd_given))
+    sd = max(of.sd, _rounding(of.sd_text))
     known = of.n is not None and LEAST < of.mean < MOST and LEAST < sd < MOST and 2 <= of.n < MOST
     return (of.mean, sd, of.n) if known and of.n else None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.advice.make import advice_of
+from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.results.sources import open_results
 from configs.repetitions import Race as Rule

@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.advice.make import advice_of
-from analysis.advice.tell import extent, gain_bounds, headline, outs_in_short
+from analysis.advice.build import advice_of
+from analysis.advice.sentences import extent, gain_bounds, headline, outs_in_short
 from analysis.advice.text import advice_markdown, advice_text, as_data
-from analysis.answer import find
-from analysis.output import advice_data, write_advice, write_advice_only, write_outcome
+from analysis.answer import analyze
+from analysis.output import advice_data, write_advice, write_advice_only, write_output
 from analysis.results.sources import open_results
 from analysis.verdict.text import as_text
 from base.errors import UserError
@@ -263,7 +263,7 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
     assert names == [
         "advice.md", "tables.md", "tables.csv", "tables.tex", "verdict.md", "report.html",
     ]  # fmt: skip
-    assert write_outcome(folder, 100) == outcome
+    assert write_output(folder, 100) == outcome
     alone = made_results(tmp_path / "alone", NO_GAIN)
     outcome = write_advice_only(alone, 100)
     assert outcome.text.startswith("Recommended: do nothing.")
@@ -273,13 +273,13 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
 
 def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path: Path) -> None:
     folder = made_results(tmp_path, GAIN)
-    findings = find(open_results(str(folder)))
+    findings = analyze(open_results(str(folder)))
     assert findings.headline[0].startswith("Recommended: 4 threads, pcores-pin")
     assert findings.comparisons == 0
     assert not any(table.verdicts for table in findings.tables)
     # Means of cases that ended early are rough, as the advice says where it has the front.
     assert "Pareto front" not in as_text(findings)
-    assert any("the cases raced" in remark for remark in findings.remarks)
+    assert any("the cases raced" in footnote for footnote in findings.footnotes)
 
 
 def test_results_that_did_not_race_have_no_advice(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def hostile() -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("fields", list(hostile()), ids=str)
 def test_records_of_any_kind_give_an_answer_or_none(fields: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, [item | fields for item in GAIN.records()])
-    findings = find(open_results(str(tmp_path)))
+    findings = analyze(open_results(str(tmp_path)))
     assert findings.headline
     if findings.advice is not None:
         text = advice_text(findings.advice, 80) + advice_markdown(findings.advice)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analysis.advice.make import advice_of
-from analysis.advice.tell import headline, outs_in_short
+from analysis.advice.build import advice_of
+from analysis.advice.sentences import headline, outs_in_short
 from analysis.advice.text import as_data
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.results.sources import open_results
 from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, advice, made_results
 from tests.support.results import UNPROVED, VIOLATED, write
@@ -107,7 +107,7 @@ def test_a_drift_is_in_no_difference_where_nothing_was_tried(tmp_path: Path) -> 
     (shard,) = folder.glob("records/*.jsonl")
     records = [json.loads(line) for line in shard.read_text().splitlines()]
     write(folder, [run | later(number) for number, run in enumerate(records)])
-    found = find(open_results(str(folder))).advice
+    found = analyze(open_results(str(folder))).advice
     assert found is not None
     assert found.trial is None
     (warning,) = (text for text in found.warnings if "Runs became slower" in text)

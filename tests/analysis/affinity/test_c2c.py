@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.affinity.c2c import COLUMNS, ContendedLines, read_c2c, tell_lines
+from analysis.affinity.c2c import COLUMNS, ContendedLines, lines_section, read_c2c
 from analysis.results.node_files import NodeCpus
 from runners.measure.perf.c2c_samples import contended_lines, read_samples
 from tests.support.changed import JSON_VALUES, with_value
@@ -81,7 +81,7 @@ def read(folder: Path) -> ContendedLines:
 
 def shown(folder: Path, node: NodeCpus = HYBRID) -> list[tuple[str, ...]]:
     """Return mapping, HITM, its share and the CPUs of each row."""
-    tables = [tell_lines(group, node).table for group in read(folder).groups()]
+    tables = [lines_section(group, node).table for group in read(folder).groups()]
     return [(row[0], row[2], row[3], row[7]) for table in tables for row in table.cells]
 
 
@@ -107,7 +107,7 @@ def test_few_samples_are_said_to_be_so(tmp_path: Path) -> None:
     spread = [line(5, {str(cpu): 4 for cpu in range(6)}, number=n) for n in range(4)]
     put(tmp_path, case("scheduler", *spread))
     (group,) = read(tmp_path).groups()
-    table = tell_lines(group, HYBRID).table
+    table = lines_section(group, HYBRID).table
     assert [row[:4] for row in table.cells[:1]] == [
         ("scheduler (a)", "0x55d0c0de4000", "5", "25 %")
     ]
@@ -118,7 +118,7 @@ def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None
     refused = case("pcores", unavailable={"lines": "the program under perf c2c: timeout: 5 s"})
     put(tmp_path, case("same-cpu"), refused)
     (group,) = read(tmp_path).groups()
-    told = tell_lines(group, HYBRID)
+    told = lines_section(group, HYBRID)
     assert [row[:3] for row in told.table.cells] == [
         ("pcores", "n/a (a)", "-"),
         ("same-cpu", "-", "0 (b)"),
@@ -134,7 +134,7 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
     many_kinds = {"kinds": "perf has sampled no loads on E (CPUs 12)"}
     put(tmp_path, case("scheduler", *many, lines_left_out=0, unavailable=many_kinds))
     (group,) = read(tmp_path).groups()
-    told = tell_lines(group, HYBRID)
+    told = lines_section(group, HYBRID)
     assert told.title == (
         "contention (libgomp), size integer, 4 threads, schedule static, wait policy passive, "
         "governor current"
@@ -239,5 +239,5 @@ def test_whatever_a_file_holds_it_is_told_or_passed_over(
     found = read(tmp_path)
     assert len(found.cases) + len(found.passed_over) == 1
     for group in found.groups():
-        told = tell_lines(group, HYBRID)
+        told = lines_section(group, HYBRID)
         assert all(cell.isprintable() for row in told.table.cells for cell in row)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import MAX_CELLS, Team, conclusion, teams, tell_team
+from analysis.affinity.team import MAX_CELLS, Team, conclusion, describe_team, teams
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.report.made_results import DIGEST
@@ -59,7 +59,7 @@ def test_each_way_of_binding_has_its_words(
     found = team_of(tmp_path, threads)
 
     assert conclusion(found) == word
-    assert told in tell_team(found)
+    assert told in describe_team(found)
 
 
 def test_free_means_the_cpus_that_the_study_s_process_had(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_record_with_more_masks_than_any_node_has_takes_no_time(tmp_path: Path
     found = team_of(tmp_path, masks)
 
     assert sum(len(mask) for mask in found.masks) < 2 * MAX_CELLS
-    assert tell_team(found)
+    assert describe_team(found)
 
 
 def test_looks_of_all_runs_are_added_up_thread_by_thread(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_not_believed(tmp_path: Path, allowed: object, seen: o
 
     assert found.allowed == ()
     assert dict(found.seen) == {0: 5}
-    assert tell_team(found)
+    assert describe_team(found)
 
 
 def test_without_kinds_nothing_is_said_of_them(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_without_kinds_nothing_is_said_of_them(tmp_path: Path) -> None:
     path = tmp_path / "nodes" / f"{DIGEST}.json"
     path.write_text(json.dumps({"topology": {"kinds": [{"name": 3}, "P"], "cores": "none"}}))
 
-    told = [tell_team(team) for team in teams(results, findings)]
+    told = [describe_team(team) for team in teams(results, findings)]
 
     assert "kinds" not in " ".join(told)
     assert "cores" not in " ".join(told).replace("pcores-pin", "")

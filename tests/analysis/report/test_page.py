@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import Answer, find
+from analysis.answer import Answer, analyze
 from analysis.imports.perf import import_logs
 from analysis.report.page import write_report
 from analysis.results.sources import open_results
@@ -41,7 +41,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def findings(study: Path) -> Answer:
-    return find(open_results(str(study)))
+    return analyze(open_results(str(study)))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_what_is_undecided_comes_with_the_command_that_helps(
     write(folder, [run | {"study_file": "quick"} for run in made.records()])
     answer = page_of(folder).of("answer")
     assert why in answer
-    assert find(open_results(str(folder))).next_command in answer
+    assert analyze(open_results(str(folder))).next_command in answer
 
 
 def test_ratios_and_statistics_stand_beside_the_means(findings: Answer, page: Page) -> None:
@@ -229,7 +229,7 @@ def test_where_no_run_was_made_none_is_called_good(tmp_path: Path) -> None:
 def test_excluded_runs_beyond_the_list_are_all_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.report.left_aside.MAX_RUNS", 1)
+    monkeypatch.setattr("analysis.report.exclusions.MAX_RUNS", 1)
     reasons = ["", "", *(f"reason {n}" for n in range(60))]
     write(tmp_path, [record(1, r, status="failed", reason=why) for r, why in enumerate(reasons, 1)])
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from analysis.results.growing import COLUMNS
+from analysis.results.record_columns import COLUMNS
 from analysis.results.runs import Runs, read_runs
 from analysis.tables.means import make_tables, render
 from base.errors import UserError
@@ -229,7 +229,7 @@ def test_a_record_that_cannot_be_read_is_told_by_any_process(tmp_path: Path) -> 
 def test_more_runs_than_are_read_at_a_time_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.results.growing.CHUNK", 3)
+    monkeypatch.setattr("analysis.results.record_columns.CHUNK", 3)
     records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
     # Of the second chunk nothing is left, and only the third tells of E-cores.
     records[3:6] = [{"schema": 1}] * 3
@@ -401,4 +401,4 @@ def test_an_idle_baseline_is_no_run_and_no_damage(tmp_path: Path) -> None:
     assert runs.frame["status"].tolist() == ["ok", "ok"]
     assert (runs.refused, runs.unusable) == ({}, 0)
     (table,) = make_tables(tmp_path)
-    assert table.exact[0]["energy_pkg_mean_j"] == 2215.08
+    assert table.raw_values[0]["energy_pkg_mean_j"] == 2215.08

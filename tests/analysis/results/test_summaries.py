@@ -49,10 +49,10 @@ def test_a_row_has_what_the_file_says_and_a_reason_for_what_it_does_not(tmp_path
     assert energy.n == 0
     assert case.reasons["energy_pkg_j"] == ["nobody wrote it down"]
     assert "elapsed_s" not in case.reasons
-    assert (case.table.schedule, case.left_out) == ("unknown", None)
+    assert (case.table.schedule, case.skip_reason) == ("unknown", None)
     assert (other.n, other.time.n) == (None, None)
     # Numbers keep their digits; a mapping of the installation means what it means there.
-    assert (other.time.mean_given, other.time.sd_given) == ("45.0730", "0.026")
+    assert (other.time.mean_text, other.time.sd_text) == ("45.0730", "0.026")
     assert (case.selection, case.binding) == ("pcores", "pin")
     assert (other.selection, other.binding) == (None, None)
 
@@ -161,7 +161,7 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     assert measured.freq_ghz == {"P": 5.976}
     assert measured.drivers == ["intel_pstate"]
     assert without_energy.reasons["energy_pkg_j"] == ["no permission", "ask"]
-    assert absent.left_out == "no E-cores: none"
+    assert absent.skip_reason == "no E-cores: none"
     assert [case.case_id for case in cases] == [
         case.case_id for case in summarise(read_runs(tmp_path))
     ]

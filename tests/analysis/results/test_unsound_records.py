@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.advice.raced import read_raced
+from analysis.advice.race_records import read_race
 from analysis.results.runs import read_runs
 from analysis.results.sources import open_results
 from configs.library import load_study
@@ -46,7 +46,7 @@ def repetitions_in(folder: Path) -> list[set[int]]:
 
 
 def remarks_of(folder: Path) -> str:
-    return " ".join(open_results(str(folder)).remarks)
+    return " ".join(open_results(str(folder)).footnotes)
 
 
 def changed(line: bytes) -> bytes:
@@ -121,7 +121,7 @@ def test_a_record_that_says_what_cannot_be_counts_nowhere_and_is_told(
 
     assert repetitions_in(tmp_path / "fixed") == [{1, 3}] * 3
     assert "1 line of the records with" in remarks_of(tmp_path / "fixed")
-    race = read_raced(tmp_path / "raced")
+    race = read_race(tmp_path / "raced")
     assert race is not None
     assert {repetition for _, repetition in race.runs} == {1, 3}
 

@@ -177,7 +177,7 @@ def test_means_without_runs_make_tables(
     cells = cells_by_title(table)
     assert (cells["time mean (s)"], cells[sd]) == shown
     assert cells["cache misses"].startswith("n/a (")
-    (row,) = table.exact
+    (row,) = table.raw_values
     assert (row["n"], row["elapsed_mean_s"], row["elapsed_median_s"]) == (10, 65.957, None)
     if shown[1] == "0.109":
         assert row["elapsed_cv"] == pytest.approx(0.109 / 65.957)
@@ -199,4 +199,4 @@ def test_a_number_of_runs_that_nobody_told_is_not_made_up() -> None:
 
     cells = cells_by_title(table)
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")
-    assert table.exact[0]["n"] is None
+    assert table.raw_values[0]["n"] is None

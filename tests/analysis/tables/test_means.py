@@ -195,7 +195,7 @@ def test_what_is_said_of_one_run_in_twenty(
 
     assert notes_of(table) == [note]
     assert table.cells[0][2] == "performance (intel_pstate)"
-    assert table.exact[0]["elapsed_mean_s"] == 45.0
+    assert table.raw_values[0]["elapsed_mean_s"] == 45.0
 
 
 def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(

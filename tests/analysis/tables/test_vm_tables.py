@@ -127,7 +127,7 @@ def test_guests_that_are_not_alike_are_rows_of_their_own(
     (table,) = tables_from(tmp_path, [guest(1, 1), guest(1, 2), *others])
     (note,) = (text for text in notes_of(table) if "stands once for each set of CPUs" in text)
     assert all(where in note for where in said)
-    assert [row["elapsed_mean_s"] for row in table.exact] == [
+    assert [row["elapsed_mean_s"] for row in table.raw_values] == [
         45.0, elsewhere.get("elapsed_s", 45.0),
     ]  # fmt: skip
 

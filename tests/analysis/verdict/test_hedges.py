@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.objectives import Objective
 from analysis.results.sources import open_results
 from analysis.verdict.tables import comparison_table
@@ -72,13 +72,13 @@ def test_runs_of_one_block_and_attempt_are_paired_and_no_others(
     pinned = compared(findings)
     assert (pinned.difference.paired, pinned.difference.n) == (paired, n)
     assert said in verdict(findings).sentences[0]
-    assert pinned.apart == (change is made_later)
-    assert not compared(findings, "pcores-set").apart
+    assert pinned.across_attempts == (change is made_later)
+    assert not compared(findings, "pcores-set").across_attempts
     last = (
         "No attempt at the study made runs of #1 scheduler together with #3 pcores-pin: a change "
         "of the node between attempts would look like a difference."
     )
-    assert (verdict(findings).sentences[-1] == last) == pinned.apart
+    assert (verdict(findings).sentences[-1] == last) == pinned.across_attempts
 
 
 LOST = "Not in these numbers, which may flatter a case: "
@@ -110,7 +110,7 @@ def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> Non
     mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.988}
     findings = found(tmp_path, Study(mappings, noise=0.012, seed=4))
     comparison = compared(findings, "m7")
-    assert comparison.word == "undecided"
+    assert comparison.outcome == "undecided"
     assert 1.0 not in comparison.difference.interval()
     said = verdict(findings).sentences[0]
     assert re.search(
@@ -363,7 +363,7 @@ def test_it_is_said_of_which_boots_the_intervals_are(tmp_path: Path) -> None:
     two_boots = found(tmp_path / "two", continued(study, boot_id="c"))
     assert "on this node, in these 2 boots or days and for" in " ".join(notes(two_boots))
     assert "in this boot and for" in " ".join(notes(found(tmp_path / "one", study)))
-    said = " ".join(notes(find(open_results("published:galante-2025"))))
+    said = " ".join(notes(analyze(open_results("published:galante-2025"))))
     assert "a ratio's 95 % interval is of that comparison alone, on this node and for these" in said
 
 

@@ -264,11 +264,11 @@ def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
             for of, p in zip(asked, holm([of[name] for of in asked]), strict=True):
                 of[name] = min(1.0, p / 0.8)
     for of in found.values():
-        of["word"] = "undecided"
+        of["outcome"] = "undecided"
         if of["p_different"] <= 0.05:
-            of["word"] = "better" if of["ratio"] < 1 else "worse"
+            of["outcome"] = "better" if of["ratio"] < 1 else "worse"
         if of["p_outside_margin"] <= 0.05:
-            of["word"] = "equivalent"
+            of["outcome"] = "equivalent"
     return found
 
 
@@ -276,7 +276,7 @@ def test_the_made_up_study_has_what_can_go_wrong(
     expected: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
     for name, wanted in (
-        ("word", {"better", "worse", "equivalent", "undecided"}),
+        ("outcome", {"better", "worse", "equivalent", "undecided"}),
         ("paired", {True, False}),
         ("in_other_attempts", {True, False}),
     ):
@@ -326,7 +326,7 @@ def test_each_comparison_is_as_reckoned_by_hand(
             if name.startswith(f"{objective}_")
         }
         numbers = {name: value for name, value in wanted.items() if name != "error"}
-        texts = ("word", "estimand")
+        texts = ("outcome", "estimand")
         assert [row.pop(name) for name in texts] == [numbers.pop(name) for name in texts]
         forecast = row.pop("more_repetitions_half"), row.pop("more_repetitions")
         assert (None in forecast) or forecast[0] <= forecast[1]
@@ -367,17 +367,17 @@ def test_each_answer_follows_from_the_words(
     for (app, governor, objective), (said, number) in told.items():
         first = 1 if governor == "performance" else 5
         found = {at: expected[f"{app}{at}", objective] for at in range(first + 1, first + 4)}
-        words = {of["word"] for of in found.values()}
-        if "better" in words:
+        outcomes = {of["outcome"] for of in found.values()}
+        if "better" in outcomes:
             best = min(
-                (at for at in found if found[at]["word"] == "better"),
+                (at for at in found if found[at]["outcome"] == "better"),
                 key=lambda at: found[at]["ratio"],
             )
             binding = list(BINDING.values())[best - first]
             assert (said, number) == ({"pin": "pin", "set": "confine"}[binding], best)
-        elif "undecided" in words:
+        elif "undecided" in outcomes:
             assert (said, number) == ("undecided", None)
-        elif "equivalent" in words:
+        elif "equivalent" in outcomes:
             assert (said, number) == ("no difference", None)
         else:
             assert (said, number) == ("leave", first)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
 from analysis.report.page import report_html
@@ -129,7 +129,7 @@ def test_tables_report_and_two_results_side_by_side_say_it_too(tmp_path: Path) -
     shown = render(make_tables(tmp_path / "a"), "text")
     assert "#3: not compared, nor to be recommended: placement proved in 15 of 20 runs" in shown
     results = open_results(str(tmp_path / "a"))
-    page = report_html(results, find(results))
+    page = report_html(results, analyze(results))
     assert "#3 pcores-pin (placement proved in 15 of 20 runs, violated in 5)" in page
     both = compare(results, open_results(str(tmp_path / "b")))
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import command_for_more, find
+from analysis.answer import analyze, command_for_more
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.text import as_data, as_markdown, as_text, headline_text
@@ -235,7 +235,7 @@ HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
 
 def imported(folder: Path, *rows: str, baseline: str | None = None) -> Findings:
     (folder / "summaries.csv").write_text("\n".join([HEADER, *rows, ""]))
-    return find(open_results(str(folder)), baseline=baseline)
+    return analyze(open_results(str(folder)), baseline=baseline)
 
 
 def test_a_mapping_of_which_nobody_knows_what_it_does_is_no_confining(tmp_path: Path) -> None:

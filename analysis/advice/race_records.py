@@ -30,7 +30,7 @@ _LAUNCH = ("command", "environment", "runtime")
 
 
 @dataclass(frozen=True)
-class Raced:
+class RaceRecords:
     """What the records of a race tell.
 
     `entrants` are the case_ids of the cases that ran, the reference first, in the order in which
@@ -54,7 +54,7 @@ class Raced:
         return replay([*self.entrants, *unseen], self.rule, self.runs)
 
 
-def read_raced(folder: Path) -> Raced | None:
+def read_race(folder: Path) -> RaceRecords | None:
     """Return what the records below a results folder tell of a race; None when none was run.
 
     Raises UserError when records cannot be read.
@@ -86,7 +86,7 @@ def read_raced(folder: Path) -> Raced | None:
     if rule is None or not entrants:
         return None
     unseen = max(0, cases - len(entrants))
-    return Raced(_with_limits_of(folder, rule), entrants, unseen, runs, launches, gone)
+    return RaceRecords(_with_limits_of(folder, rule), entrants, unseen, runs, launches, gone)
 
 
 def rule_of(value: object) -> Race | None:

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.affinity.contention import contention, tell_contention
-from analysis.affinity.measured import SMT, published_of
-from analysis.affinity.pingpong import exchanges, tell_pingpong
-from analysis.affinity.smt import sharing, tell_smt
-from analysis.affinity.team import teams, tell_team
-from analysis.affinity.told import Told
+from analysis.affinity.contention import contention, contention_section
+from analysis.affinity.pingpong import exchanges, pingpong_section
+from analysis.affinity.section import Section
+from analysis.affinity.smt import sharing, smt_section
+from analysis.affinity.team import describe_team, teams
+from analysis.affinity.timed_cases import SMT, published_of
 from analysis.published import names
 from analysis.results.sources import open_results
 from base.errors import UserError
 from tests.analysis.affinity.opened import opened
 
 
-def written(told: Told) -> str:
+def written(told: Section) -> str:
     titles = [column.title for column in told.table.columns]
     rows = [" | ".join(row) for row in (titles, *told.table.cells)]
     notes = [text for _, text in told.table.notes]
@@ -29,10 +29,10 @@ def written(told: Told) -> str:
 def test_all_that_is_told_of_a_study(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     results, findings = opened(tmp_path)
 
-    told = [tell_contention(one, 0.01) for one in contention(results, findings)]
-    told += [tell_smt(one) for one in sharing(results, findings)]
-    told += [tell_pingpong(one) for one in exchanges(results, findings)]
-    of_teams = [tell_team(team) for team in teams(results, findings)]
+    told = [contention_section(one, 0.01) for one in contention(results, findings)]
+    told += [smt_section(one) for one in sharing(results, findings)]
+    told += [pingpong_section(one) for one in exchanges(results, findings)]
+    of_teams = [describe_team(team) for team in teams(results, findings)]
 
     assert "\n".join([*map(written, told), *of_teams]) == snapshot
 

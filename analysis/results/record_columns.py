@@ -89,7 +89,7 @@ def _joined(names: object) -> str | None:
     return SEPARATOR.join(texts) or None
 
 
-class Growing:
+class RecordColumns:
     """The columns of a frame while records come in; a chunk leaves one array a column.
 
     `refused` counts lines that are no records, by why; `unusable` counts records that do not say
@@ -126,7 +126,7 @@ class Growing:
                     self.raced = columns.member(record["repetition_rule"], "race") is not None
                 yield _row(record, self.reasons)
 
-    def merge(self, others: Growing) -> None:
+    def merge(self, others: RecordColumns) -> None:
         """Add what others hold, whose texts and reasons have other numbers."""
         self.refused += others.refused
         self.unusable += others.unusable
@@ -193,8 +193,8 @@ class Growing:
         return pd.DataFrame(data, copy=False), tuple(kinds)
 
 
-def grow(part: Part) -> Growing:
+def columns_of(part: Part) -> RecordColumns:
     """Return the columns of one part, as a process of its own makes them."""
-    growing = Growing()
+    growing = RecordColumns()
     growing.read(part)
     return growing

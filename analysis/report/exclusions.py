@@ -108,8 +108,10 @@ def missing(results: Results, places: Mapping[str, Place], sheets: Sequence[Node
 def _left_out(places: Mapping[str, Place]) -> Iterator[Missing]:
     by_reason: dict[str, list[Place]] = {}
     for at, case in places.values():
-        if case.summary.left_out is not None:
-            by_reason.setdefault(case.summary.left_out or "no reason given", []).append((at, case))
+        if case.summary.skip_reason is not None:
+            by_reason.setdefault(case.summary.skip_reason or "no reason given", []).append(
+                (at, case)
+            )
     for reason, cases in by_reason.items():
         yield "the case", _rows(cases), reason
 

@@ -22,7 +22,7 @@ from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.model import CaseFinding, Comparison, Findings
 from analysis.verdict.phrases import leaves_all
-from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
+from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
 
 Item = TypeVar("Item")
 
@@ -154,8 +154,8 @@ def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
         for key, pair in keys.items()
         if (difference := _difference(*pair)) is not None
     }
-    apart = [key[0] for key in differences if _are_apart(*keys[key])]
-    found = compare_all(differences, margin, lambda _: "this experiment", apart)
+    across_attempts = [key[0] for key in differences if _share_no_attempt(*keys[key])]
+    found = compare_all(differences, margin, lambda _: "this experiment", across_attempts)
     return {keys[key]: Against(keys[key][1], comparison) for key, comparison in found.items()}
 
 
@@ -180,9 +180,10 @@ def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None
     return Difference.from_summary(mine.mean, mine.sd, mine.n, mean, sd, n)
 
 
-def _are_apart(case: Measured, others: Sequence[Measured]) -> bool:
+def _share_no_attempt(case: Measured, others: Sequence[Measured]) -> bool:
     return any(
-        case.values and other.values and are_apart(case.values, other.values) for other in others
+        case.values and other.values and share_no_attempt(case.values, other.values)
+        for other in others
     )
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.advice.lines import Line, ready_lines, start_of
 from analysis.advice.model import Advice, Candidate, Out, Point, Trial, names_of
-from analysis.advice.raced import Raced, read_raced
+from analysis.advice.race_records import RaceRecords, read_race
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
@@ -24,7 +24,7 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
-from analysis.verdict.caveats import found_drift
+from analysis.verdict.caveats import detected_drift
 from analysis.verdict.values import LEAST, MOST
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
@@ -43,12 +43,12 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     """
     if results.runs is None or results.folder is None or not results.runs.raced:
         return None
-    raced = read_raced(results.folder)
+    raced = read_race(results.folder)
     candidates = _candidates(results.cases, raced) if raced else {}
     if raced is None or any(case_id not in candidates for case_id in raced.entrants):
         return None
     standing, frame = _supported(raced.standing, candidates), results.runs.frame
-    runs = trial_runs(standing, frame)
+    runs = confirmation_runs(standing, frame)
     best = candidates[standing.best] if standing.best else None
     points = tuple(_points([candidates[case_id] for case_id in raced.entrants]))
     reference = candidates[standing.reference]
@@ -58,7 +58,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         standing=standing,
         reference=reference,
         best=best,
-        trial=trial_of(raced, standing, runs),
+        trial=confirmation_of(raced, standing, runs),
         outs=_outs(standing, candidates),
         left_out=_left_out(candidates.values(), raced.gone),
         points=points,
@@ -86,7 +86,7 @@ def _supported(standing: RaceState, candidates: Mapping[str, Candidate]) -> Race
     return standing
 
 
-def _candidates(cases: Sequence[CaseSummary], raced: Raced) -> dict[str, Candidate]:
+def _candidates(cases: Sequence[CaseSummary], raced: RaceRecords) -> dict[str, Candidate]:
     """Return the cases by case_id, those that were left out among them."""
     names = names_of(cases)
     return {
@@ -113,7 +113,7 @@ def _left_out(
     """Return the cases that the node cannot do, or not any more, by the reason."""
     found: dict[str, tuple[Candidate, ...]] = {}
     for candidate in candidates:
-        reason = gone.get(candidate.case_id, candidate.summary.left_out)
+        reason = gone.get(candidate.case_id, candidate.summary.skip_reason)
         if reason is not None:
             text = one_line(reason) or "no reason given"
             found[text] = (*found.get(text, ()), candidate)
@@ -175,7 +175,7 @@ def _again(folder: Path) -> str:
     return f"{PINSTUDY} run {as_typed(file if file.is_file() else f'{name}.yaml')}"
 
 
-def _why_no_reference(raced: Raced) -> str:
+def _why_no_reference(raced: RaceRecords) -> str:
     """Return why the reference's runs are not good; empty where some are."""
     of = [run for (case_id, _), run in raced.runs.items() if case_id == raced.entrants[0]]
     if reasons := [run.reason for run in of if run.reason]:
@@ -186,8 +186,8 @@ def _why_no_reference(raced: Raced) -> str:
     return "; ".join(f"{n} threads started where {told} were told" for n, told in sorted(teams))
 
 
-def trial_of(raced: Raced, standing: RaceState, runs: pd.DataFrame) -> Trial | None:
-    """Return what the trial's runs, those of `trial_runs`, say; None when none were made.
+def confirmation_of(raced: RaceRecords, standing: RaceState, runs: pd.DataFrame) -> Trial | None:
+    """Return what the trial's runs, those of `confirmation_runs`, say; None when none were made.
 
     They are compared unpaired (Welch), for the noisier of both may have more runs in a block.
     """
@@ -212,7 +212,7 @@ def trial_of(raced: Raced, standing: RaceState, runs: pd.DataFrame) -> Trial | N
     return Trial(len(values[0]), len(values[1]), _difference(*values), beside)
 
 
-def trial_runs(standing: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
+def confirmation_runs(standing: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the good runs of the trial."""
     good = good_runs(frame)
     keys = {(case, repetition) for case, of in standing.confirmation.items() for repetition in of}
@@ -245,7 +245,7 @@ def warnings_of(standing: RaceState, runs: pd.DataFrame, drift: Drift | None) ->
             f"The trial's runs were made in {attempts} attempts: what changed on the node between "
             "them is part of the difference."
         )
-    for sentence in found_drift(drift):
+    for sentence in detected_drift(drift):
         before = (
             " Of the runs of doing nothing up to a fifth are from before the trial, so that some "
             "of this is in the difference."
