@@ -14,7 +14,7 @@ from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.sentences import headline
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary, TableKey
+from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs
 from analysis.results.sources import Results
@@ -90,7 +90,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
     found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
-    tables = _tables(found, rules)
+    tables = tuple(_table(of, rules) for of in grouped(found, lambda case: case.summary.table))
     footnotes = results.footnotes
     if results.is_published:
         footnotes += other_reading(cases, baselines, comparisons, margin)
@@ -174,11 +174,8 @@ def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict
 
 
 def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
-    found = {
-        case_id: slow_runs(of_case.of["time"][of_case.known("time")])
-        for case_id, of_case in values.items()
-    }
-    return {case_id: slow for case_id, slow in found.items() if slow is not None}
+    counts = {case_id: slow_runs(of_case.measured("time")) for case_id, of_case in values.items()}
+    return {case_id: slow for case_id, slow in counts.items() if slow is not None}
 
 
 def _case_finding(
@@ -211,20 +208,12 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
         Outlier(
             objective,
             int(np.nan_to_num(values.repetition[values.known(objective)][at])),
-            float(values.of[objective][values.known(objective)][at]),
+            float(values.measured(objective)[at]),
             score,
         )
         for objective, sample in samples.items()
         for at, score in sample.outliers
     )
-
-
-def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, ...]:
-    """Return the findings by table, in the order of the cases; a table has its own baselines."""
-    by_table: dict[TableKey, list[CaseFinding]] = {}
-    for case in found:
-        by_table.setdefault(case.summary.table, []).append(case)
-    return tuple(_table(cases, rules) for cases in by_table.values())
 
 
 def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.format.table import Table, render, wrapped
-from analysis.results.files import again, write_file
+from analysis.results.files import rerun_hint, write_file
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, tables_of_cases, write_tables
 from base import PINSTUDY
@@ -31,7 +31,7 @@ PAIRS_FILE = "pairs.csv"
 
 @dataclass(frozen=True)
 class Output:
-    """What to show at the end of a study, and the files that say more."""
+    """The text to show at the end of a study, and the files that were written."""
 
     text: str
     files: tuple[Path, ...]
@@ -59,7 +59,7 @@ def write_output(folder: Path, width: int) -> Output:
 
 
 def write_advice(folder: Path, width: int) -> Output:
-    """Write the advice of a results folder beside its records, and all that other studies have.
+    """Write a results folder's advice, tables, verdict and report beside its records.
 
     `width` is the terminal's. Raises UserError when the folder has no readable results of cases
     that raced, or cannot be written.
@@ -67,7 +67,7 @@ def write_advice(folder: Path, width: int) -> Output:
     from analysis.advice.text import advice_text
 
     answer, _, files = _write_answer(folder)
-    return Output(advice_text(_known(answer.advice, folder), width), files)
+    return Output(advice_text(_required(answer.advice, folder), width), files)
 
 
 def write_advice_only(folder: Path, width: int) -> Output:
@@ -76,10 +76,10 @@ def write_advice_only(folder: Path, width: int) -> Output:
     from analysis.advice.text import advice_markdown, advice_text
 
     results = open_results(str(folder))
-    advice = _known(advice_of(results), folder)
+    advice = _required(advice_of(results), folder)
     text = advice_markdown(advice, results.footnotes)
     files = (
-        write_file(folder / ADVICE_FILE, text, again(advice.again)),
+        write_file(folder / ADVICE_FILE, text, rerun_hint(advice.next_command)),
         *write_tables(tables_of_cases(results.cases, results.footnotes), folder),
     )
     return Output(advice_text(advice, width), files)
@@ -93,11 +93,11 @@ def advice_data(folder: Path) -> dict[str, Any]:
     from analysis.advice.build import advice_of
     from analysis.advice.text import as_data
 
-    return as_data(_known(advice_of(open_results(str(folder))), folder))
+    return as_data(_required(advice_of(open_results(str(folder))), folder))
 
 
 def latency_text(findings: LatencyFindings, width: int = 100) -> str:
-    """Return what latencies say, for a terminal of that many columns; tables may be wider."""
+    """Return the findings for a terminal of that many columns; tables may be wider."""
     parts = [*wrapped(findings.sentences, width), "", render(findings.tables, "text")]
     for title, environment in findings.mappings:
         parts += [f"{title}:", f"  {environment}"]
@@ -121,7 +121,7 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
 
 
 def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ...]]:
-    """Write all that is known of a results folder; return the answer, the tables and the files."""
+    """Write all files of a results folder; return the answer, the tables and the files."""
     from analysis.advice.text import advice_markdown
     from analysis.answer import analyze
     from analysis.report.page import FILE, report_html
@@ -130,19 +130,21 @@ def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ..
     results = open_results(str(folder))
     tables = tables_of_cases(results.cases, results.footnotes)
     answer = analyze(results)
-    advice = again(f"{PINSTUDY} report {as_typed(folder)}")
+    hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
     files = [
         *write_tables(tables, folder),
-        write_file(folder / VERDICT_FILE, as_markdown(answer), advice),
-        write_file(folder / FILE, report_html(results, answer), advice),
+        write_file(folder / VERDICT_FILE, as_markdown(answer), hint),
+        write_file(folder / FILE, report_html(results, answer), hint),
     ]
     if answer.advice is not None:
         text = advice_markdown(answer.advice, results.footnotes)
-        files.insert(0, write_file(folder / ADVICE_FILE, text, again(answer.advice.again)))
+        files.insert(
+            0, write_file(folder / ADVICE_FILE, text, rerun_hint(answer.advice.next_command))
+        )
     return answer, tables, tuple(files)
 
 
-def _known(advice: Advice | None, folder: Path) -> Advice:
+def _required(advice: Advice | None, folder: Path) -> Advice:
     if advice is None:
         raise UserError(
             f"{folder}: no race is recorded here; `{PINSTUDY} advise -- ./my_app` makes one, and "

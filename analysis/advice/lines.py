@@ -16,8 +16,9 @@ from typing import Any
 
 from analysis.results.case_summary import CaseSummary
 from analysis.results.columns import member
+from analysis.results.node_files import cpus_of
 from base import PINSTUDY
-from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
 from runners.plan.command_line import places_of
@@ -132,10 +133,7 @@ def _cpus(case: CaseSummary, command: Sequence[str], places: object) -> tuple[in
     if isinstance(text, str) and _ORDERED.fullmatch(text):
         cpus = tuple(map(int, re.findall(r"\d+", text)))
         return cpus if max(cpus) <= MAX_CPU else ()
-    try:
-        return parse_cpulist(case.cpus or "")
-    except ValueError:
-        return ()
+    return cpus_of(case.cpus)
 
 
 def _removed(names: object) -> tuple[str, ...]:

@@ -15,14 +15,13 @@ from analysis.affinity.timed_cases import (
     by_setting,
     column_means,
     compared,
-    grouped,
     measured_cases,
     published_for,
     with_scheduler,
 )
 from analysis.format.numbers import NO_REASON, NOTHING, fixed
 from analysis.format.table import Column, Table, Written, joined
-from analysis.results.case_summary import L1D_MISS_RATE, METRIC
+from analysis.results.case_summary import L1D_MISS_RATE, METRIC, grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import Findings

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from analysis.affinity.timed_cases import TIMES, Row, grouped, sources_of
+from analysis.affinity.timed_cases import TIMES, Row, sources_of
 from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
+from analysis.results.case_summary import grouped
 from analysis.verdict.caveats import not_placed
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import leaves_all, names

@@ -5,15 +5,14 @@ What others published of the same experiments are single numbers, without deviat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
 import yaml
 
 from analysis.published import FOLDER
-from analysis.results.case_summary import METRIC
+from analysis.results.case_summary import METRIC, grouped
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.difference import Difference
@@ -23,8 +22,6 @@ from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.model import CaseFinding, Comparison, Findings
 from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
-
-Item = TypeVar("Item")
 
 CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
 # What each program times by itself, by the name of the metric in its records.
@@ -113,7 +110,7 @@ def samples_of(results: Results, app: str, metric: str) -> dict[str, tuple[Value
     frame = results.runs.frame
     by_case = values_by_case(frame[frame["app"] == app], {"time": column})
     known = {case_id: values for case_id, values in by_case.items() if len(values.known("time"))}
-    samples = describe([values.of["time"][values.known("time")] for values in known.values()])
+    samples = describe([values.measured("time") for values in known.values()])
     return dict(zip(known, zip(known.values(), samples, strict=True), strict=True))
 
 
@@ -132,14 +129,6 @@ def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
         return case.study, case.node_id, *build, case.governor, case.engine
 
     return grouped(cases, setting)
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Return the items of each key together, in the order in which the keys come first."""
-    groups: dict[Hashable, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return list(groups.values())
 
 
 def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:

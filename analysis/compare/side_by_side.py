@@ -283,7 +283,7 @@ def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective
     mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
     difference = None
     if mine and theirs:
-        logs = [np.log(v.of[objective][v.known(objective)]) for v in (theirs, mine)]
+        logs = [np.log(values.measured(objective)) for values in (theirs, mine)]
         if min(map(len, logs)) >= 2:
             difference = Difference.of_runs(*logs)
     else:

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.affinity.experiments import Affinity, affinity
 from analysis.affinity.smt import Sharing
-from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP, grouped
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP
 from analysis.answer import analyze
 from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
@@ -22,6 +22,7 @@ from analysis.figures.latency import draw_latency
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
 from analysis.processes import how_many, pool
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from base.errors import UserError

@@ -56,7 +56,7 @@ def table_of(
     rows: Iterable[Row],
     notes: tuple[tuple[str, str], ...] = (),
 ) -> Table:
-    """Return a table without raw values, from its columns and what its rows are about."""
+    """Return a table without raw values, from its columns and the objects of its rows."""
     cells = tuple(tuple(write(row) for _, write in columns) for row in rows)
     return Table(caption, tuple(column for column, _ in columns), cells, notes)
 
@@ -168,6 +168,11 @@ def _markdown_table(table: Table) -> str:
 def markdown_text(text: str) -> str:
     """Escape what Markdown would take for a cell's end, emphasis, code, a link or HTML."""
     return text.translate(_MARKDOWN)
+
+
+def markdown_items(lines: Iterable[str]) -> list[str]:
+    """Return texts as the items of a Markdown list."""
+    return [f"- {markdown_text(line)}" for line in lines]
 
 
 def _csv(tables: Sequence[Table]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from runners.records.placed_runs import PlacedRuns
+
+Item = TypeVar("Item")
 
 
 class TableKey(NamedTuple):
@@ -169,6 +171,14 @@ L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
 MAX_METRICS = 32
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Return the items of each key together, in the order of the keys' first items."""
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
 
 
 def with_unit_last(measure: str, statistic: str) -> str:

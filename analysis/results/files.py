@@ -150,7 +150,7 @@ def write_file(path: Path, content: str | bytes, advice: str = ELSEWHERE) -> Pat
     return path
 
 
-def again(command: str) -> str:
+def rerun_hint(command: str) -> str:
     """Return the advice to make the file again by a command, in a folder that can be written."""
     return f"or make the folder writable, and run `{command}`"
 

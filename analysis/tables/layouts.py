@@ -20,7 +20,7 @@ from analysis.format.numbers import (
     mean_count,
 )
 from analysis.format.table import Column, Notes, joined
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case_summary import CaseSummary, grouped
 from base.text import one_line
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
@@ -125,11 +125,8 @@ def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Say why a number stands in several rows: other CPUs, or whatever else differs."""
-    by_number: dict[int, list[CaseSummary]] = {}
-    for case in cases:
-        by_number.setdefault(case.number, []).append(case)
-    for number, rows in by_number.items():
-        cpus = dict.fromkeys(map(_where, rows))
+    for rows in grouped(cases, lambda case: case.number):
+        number, cpus = rows[0].number, dict.fromkeys(map(_where, rows))
         if len(rows) > 1 and len(cpus) == len(rows):
             yield one_line(
                 f"#{number} stands once for each set of CPUs it was run on: {joined(cpus)}"

@@ -11,10 +11,10 @@ from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,
     CaseSummary,
-    TableKey,
+    grouped,
     with_unit_last,
 )
-from analysis.results.files import again, write_file
+from analysis.results.files import rerun_hint, write_file
 from analysis.results.sources import open_results
 from analysis.tables.layouts import LAYOUTS, LayoutName, Page, table_footnotes, verbatim_names
 from base import PINSTUDY
@@ -43,10 +43,8 @@ def tables_of_cases(
     cases: Iterable[CaseSummary], footnotes: Sequence[str] = (), layout: LayoutName = "full"
 ) -> list[Table]:
     """Return the tables of cases; `footnotes` are put under each of them."""
-    tables: dict[TableKey, list[CaseSummary]] = {}
-    for case in cases:
-        tables.setdefault(case.table, []).append(case)
-    return [_table(rows, footnotes, layout) for rows in tables.values()]
+    tables = grouped(cases, lambda case: case.table)
+    return [_table(rows, footnotes, layout) for rows in tables]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -54,7 +52,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    advice = again(f"{PINSTUDY} tables {as_typed(folder)}")
+    advice = rerun_hint(f"{PINSTUDY} tables {as_typed(folder)}")
     return [
         write_file(folder / name, render(tables, style), advice) for style, name in FILES.items()
     ]
@@ -66,7 +64,7 @@ def _table(rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutNa
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows))
     cells = tuple(layout.cells(case, page) for case in rows)
-    of_columns = [text for say in layout.footnotes for text in say(rows)]
+    of_columns = [text for footnotes_of in layout.footnotes for text in footnotes_of(rows)]
     general = (*of_columns, *table_footnotes(rows), *footnotes)
     return Table(
         caption=f"{_table_number(rows[0])}{caption(rows)}"
@@ -97,9 +95,9 @@ def caption(cases: Sequence[CaseSummary]) -> str:
 
 
 def _implementation(cases: Sequence[CaseSummary]) -> str:
-    """Return whose programs were run, where their records tell it."""
-    told = dict.fromkeys(name for case in cases for name in case.implementations)
-    return f"{joined(told)}: " if told else ""
+    """Return whose programs were run, where their records have it."""
+    names = dict.fromkeys(name for case in cases for name in case.implementations)
+    return f"{joined(names)}: " if names else ""
 
 
 def _guest(case: CaseSummary) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case_summary import CaseSummary, grouped
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
     Outcome,
@@ -87,7 +87,7 @@ def compare_all(
     """
     return {
         key: comparison
-        for keys in _by_question(differences, question)
+        for keys in grouped(differences, question)
         for key, comparison in _of_question(
             {key: differences[key] for key in keys}, margin, across_attempts, look
         )
@@ -100,15 +100,6 @@ def questions_by(baselines: Mapping[str, CaseSummary]) -> Callable[[Key], tuple[
     One answer chooses among the comparisons of a question.
     """
     return lambda key: (baselines[key[0]].case_id, key[1])
-
-
-def _by_question(
-    keys: Iterable[Key], question: Callable[[Key], Hashable]
-) -> Collection[Sequence[Key]]:
-    questions: dict[Hashable, list[Key]] = {}
-    for key in keys:
-        questions.setdefault(question(key), []).append(key)
-    return questions.values()
 
 
 def _of_question(
@@ -152,8 +143,7 @@ def with_shapes(
         ratio = sample.mean / theirs.mean if sample and theirs else None
         times = None
         if case_id in values and other in values:
-            logs = [np.log(v.of[objective][v.known(objective)]) for v in
-                    (values[case_id], values[other])]  # fmt: skip
+            logs = (np.log(values[of].measured(objective)) for of in (case_id, other))
             times = spread_times(*logs)
         found[case_id, objective] = replace(
             comparison,
@@ -177,7 +167,7 @@ def _p_of_shares(
         if objective == "time" and mine and theirs and (mine.count or theirs.count):
             p_values[case_id, objective] = p_of_shares(mine, theirs)
     corrected: dict[Key, float] = {}
-    for of_question in _by_question(p_values, lambda key: others[key[0]]):
+    for of_question in grouped(p_values, lambda key: others[key[0]]):
         p_corrected = holm([p_values[key] for key in of_question])
         corrected |= zip(of_question, p_corrected, strict=True)
     return corrected

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from analysis.format.table import markdown_text, render, wrapped
+from analysis.format.table import markdown_items, markdown_text, render, wrapped
 from analysis.objectives import NOUNS, OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, share_of_look
 from analysis.statistics.difference import MIN_TRIMMED
@@ -66,18 +66,14 @@ def _comparisons(findings: Findings) -> list[Comparison]:
 
 def as_markdown(findings: Findings) -> str:
     """Return the findings as a Markdown document."""
-    parts = [f"# {QUESTION}", "", *_items(findings.headline), ""]
+    parts = [f"# {QUESTION}", "", *markdown_items(findings.headline), ""]
     for table in findings.tables:
-        parts += [f"## {markdown_text(table.title)}", "", *_items(verdict_lines(table)), ""]
+        parts += [f"## {markdown_text(table.title)}", "", *markdown_items(verdict_lines(table)), ""]
         parts += _tables_of(table, "markdown")
-    parts += ["## How to read this", "", *_items(notes(findings)), ""]
+    parts += ["## How to read this", "", *markdown_items(notes(findings)), ""]
     if findings.next_command:
         parts += [why_continue(findings), "", "```sh", findings.next_command, "```", ""]
     return "\n".join(parts)
-
-
-def _items(lines: Sequence[str]) -> list[str]:
-    return [f"- {markdown_text(line)}" for line in lines]
 
 
 def _tables_of(table: TableFindings, style: str) -> list[str]:

@@ -37,7 +37,7 @@ class Entrant:
     threads: int = 4
     schedule: str = "static"
     governor: str = "current"
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    more_fields: Mapping[str, Any] = field(default_factory=dict)
 
     def cpus(self) -> tuple[int, ...]:
         """Return the CPUs in the order of the threads."""
@@ -77,7 +77,7 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Made:
+class SimulatedRace:
     """A race of entrants, the reference first, each a table of its own thread count and schedule.
 
     `noise` is the relative deviation of a run, `stop` ends the records after so many runs.
@@ -171,7 +171,7 @@ class Made:
         else:
             energy_j = entrant.energy_j * float(np.exp(self.noise * rng.normal()))
             made |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
-        made |= {**entrant.beside, **self.spoil(at, repetition)}
+        made |= {**entrant.more_fields, **self.spoil(at, repetition)}
         if at in self.failing:
             made |= {"status": "failed", "reason": "exit status 3"}
         if made["status"] != "ok":
@@ -184,23 +184,23 @@ def _case_id(at: int) -> str:
     return f"case{at + 1:012d}"
 
 
-def made_results(folder: Path, made: Made) -> Path:
+def write_results(folder: Path, race: SimulatedRace) -> Path:
     """Write the race's records as the results of a node below a study's folder; return it."""
     node = folder / "advise-app-0123abcd" / "node1"
-    write(node, made.records())
+    write(node, race.records())
     (node.parent / "advise-app-0123abcd.yaml").write_text("title: made up\n")
     return node
 
 
-def advice(folder: Path, made: Made) -> Advice:
+def advice(folder: Path, race: SimulatedRace) -> Advice:
     """Return the advice of a race."""
-    found = advice_of(open_results(str(made_results(folder, made))))
+    found = advice_of(open_results(str(write_results(folder, race))))
     assert found is not None
     return found
 
 
 # P-cores pinned with four threads take 12 % less time than the scheduler; all else is slower.
-GAIN = Made(
+GAIN = SimulatedRace(
     (
         Entrant("scheduler", 40.0, 2000.0, threads=16),
         Entrant("scheduler", 43.0, 1900.0),
@@ -211,7 +211,7 @@ GAIN = Made(
     )
 )
 # Nothing gains more than the margin.
-NO_GAIN = Made(
+NO_GAIN = SimulatedRace(
     (
         Entrant("scheduler", 40.0, threads=16),
         Entrant("scheduler", 43.0),
