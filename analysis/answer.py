@@ -38,7 +38,7 @@ from analysis.verdict.model import CaseFinding, Comparison, Findings, Outlier, T
 from analysis.verdict.values import (
     Values,
     by_objective,
-    look_of,
+    interim_analysis_of,
     sample_of_summary,
     share_no_attempt,
     units_in,
@@ -80,7 +80,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
-    look = look_of(results.runs.frame) if results.runs and not raced else 1
+    look = interim_analysis_of(results.runs.frame) if results.runs and not raced else 1
     question = questions_by(baselines)
     comparisons = compare_all(
         differences, margin, question, _across_attempts(baselines, values), look
@@ -96,13 +96,13 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         footnotes += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
-    said = _headline_of_race(advice) if raced else headline_of(tables)
-    more = max((each.wanted for each in comparisons.values()), default=0)
+    headline_texts = _headline_of_race(advice) if raced else headline_of(tables)
+    more = max((each.useful_repetitions for each in comparisons.values()), default=0)
     return Answer(
         margin,
         tables,
         drift,
-        said,
+        headline_texts,
         comparisons=len(comparisons),
         questions=len({question(key) for key in comparisons}),
         look=look,
@@ -163,14 +163,14 @@ def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict
         for case_id, of_case in values.items()
         for objective, numbers in by_objective(of_case)
     }
-    found = dict(zip(measured, describe(list(measured.values())), strict=True))
+    samples = dict(zip(measured, describe(list(measured.values())), strict=True))
     for case in cases:
         if case.case_id in values:
             continue
         for objective in OBJECTIVES:
             if (sample := sample_of_summary(case, objective)) is not None:
-                found[case.case_id, objective] = sample
-    return found
+                samples[case.case_id, objective] = sample
+    return samples
 
 
 def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
@@ -256,26 +256,26 @@ def command_for_more(results: Results, more: int) -> str:
         return ""
     frame = results.runs.frame
     studies = [str(name) for name in frame["study_file"].dropna().unique()]
-    made = frame["repetition"].max()
-    if len(studies) != 1 or not made + more <= MAX_REPETITIONS:
+    last = frame["repetition"].max()
+    if len(studies) != 1 or not last + more <= MAX_REPETITIONS:
         return ""
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
-    words = [f"{PINSTUDY} run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
+    parts = [f"{PINSTUDY} run {as_typed(named)}", f"--repetitions {last + more:.0f}"]
     below = _results_of(results.folder, frame)
     if below is None:
         return ""
     if below != Path(os.environ.get("PINSTUDY_RESULTS") or "results").absolute():
-        words.append(f"--results {as_typed(display_path(below))}")
-    words.append(kinds_option(node_sheets(results)))
+        parts.append(f"--results {as_typed(display_path(below))}")
+    parts.append(kinds_option(node_sheets(results)))
     if (frame["vm_accelerator"] == "tcg").any():
-        words.append("--allow-emulation")
-    return " ".join(filter(None, words))
+        parts.append("--allow-emulation")
+    return " ".join(filter(None, parts))
 
 
 def _results_of(folder: Path, frame: pd.DataFrame) -> Path | None:
     """Return the folder of all results, in which this one is `<study>/<node>`; None of others."""
     place = Path(os.path.normpath(folder.absolute()))
     names = zip(place.parts[-2:], ("study", "node_id"), strict=False)
-    is_own = all((frame[column] == part).any() for part, column in names)
-    return place.parents[1] if is_own and len(place.parts) > 2 else None
+    is_named_so = all((frame[column] == part).any() for part, column in names)
+    return place.parents[1] if is_named_so and len(place.parts) > 2 else None

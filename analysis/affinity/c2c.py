@@ -141,10 +141,10 @@ def read_c2c(folder: Path) -> ContendedLines | None:
 
 
 def _opened(path: Path) -> Checked:
-    name, found = f"{FOLDER}/{path.name}", read_json(path)
-    if not isinstance(found, dict):
+    name, fields = f"{FOLDER}/{path.name}", read_json(path)
+    if not isinstance(fields, dict):
         raise UserError(f"{name}: not understood: no table of fields")
-    file = Checked(name, found)
+    file = Checked(name, fields)
     is_known = f"{SCHEMA}, the schema that this pinstudy reads"
     file.valid("schema", lambda value: value is not True and value == SCHEMA, is_known)
     return file
@@ -155,8 +155,8 @@ def _case(path: Path, file: Checked) -> CaseLines:
     case_id = name[1] if name else ""
     file.valid("case_id", lambda value: value == case_id != "", "what the file is called")
     case = file.table("case")
-    setting = tuple(_word(case, key) for key in _SETTING)
-    reasons, mapping = _reasons(file), _word(case, "mapping")
+    setting = tuple(_text(case, key) for key in _SETTING)
+    reasons, mapping = _reasons(file), _text(case, "mapping")
     if "lines" in reasons:
         return CaseLines(case_id, setting, mapping, reasons["lines"])
     sampled = file.table("sampled")
@@ -210,7 +210,7 @@ def _count(table: Checked, key: str) -> int:
     return table.whole(key, 0, _MOST)
 
 
-def _word(case: Checked, key: str) -> str:
+def _text(case: Checked, key: str) -> str:
     value = case.valid(key, lambda value: type(value) in (str, int), "a word")
     return one_line(str(value))
 

@@ -83,8 +83,8 @@ def contention(results: Results, findings: Findings) -> list[Contention]:
     pairs = [
         pair for group in groups for pair in (*with_scheduler(group), *_same_placements(group))
     ]
-    found = compared(pairs, findings.margin)
-    return [_experiment(results, group, found) for group in groups]
+    comparisons = compared(pairs, findings.margin)
+    return [_experiment(results, group, comparisons) for group in groups]
 
 
 def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
@@ -92,12 +92,12 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
 
     Those that the node cannot do are not among them.
     """
-    done = [measured for measured in group if measured.case.summary.skip_reason is None]
-    for inside in done:
+    runnable = [measured for measured in group if measured.case.summary.skip_reason is None]
+    for inside in runnable:
         mine = inside.case.summary
         if mine.mechanism != BY_ITSELF:
             continue
-        for outside in done:
+        for outside in runnable:
             theirs = outside.case.summary
             same_binding = (mine.selection, mine.binding) == (theirs.selection, theirs.binding)
             alike = same_binding and mine.cpus == theirs.cpus
@@ -106,12 +106,12 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
 
 
 def _experiment(
-    results: Results, group: Sequence[Measured], found: Mapping[Pair, Against]
+    results: Results, group: Sequence[Measured], comparisons: Mapping[Pair, Against]
 ) -> Contention:
     cases = [measured.case for measured in group]
     ns = column_means(results, cases, METRIC.format("ns_per_operation"))
     shares = {kind: column_means(results, cases, L1D_MISS_RATE.format(kind)) for kind in KIND_ORDER}
-    to_scheduler = {pair[0]: found.get(pair) for pair in with_scheduler(group)}
+    to_scheduler = {pair[0]: comparisons.get(pair) for pair in with_scheduler(group)}
     rows = tuple(
         Contended(
             measured,
@@ -127,7 +127,7 @@ def _experiment(
         for measured in group
     )
     same = tuple(
-        SamePlacement(inside, outside, found.get((inside, (outside,))))
+        SamePlacement(inside, outside, comparisons.get((inside, (outside,))))
         for inside, (outside,) in _same_placements(group)
     )
     no_l1d = ""
@@ -137,12 +137,12 @@ def _experiment(
     return Contention(rows, same, no_l1d)
 
 
-def contention_section(found: Contention, margin: float) -> Section:
+def contention_section(experiment: Contention, margin: float) -> Section:
     """Return what one contention experiment came to; `margin` is that of equivalence, a share."""
-    said = [*_same(found.same, margin)]
-    if found.no_l1d:
-        said.append(f"L1 load misses were not counted: {found.no_l1d}.")
-    return Section(title_of(found.rows[0].measured.case), tuple(said), _table(found))
+    sentences = [*_same(experiment.same, margin)]
+    if experiment.no_l1d:
+        sentences.append(f"L1 load misses were not counted: {experiment.no_l1d}.")
+    return Section(title_of(experiment.rows[0].measured.case), tuple(sentences), _table(experiment))
 
 
 def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
@@ -184,14 +184,14 @@ def _proof(pair: SamePlacement) -> str:
     return f"the kernel showed that placement in {listed(shown)} runs"
 
 
-def _table(found: Contention) -> Table:
-    kinds = list(dict.fromkeys(kind for row in found.rows for kind in row.l1d))
+def _table(experiment: Contention) -> Table:
+    kinds = list(dict.fromkeys(kind for row in experiment.rows for kind in row.l1d))
     last = [*map(_missed, kinds)]
-    if any(row.published for row in found.rows):
+    if any(row.published for row in experiment.rows):
         last += [_PUBLISHED_TIME, *([_PUBLISHED_MISSES] if kinds else [])]
     return experiment_table(
         "the time of a round under each placement",
-        found.rows,
+        experiment.rows,
         Column("time of a round", "ms"),
         [_OPERATION],
         last,

@@ -51,12 +51,12 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     groups = by_setting(measured_cases(results, findings, PINGPONG))
     rates = samples_of(results, PINGPONG, "rate_per_s")
     pairs = {pair[0]: pair for group in groups for pair in with_scheduler(group)}
-    found = compared([*pairs.values()], findings.margin)
+    comparisons = compared([*pairs.values()], findings.margin)
     return [
         tuple(
             Exchange(
                 case,
-                found.get(pairs[case]) if case in pairs else None,
+                comparisons.get(pairs[case]) if case in pairs else None,
                 None,
                 rates.get(case.case.case_id, (None, None))[1],
             )
@@ -66,16 +66,16 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     ]
 
 
-def pingpong_section(found: Exchanges) -> Section:
+def pingpong_section(rows: Exchanges) -> Section:
     """Return what the cases of one method came to."""
     table = experiment_table(
         "the one-way time of a cache line under each placement",
-        found,
+        rows,
         Column("one-way time", "ns"),
         _RATES,
         notes=[_NOTE, *_published()],
     )
-    return Section(title_of(found[0].measured.case), table=table)
+    return Section(title_of(rows[0].measured.case), table=table)
 
 
 def _published() -> list[str]:

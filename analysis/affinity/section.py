@@ -49,10 +49,10 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield what could not be done and why: cases left out, without a good run, not compared."""
     skipped = [case for case in cases if case.summary.skip_reason is not None]
-    for left in grouped(skipped, lambda case: one_line(str(case.summary.skip_reason))):
-        reason = one_line(str(left[0].summary.skip_reason)) or "no reason given"
-        mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in left))
-        yield f"Left out: {mappings} ({plural(len(left), 'case')}), because {reason}."
+    for group in grouped(skipped, lambda case: one_line(str(case.summary.skip_reason))):
+        reason = one_line(str(group[0].summary.skip_reason)) or "no reason given"
+        mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in group))
+        yield f"Left out: {mappings} ({plural(len(group), 'case')}), because {reason}."
     lost = [
         case for case in cases if case.summary.skip_reason is None and not case.summary.has_runs
     ]

@@ -143,9 +143,9 @@ def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
         for key, pair in keys.items()
         if (difference := _difference(*pair)) is not None
     }
-    across_attempts = [key[0] for key in differences if _share_no_attempt(*keys[key])]
-    found = compare_all(differences, margin, lambda _: "this experiment", across_attempts)
-    return {keys[key]: Against(keys[key][1], comparison) for key, comparison in found.items()}
+    across = [key[0] for key in differences if _share_no_attempt(*keys[key])]
+    comparisons = compare_all(differences, margin, lambda _: "this experiment", across)
+    return {keys[key]: Against(keys[key][1], comparison) for key, comparison in comparisons.items()}
 
 
 def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None:
@@ -219,10 +219,10 @@ def published_for(experiment: str, case: CaseFinding) -> Published | None:
     selection, binding = str(summary.selection), summary.binding
     if binding != ("none" if selection == "all" else "pin"):
         return None
-    found = published_of(experiment, str(summary.table.size), selection)
-    return found if found is not None and found.threads == summary.table.threads else None
+    numbers = published_of(experiment, str(summary.table.size), selection)
+    return numbers if numbers is not None and numbers.threads == summary.table.threads else None
 
 
-def sources_of(found: Iterable[Published | None]) -> str:
+def sources_of(published: Iterable[Published | None]) -> str:
     """Return where these numbers are from, each source once."""
-    return "; ".join(dict.fromkeys(one.source for one in found if one is not None))
+    return "; ".join(dict.fromkeys(one.source for one in published if one is not None))

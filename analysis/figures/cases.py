@@ -75,7 +75,7 @@ def draw_time_and_energy(
         table.title,
         table.cases,
         [(SHOWN[objective][0], 1.0) for objective in shown],
-        [*_looks(table.cases, runs), *_marks(table.cases, runs)],
+        [*_run_entries(table.cases, runs), *_marks(table.cases, runs)],
     )
     limits = [_draw_objective(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
     lacking = [
@@ -85,7 +85,7 @@ def draw_time_and_energy(
     ]  # fmt: skip
     caption = sentences(_how_to_read(table.cases, runs), *dict.fromkeys(limits), *lacking)
     title = what if len(shown) == len(SHOWN) else "Time per case"
-    return Drawing(name, title, caption, _seen(table.cases, shown), figure)
+    return Drawing(name, title, caption, _alt_text(table.cases, shown), figure)
 
 
 def _draw_objective(
@@ -121,7 +121,7 @@ def _samples(cases: Sequence[CaseFinding], objective: Objective) -> dict[int, Sa
     }
 
 
-def _looks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
+def _run_entries(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
     """Return the legend's entries for the dots."""
     return case_entries(case for case in cases if case.case_id in runs)
 
@@ -147,7 +147,7 @@ def _how_to_read(cases: Sequence[CaseFinding], runs: RunsByCase) -> str:
     )
 
 
-def _seen(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
+def _alt_text(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
     parts = []
     for objective in shown:
         _, what, unit = SHOWN[objective]
@@ -173,7 +173,7 @@ def draw_migrations(
             name, MIGRATIONS_TITLE, why_not_measured(results, table.cases, ["migrations"])
         )
     panels = [(_MIGRATIONS[measure][0], 1.0) for measure in shown]
-    entries = [*_looks(table.cases, runs), entry("mean", MEAN)]
+    entries = [*_run_entries(table.cases, runs), entry("mean", MEAN)]
     figure, axes = row_figure(table.title, table.cases, panels, entries, room=0.5)
     limits = [_draw_migrations(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
     caption = sentences(
@@ -259,7 +259,7 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
             if field not in shown
         ),
     )
-    return Drawing(name, KINDS_TITLE, caption, _seen_of_kinds(cases, frequencies, shares), figure)
+    return Drawing(name, KINDS_TITLE, caption, _kinds_alt_text(cases, frequencies, shares), figure)
 
 
 def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
@@ -283,8 +283,8 @@ def _by_kind(
 
 def _in_order(kinds: Iterable[str]) -> list[str]:
     """Return kinds with those that are known first, in their order."""
-    found = {*kinds}
-    return [*(kind for kind in KNOWN_KINDS if kind in found), *sorted(found - {*KNOWN_KINDS})]
+    names = {*kinds}
+    return [*(kind for kind in KNOWN_KINDS if kind in names), *sorted(names - {*KNOWN_KINDS})]
 
 
 def _draw_frequencies(axes: Axes, frequencies: ByKind) -> None:
@@ -318,15 +318,15 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
 def _legend_of_kinds(frequencies: ByKind, shares: ByKind) -> list[Entry]:
     entries: list[Entry] = []
     for kind in _in_order([*frequencies, *shares]):
-        look, name = kind_style(kind), cores_of(kind)
+        style, name = kind_style(kind), cores_of(kind)
         if kind in frequencies:
-            entries.append(entry(f"frequency, {name}", look.dots))
+            entries.append(entry(f"frequency, {name}", style.dots))
         if kind in shares:
-            entries.append(Patch(linewidth=0.7, label=f"CPU time, {name}", **look.areas))
+            entries.append(Patch(linewidth=0.7, label=f"CPU time, {name}", **style.areas))
     return entries
 
 
-def _seen_of_kinds(cases: Sequence[CaseFinding], frequencies: ByKind, shares: ByKind) -> str:
+def _kinds_alt_text(cases: Sequence[CaseFinding], frequencies: ByKind, shares: ByKind) -> str:
     parts = []
     for kind in _in_order([*frequencies, *shares]):
         what = f"The mean frequency on {cores_of(kind)}"

@@ -98,7 +98,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
         "" if warm else "The package's temperature was not measured.",
         some_runs(step, len(runs.hours)),
     )
-    return Drawing(NAME, TITLE, caption, _seen(runs, trend, warm), figure)
+    return Drawing(NAME, TITLE, caption, _alt_text(runs, trend, warm), figure)
 
 
 def _runs(results: Results) -> _Runs:
@@ -163,7 +163,7 @@ def _draw_trend(axes: Axes, runs: _Runs, trend: Trend, unit: float) -> None:
         axes.plot(hours * unit, away, zorder=4, **_TREND)
 
 
-def _seen(runs: _Runs, trend: Trend | None, warm: bool) -> str:
+def _alt_text(runs: _Runs, trend: Trend | None, warm: bool) -> str:
     low, high = np.percentile(runs.away, [25, 75])
     hours = float(np.ptp(runs.hours))
     lasted = (

@@ -61,9 +61,9 @@ SMT_TITLE = "A thread beside another one"
 MAX_PANELS = 3
 
 
-def draw_contention(found: Contention, runs: RunsByCase, name: str) -> Drawing | NotDrawn:
+def draw_contention(experiment: Contention, runs: RunsByCase, name: str) -> Drawing | NotDrawn:
     """Draw the times of one experiment, and its L1 misses where they were counted."""
-    rows = found.rows
+    rows = experiment.rows
     cases = [row.measured.case for row in rows]
     if not any(row.measured.sample for row in rows):
         reason = "no run that could be averaged told its time of a round"
@@ -83,9 +83,9 @@ def draw_contention(found: Contention, runs: RunsByCase, name: str) -> Drawing |
         "In a round each of the threads adds to a number that it shares with another one. Each dot "
         "is a run.",
         limit,
-        "" if misses else f"L1 load misses were not counted: {found.no_l1d}.",
+        "" if misses else f"L1 load misses were not counted: {experiment.no_l1d}.",
     )
-    return Drawing(name, CONTENTION_TITLE, caption, _seen_of_contention(rows), figure)
+    return Drawing(name, CONTENTION_TITLE, caption, _contention_alt_text(rows), figure)
 
 
 def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
@@ -137,7 +137,7 @@ def _contention_legend(rows: Sequence[Contended], kinds: Iterable[str]) -> list[
     ]
 
 
-def _seen_of_contention(rows: Sequence[Contended]) -> str:
+def _contention_alt_text(rows: Sequence[Contended]) -> str:
     cases = [row.measured.case for row in rows]
     means = {at: row.measured.sample.mean for at, row in enumerate(rows) if row.measured.sample}
     shares = {at: 100 * max(row.l1d.values()) for at, row in enumerate(rows) if row.l1d}
@@ -152,10 +152,10 @@ def _seen_of_contention(rows: Sequence[Contended]) -> str:
     )
 
 
-def draw_smt(found: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
+def draw_smt(workloads: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
     """Draw the workloads of one build and governor beside each other, a row a placement."""
-    title = title_of(found[0][0].measured.case, ("size", "threads"))
-    every = [sharing for sharing in found if any(_of_two(row) for row in sharing)]
+    title = title_of(workloads[0][0].measured.case, ("size", "threads"))
+    every = [sharing for sharing in workloads if any(_of_two(row) for row in sharing)]
     if not any(row.against for sharing in every for row in sharing):
         reason = "no placement of two threads has one thread to compare with"
         return NotDrawn(name, SMT_TITLE, reason)
@@ -273,7 +273,7 @@ def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
         "" if all(map(_has_dots, shown)) else "Where dots would be too many there are none.",
         not_drawn(len(teams) - len(shown), "more case", " of this table"),
     )
-    return Drawing(name, TEAM_TITLE, caption, sentences(*map(_seen_of_team, shown)), figure)
+    return Drawing(name, TEAM_TITLE, caption, sentences(*map(_team_alt_text, shown)), figure)
 
 
 def _has_dots(team: Team) -> bool:
@@ -370,11 +370,11 @@ def _legend_of_teams() -> list[Entry]:
     return [*shades, entry("allowed only", marker_style(".", 3, GREY, GREY))]
 
 
-def _seen_of_team(team: Team) -> str:
+def _team_alt_text(team: Team) -> str:
     cpus = sorted(team.seen)
     kinds = ", ".join(f"{percent(share)} on {kind}-cores" for kind, share in team.shares.items())
-    said = f" ({one_line(kinds)})" if kinds else ""
+    note = f" ({one_line(kinds)})" if kinds else ""
     return (
         f"{one_line(team.case.label)}: {plural(len(team.threads), 'thread')}, {team.single} bound "
-        f"to one CPU, seen on {plural(len(cpus), 'CPU')}{said}."
+        f"to one CPU, seen on {plural(len(cpus), 'CPU')}{note}."
     )

@@ -48,19 +48,21 @@ def table_figures(
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
 
 
-def affinity_figures(results: Results, found: Affinity) -> Iterator[tuple[str, Drawing | NotDrawn]]:
+def affinity_figures(
+    results: Results, experiments: Affinity
+) -> Iterator[tuple[str, Drawing | NotDrawn]]:
     """Yield the figures of each affinity experiment with the experiment, drawn one at a time."""
     runs = runs_by_case(results)
-    for number, experiment in enumerate(found.contention, 1):
+    for number, experiment in enumerate(experiments.contention, 1):
         yield CONTENTION, draw_contention(experiment, runs, f"contention-{number}")
-    for number, workloads in enumerate(grouped(found.sharing, _build), 1):
+    for number, workloads in enumerate(grouped(experiments.sharing, _build), 1):
         yield SMT, draw_smt(workloads, f"smt-{number}")
-    for number, teams in enumerate(found.teams, 1):
+    for number, teams in enumerate(experiments.teams, 1):
         yield THREADMAP, draw_teams(teams, f"threads-{number}")
-    if found.latency is not None:
-        yield LATENCY, draw_latency(found.latency)
-    elif found.why_no_latency:
-        yield LATENCY, NotDrawn("latency", "Core-to-core latency", found.why_no_latency)
+    if experiments.latency is not None:
+        yield LATENCY, draw_latency(experiments.latency)
+    elif experiments.why_no_latency:
+        yield LATENCY, NotDrawn("latency", "Core-to-core latency", experiments.why_no_latency)
 
 
 def _build(sharing: Sharing) -> tuple[str, ...]:
@@ -73,13 +75,13 @@ def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotD
     """Yield every figure: of the tables, of the affinity experiments, of all runs."""
     for _, drawn in table_figures(results, findings):
         yield drawn
-    yield from _of_no_table(results, findings)
+    yield from _other_figures(results, findings)
 
 
-def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    found = affinity(results, findings)
-    if found is not None:
-        for _, drawn in affinity_figures(results, found):
+def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
+    experiments = affinity(results, findings)
+    if experiments is not None:
+        for _, drawn in affinity_figures(results, experiments):
             yield drawn
     yield draw_drift(results, findings)
 
@@ -102,7 +104,7 @@ def write_figures(
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
     findings = analyze(results)
     of_tables = _write_tables(results, findings, into, formats)
-    return of_tables + _written(_of_no_table(results, findings), into, formats)
+    return of_tables + _written(_other_figures(results, findings), into, formats)
 
 
 def _write_tables(

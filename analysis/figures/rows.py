@@ -20,16 +20,16 @@ from analysis.figures.style import (
     BLACK,
     GREY,
     LETTER,
-    LOOKS,
     PALE,
     ROW,
+    SELECTION_STYLES,
     WIDTH,
-    Look,
+    SelectionStyle,
     kind_style,
     label_text,
-    look_of,
     marker_of,
     marker_style,
+    selection_style,
 )
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -163,31 +163,31 @@ def label_empty_rows(
     for row, case in enumerate(cases):
         if row in drawn:
             continue
-        words = "n/a"
+        text = "n/a"
         if case is not None and case.summary.skip_reason is not None:
-            words = "left out"
+            text = "left out"
         elif case is not None and not case.summary.has_runs:
-            words = "no good run"
+            text = "no good run"
         axes.text(
-            0.01, row, words, transform=axes.get_yaxis_transform(),
+            0.01, row, text, transform=axes.get_yaxis_transform(),
             va="center", ha="left", color=GREY, style="italic", fontsize=7,
         )  # fmt: skip
 
 
 def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str) -> str:
     """Draw a dot for each run; return what has to be said when not all of them are shown."""
-    found = [values_of(runs, case, column) for case in cases]
-    total = sum(len(values) for _, values in found)
+    values_by_case = [values_of(runs, case, column) for case in cases]
+    total = sum(len(values) for _, values in values_by_case)
     step = -(-total // MAX_DOTS) or 1
-    dots: dict[tuple[Look, str], list[tuple[Array, Array]]] = {}
-    for row, (case, (repetitions, values)) in enumerate(zip(cases, found, strict=True)):
+    dots: dict[tuple[SelectionStyle, str], list[tuple[Array, Array]]] = {}
+    for row, (case, (repetitions, values)) in enumerate(zip(cases, values_by_case, strict=True)):
         y = row + jitter(repetitions)
-        key = look_of(case.summary.selection), marker_of(case.summary.binding)
+        key = selection_style(case.summary.selection), marker_of(case.summary.binding)
         dots.setdefault(key, []).append((values[::step], y[::step]))
-    for (look, marker), parts in dots.items():
+    for (style, marker), parts in dots.items():
         axes.scatter(
             np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]),
-            s=11, marker=marker, facecolor=look.face, edgecolor=look.colour, linewidth=0.6,
+            s=11, marker=marker, facecolor=style.face, edgecolor=style.colour, linewidth=0.6,
             alpha=0.75, zorder=2, rasterized=total > MAX_DRAWN_DOTS,
         )  # fmt: skip
     return some_runs(step, total)
@@ -248,19 +248,21 @@ def mean_down(runs: RunsByCase) -> float:
 
 def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
     """Return the legend's entries for the selections and bindings of cases."""
-    placed = [(look_of(case.summary.selection), marker_of(case.summary.binding)) for case in shown]
-    selections, markers = {look for look, _ in placed}, {marker for _, marker in placed}
+    placed = [
+        (selection_style(case.summary.selection), marker_of(case.summary.binding)) for case in shown
+    ]
+    selections, markers = {style for style, _ in placed}, {marker for _, marker in placed}
     return [
-        *(entry(look.name, marker_style("o", 5, look.colour, look.face))
-          for look in LOOKS if look in selections),
+        *(entry(style.name, marker_style("o", 5, style.colour, style.face))
+          for style in SELECTION_STYLES if style in selections),
         *(entry(BINDING_NAMES[binding], marker_style(marker, 5, BLACK, PALE))
           for binding, marker in BINDINGS.items() if marker in markers),
     ]  # fmt: skip
 
 
-def entry(label: str, look: Mapping[str, Any]) -> Line2D:
+def entry(label: str, style: Mapping[str, Any]) -> Line2D:
     """Return a legend's entry for markers or lines that look so."""
-    return Line2D([], [], label=label, **look)
+    return Line2D([], [], label=label, **style)
 
 
 def mean_entry(label: str) -> Line2D:
@@ -275,13 +277,13 @@ def star_entry() -> Line2D:
 
 def legend_lines(entries: Sequence[Entry], width: float = WIDTH) -> int:
     """Return how many lines a legend takes: its columns are as wide as their longest words."""
-    words = [str(entry.get_label()) for entry in entries]
-    for lines in range(1, len(words)):
-        columns = [words[at : at + lines] for at in range(0, len(words), lines)]
+    labels = [str(entry.get_label()) for entry in entries]
+    for lines in range(1, len(labels)):
+        columns = [labels[at : at + lines] for at in range(0, len(labels), lines)]
         wide = sum(_ENTRY_IN + _LEGEND_LETTER * max(map(len, column)) for column in columns)
         if wide <= width:
             return lines
-    return len(words)
+    return len(labels)
 
 
 def put_legend(figure: Figure, entries: Sequence[Entry]) -> None:

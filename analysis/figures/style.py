@@ -75,7 +75,7 @@ mpl.rcParams.update(_STYLE)
 
 
 @dataclass(frozen=True)
-class Look:
+class SelectionStyle:
     """How the markers of selections look: colour, and whether they are filled, pale or hollow."""
 
     name: str
@@ -84,17 +84,17 @@ class Look:
     selections: tuple[str, ...] = ()
 
 
-LOOKS = (
-    Look("all CPUs", "#333333", "#bdbdbd", ("all",)),
-    Look("P-cores", BLUE, BLUE, ("pcores", "pcpus")),
-    Look("E-cores", VERMILION, "white", ("ecores", "ecpus")),
-    Look("LP-E-cores", GREEN, "#b9e3d6", ("lpecores", "lpecpus")),
-    Look(
+SELECTION_STYLES = (
+    SelectionStyle("all CPUs", "#333333", "#bdbdbd", ("all",)),
+    SelectionStyle("P-cores", BLUE, BLUE, ("pcores", "pcpus")),
+    SelectionStyle("E-cores", VERMILION, "white", ("ecores", "ecpus")),
+    SelectionStyle("LP-E-cores", GREEN, "#b9e3d6", ("lpecores", "lpecpus")),
+    SelectionStyle(
         "by pairs of threads", SKY, SKY,
         ("same-cpu", "siblings", "same-cluster", "across-packages"),
     ),
     # All other selections.
-    Look("several kinds", PURPLE, "#f0d6e4"),
+    SelectionStyle("several kinds", PURPLE, "#f0d6e4"),
 )  # fmt: skip
 BINDINGS = {"none": "o", "set": "s", "pin": "^"}
 BINDING_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
@@ -153,9 +153,11 @@ def cores_of(kind: str) -> str:
     return "all CPUs" if kind == ANY_KIND else f"{label_text(kind, 12)}-cores"
 
 
-def look_of(selection: object) -> Look:
+def selection_style(selection: object) -> SelectionStyle:
     """Return how the cases of a selection look."""
-    return next((look for look in LOOKS if selection in look.selections), LOOKS[-1])
+    return next(
+        (style for style in SELECTION_STYLES if selection in style.selections), SELECTION_STYLES[-1]
+    )
 
 
 def marker_of(binding: object) -> str:

@@ -102,11 +102,11 @@ def compare(latency: Latency, clusters: Clusters) -> Agreement:
         for cpus in [_cpus(latency, cluster.rows)]
     )
     named = [group for group in groups if group.names]
-    found = {one.cpus for one in measured}
-    lacking = [group for group in named if group.cpus not in found]
+    clusters_found = {one.cpus for one in measured}
+    lacking = [group for group in named if group.cpus not in clusters_found]
     return Agreement(
         measured,
-        tuple(_denied(latency, group, named, found) for group in lacking)
+        tuple(_denied(latency, group, named, clusters_found) for group in lacking)
         if enough(latency.both_ways)
         else (),
         tuple(_level(latency, clusters, level, named) for level in range(1, clusters.levels + 1)),
@@ -117,13 +117,13 @@ def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGro
     """Return the kernel's groups among the measured CPUs, smaller ones first."""
     cpus = frozenset(measured)
 
-    def kept(group: Iterable[int]) -> tuple[int, ...]:
+    def measured_cpus(group: Iterable[int]) -> tuple[int, ...]:
         return tuple(sorted(cpus.intersection(group)))
 
     names: dict[tuple[int, ...], dict[str, None]] = {}
     for name, group in _levels(topology):
-        names.setdefault(kept(group), {})[name] = None
-    kinds = {kept(kind.cpus): kind.name for kind in topology.kinds}
+        names.setdefault(measured_cpus(group), {})[name] = None
+    kinds = {measured_cpus(kind.cpus): kind.name for kind in topology.kinds}
     groups = [
         KernelGroup(group, tuple(names.get(group, ())), kinds.get(group, ""))
         for group in {**names, **kinds}
@@ -157,13 +157,13 @@ def _denied(
     latency: Latency,
     group: KernelGroup,
     named: Sequence[KernelGroup],
-    found: Iterable[tuple[int, ...]],
+    clusters: Iterable[tuple[int, ...]],
 ) -> Denied:
     mine = frozenset(group.cpus)
     larger = [one.cpus for one in named if mine < frozenset(one.cpus)]
     around = min(larger, key=len, default=latency.cpus)
     outside = _block(latency, group.cpus, [cpu for cpu in around if cpu not in mine])
-    shared = {cpus: len(mine.intersection(cpus)) / len(mine.union(cpus)) for cpus in found}
+    shared = {cpus: len(mine.intersection(cpus)) / len(mine.union(cpus)) for cpus in clusters}
     nearest = max(shared, key=lambda cpus: shared[cpus], default=())
     return Denied(
         group,
@@ -199,9 +199,9 @@ def _level(
     mine = tuple(_cpus(latency, cluster.rows) for cluster in clusters.at_level(level))
     labels = _labels(latency.cpus, mine)
     alike = {
-        name: rand_index(labels, _labels(latency.cpus, told))
+        name: rand_index(labels, _labels(latency.cpus, kernel_cpus))
         for name in LEVELS
-        if (told := [group.cpus for group in named if name in group.names])
+        if (kernel_cpus := [group.cpus for group in named if name in group.names])
     }
     best = max(alike, key=lambda name: alike[name], default="")
     return LevelMatch(level, mine, best, alike.get(best, 0.0))

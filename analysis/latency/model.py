@@ -108,9 +108,9 @@ class Latency:
     @cached_property
     def matrix(self) -> Array:
         """The median one-way time in ns from the row's CPU to the column's; NaN: not measured."""
-        told = self.directed
+        pairs = self.directed
         matrix = np.full((len(self.cpus),) * 2, np.nan)
-        matrix[self._rows(told["from_cpu"]), self._rows(told["to_cpu"])] = told["median_ns"]
+        matrix[self._rows(pairs["from_cpu"]), self._rows(pairs["to_cpu"])] = pairs["median_ns"]
         return matrix
 
     @cached_property

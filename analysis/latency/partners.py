@@ -83,14 +83,14 @@ def _of(
         if len(tied) == MAX_TIED or differ(pairs[0], pair):
             break
         tied.append(one.cpu)
-    told = latency.pairs.iloc[pairs[0]]
+    best_pair = latency.pairs.iloc[pairs[0]]
     return Partners(
         cpu,
         kind,
         siblings,
         others[0],
-        float(told["rate_per_s"]),
-        Interval(float(told["rate_low_per_s"]), float(told["rate_high_per_s"])),
+        float(best_pair["rate_per_s"]),
+        Interval(float(best_pair["rate_low_per_s"]), float(best_pair["rate_high_per_s"])),
         others[1] if len(others) > 1 else None,
         tuple(tied),
     )
@@ -298,8 +298,8 @@ def _chosen(how: str, cost: Array, blocks: Sequence[Sequence[int]], length: int)
     chain: list[int] = []
     for block in blocks:
         within = cost[np.ix_(block, block)]
-        wanted = min(length, len(block))
-        found = near_pairs(within) if how == PAIRS else short_chain(within, wanted)
+        count = min(length, len(block))
+        found = near_pairs(within) if how == PAIRS else short_chain(within, count)
         rows = [block[at] for at in found]
         if chain and cost[chain[-1], rows[-1]] < cost[chain[-1], rows[0]]:
             rows.reverse()

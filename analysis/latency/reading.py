@@ -1,4 +1,4 @@
-"""Reading a latency file, which may come from anybody: nothing in it is trusted unseen."""
+"""Reading a latency file, which may come from anybody: every value is checked."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ def read_latency(path: Path) -> Latency:
     Raises UserError, naming file and field, for what cannot be read, is larger than any measurement
     (1024 CPUs, 512 MB), or is not as `pinstudy latency` writes it.
     """
-    told = _opened(path)
-    told.valid("kind", lambda value: value == KIND, repr(KIND))
-    told.valid(
+    file = _opened(path)
+    file.valid("kind", lambda value: value == KIND, repr(KIND))
+    file.valid(
         "schema",
         lambda value: type(value) is int and value == SCHEMA,
         f"{SCHEMA}, the version that this pinstudy reads",
     )
-    topology = _topology(told.table("topology"))
+    topology = _topology(file.table("topology"))
     online = frozenset(topology.online)
     left_out = tuple(
         LeftOut(one.pair("cpus", online), one.text("reason"))
-        for one in told.tables("left_out", MAX_PAIRS)
+        for one in file.tables("left_out", MAX_PAIRS)
     )
-    runs, samples = _runs(told, online)
+    runs, samples = _runs(file, online)
     latency = Latency(
-        node_id=told.text("node_id"),
-        started_at=told.text("started_at"),
-        method=told.word("method", METHODS),
-        plan=told.word("plan", PLANS),
-        pairs_of_node=told.whole("pairs_of_node", 1, _MAX_COUNT),
-        addresses=told.whole("addresses", 1, MAX_ADDRESSES),
+        node_id=file.text("node_id"),
+        started_at=file.text("started_at"),
+        method=file.word("method", METHODS),
+        plan=file.word("plan", PLANS),
+        pairs_of_node=file.whole("pairs_of_node", 1, _MAX_COUNT),
+        addresses=file.whole("addresses", 1, MAX_ADDRESSES),
         topology=topology,
         left_out=left_out,
         runs=runs,
         one_way_ns=samples,
     )
     if len(latency.cpus) > MAX_CPUS:
-        raise told.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
+        raise file.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
     return latency
 
 
@@ -89,13 +89,13 @@ def _opened(path: Path) -> Checked:
         raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None
 
 
-def _runs(told: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
+def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
     """Return the rows of all runs, and their samples one after the other."""
     rows: list[tuple[int, int, int, int, float, int]] = []
     parts: list[Array] = []
-    addresses = told.whole("addresses", 1, MAX_ADDRESSES)
+    addresses = file.whole("addresses", 1, MAX_ADDRESSES)
     seen: set[frozenset[int]] = set()
-    for pair in told.tables("pairs", MAX_PAIRS):
+    for pair in file.tables("pairs", MAX_PAIRS):
         a, b = pair.pair("cpus", online)
         if frozenset((a, b)) in seen:
             raise pair.wrong("cpus", "each pair once")
@@ -120,7 +120,7 @@ def _runs(told: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
                 )
             )
     if not rows:
-        raise told.wrong("pairs", "one measured pair or more")
+        raise file.wrong("pairs", "one measured pair or more")
     names = ["from_cpu", "to_cpu", "address", "round_trips", "switched", "n"]
     return pd.DataFrame(rows, columns=names), np.concatenate(parts)
 

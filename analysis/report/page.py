@@ -80,9 +80,9 @@ def write_report(source: str, into: Path | None = None) -> Path:
 def report_html(results: Results, answer: Answer) -> str:
     """Return the report as HTML that needs nothing but itself."""
     pictured = range(min(len(answer.tables), MAX_PICTURED))
-    found = affinity(results, answer)
+    measured = affinity(results, answer)
     of_tables = _pictures(table_figures(results, answer, pictured))
-    of_experiments = _pictures(affinity_figures(results, found)) if found else {}
+    of_experiments = _pictures(affinity_figures(results, measured)) if measured else {}
     drift = _picture(draw_drift(results, answer))
     places = places_of(answer)
     sheets = node_sheets(results)
@@ -97,7 +97,7 @@ def report_html(results: Results, answer: Answer) -> str:
         ),
         of_tables=of_tables,
         most_pictured=MAX_PICTURED,
-        experiments=experiments(results, found, answer) if found else [],
+        experiments=experiments(results, measured, answer) if measured else [],
         of_experiments=of_experiments,
         programs=compare_programs(results, answer),
         drift=drift,
@@ -112,10 +112,10 @@ def _pictures(
     drawn: Iterable[tuple[Of, Drawing | NotDrawn]],
 ) -> dict[Of, list[Picture | NotDrawn]]:
     """Return the figures of each table or experiment; of each its bytes are kept, no more."""
-    found: dict[Of, list[Picture | NotDrawn]] = {}
+    pictures: dict[Of, list[Picture | NotDrawn]] = {}
     for of, each in drawn:
-        found.setdefault(of, []).append(_picture(each))
-    return found
+        pictures.setdefault(of, []).append(_picture(each))
+    return pictures
 
 
 def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
@@ -214,8 +214,8 @@ def _visible(value: object) -> object:
 
 def _leading_number(cell: str) -> str:
     """Return the number that a cell is sorted by; empty where it has none."""
-    found = _NUMBER.match(cell)
-    return found[0] if found else ""
+    match = _NUMBER.match(cell)
+    return match[0] if match else ""
 
 
 def _unbroken(sentence: str) -> Markup:

@@ -149,15 +149,15 @@ def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
 
 
 def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
+    pairs = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
     versions, runtime = record.get("versions"), record.get("runtime")
     if isinstance(versions, dict):
-        found += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
+        pairs += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
     if isinstance(runtime, dict):
-        found.append(("OpenMP runtime", runtime.get("version")))
-    found.append(("program", record.get("build")))
-    found.append(("program and libraries, SHA-256", record.get("program_digest")))
-    return [(what, version) for what, version in found if isinstance(version, str) and version]
+        pairs.append(("OpenMP runtime", runtime.get("version")))
+    pairs.append(("program", record.get("build")))
+    pairs.append(("program and libraries, SHA-256", record.get("program_digest")))
+    return [(what, version) for what, version in pairs if isinstance(version, str) and version]
 
 
 def _rule(rule: object) -> str:

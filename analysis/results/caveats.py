@@ -1,4 +1,4 @@
-"""What concerns every table of a results folder: declared kinds, emulation, several nodes."""
+"""Footnotes for every table of a results folder: declared kinds, emulation, several nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEVEL = 0.05
 
 
 def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
-    """Return what concerns every table of a results folder."""
+    """Return the footnotes of every table of a results folder."""
     footnotes = [RACED] if runs.raced else []
     if (runs.frame["node"] == "virtual").any():
         footnotes.append("numbers of a virtual node's model, not of hardware")
@@ -75,27 +75,27 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
 
 
 def _repeated(records: pd.DataFrame) -> Iterator[str]:
-    """Name the repetitions that have several records, with all of these, and which one counts."""
+    """Yield which repetitions have several records, how each ended, and which one counts."""
     if records.empty:
         return
     runs = records.groupby(["case_id", "warmup", "repetition"], observed=True, sort=False)
-    told = []
+    texts = []
     for (_, warmup, repetition), of in islice(iter(runs), _MAX_REPEATED):
         first = of.iloc[0]
         row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
-        which = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
+        kind = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
         ends = of[["attempt", "status", "elapsed_s"]].itertuples(index=False, name=None)
         each = "; ".join(_ended(*end) for end in ends)
-        told.append(one_line(f"{row}, {which} ({each})"))
-    more = f", and {runs.ngroups - len(told)} more" if runs.ngroups > len(told) else ""
+        texts.append(one_line(f"{row}, {kind} ({each})"))
+    more = f", and {runs.ngroups - len(texts)} more" if runs.ngroups > len(texts) else ""
     yield (
-        f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(told)}{more}; the "
+        f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(texts)}{more}; the "
         "first one counts, by attempt and then by node, whatever came of it"
     )
 
 
 def _ended(attempt: float, status: str, elapsed_s: float) -> str:
-    """Return how one of several records of a run says that it ended."""
+    """Return the attempt and the end of one of several records of a run."""
     end = one_line(status)
     if status == OK:
         end = "time not measured" if math.isnan(elapsed_s) else f"{elapsed_s:.6g} s"
@@ -135,7 +135,7 @@ def pool_footnote(frame: pd.DataFrame) -> str:
 
 
 def _difference(good: pd.DataFrame) -> str:
-    """Return in words whether the nodes' times differ, by the means of their blocks."""
+    """Return whether the nodes' times differ, by the means of their blocks."""
     means = block_means(good)
     samples = {node: of for node, of in means.items() if len(of) >= _MIN_BLOCKS}
     if len(samples) < 2 or len(samples) < len(means):
@@ -150,9 +150,9 @@ def _difference(good: pd.DataFrame) -> str:
         return f"no difference between them was found (p = {p:.2g}, Alexander-Govern)"
     level = {node: float(np.mean(of)) for node, of in samples.items()}
     slow, fast = max(level, key=level.__getitem__), min(level, key=level.__getitem__)
-    apart = np.expm1(level[slow] - level[fast]) * 100
+    percent = np.expm1(level[slow] - level[fast]) * 100
     return (
-        f"{slow} took {apart:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
+        f"{slow} took {percent:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
         "widens the spread of means, not of comparisons within blocks"
     )
 

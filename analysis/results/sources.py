@@ -1,4 +1,4 @@
-"""Where results are from: a results folder with records, one with summaries, or a publication.
+"""The sources of results: a results folder with records, one with summaries, or a publication.
 
 Records of several nodes, studies or programs are refused.
 """
@@ -34,8 +34,8 @@ _OTHERWISE = (
 class Results:
     """Results by case, and by run where there are runs.
 
-    `name` is what people call them; `folder` is where they are and files about them belong, None
-    for a publication's. `footnotes` have to stand under each of their tables.
+    `name` is for messages; `folder` holds them and the files about them, None for a publication.
+    `footnotes` have to stand under each of their tables.
     """
 
     name: str
@@ -54,9 +54,9 @@ class Results:
         of_cases = {case.case_id: case for case in cases}
         reasons: list[object] = []
         if self.runs is not None:
-            given = self.runs.reasons
-            mine = given["case_id"].isin(of_cases) & given["field"].isin(fields)
-            reasons += given["reason"][mine].tolist()
+            absent = self.runs.reasons
+            mine = absent["case_id"].isin(of_cases) & absent["field"].isin(fields)
+            reasons += absent["reason"][mine].tolist()
         for case in of_cases.values():
             for field in fields:
                 reasons += case.reasons.get(field, ())

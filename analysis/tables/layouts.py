@@ -1,4 +1,4 @@
-"""Which columns a table has, what stands in them, and what has to be said under it."""
+"""The columns of tables, their cells, and the footnotes under a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from runners.records.placed_runs import PlacedRuns
 
 
 def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Yield what concerns rows of a table, each remark beginning with the row's number."""
+    """Yield the footnotes of a table's rows, most of them beginning with the row's number."""
     for case in cases:
         row = f"#{case.number}"
         if case.excluded:
@@ -39,7 +39,7 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _placement(case: CaseSummary, row: str) -> Iterator[str]:
-    """Say in how many of the averaged runs placement was proved, and when that is too few."""
+    """Yield in how many of the averaged runs placement was proved, and whether that is enough."""
     placed = case.placed
     for count, of, what in (
         (case.unproved, "placement", "placement"),
@@ -48,13 +48,13 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
         reasons = joined(case.reasons.get(of, ()))
         because = f": {reasons}" if reasons else ""
         if count:
-            told = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
-            yield one_line(f"{row}: {what} {told}, which are averaged{because}")
+            proved = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
+            yield one_line(f"{row}: {what} {proved}, which are averaged{because}")
         elif placed.unseen and of == "placement":
             yield one_line(f"{row}: {placed.summary}{because}")
     if not placed.usable:
-        told = f"{placed.summary}; a tenth at most may lack it"
-        yield f"{row}: not compared, nor to be recommended: {told}"
+        why = f"{placed.summary}; a tenth at most may lack it"
+        yield f"{row}: not compared, nor to be recommended: {why}"
 
 
 def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
@@ -68,11 +68,11 @@ def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 def drivers(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield why the driver of a governor is not known."""
-    for where, told in (("", False), (" in some runs", True)):
+    for where, is_known in (("", False), (" in some runs", True)):
         reasons = dict.fromkeys(
             reason
             for case in cases
-            if bool(case.drivers) is told
+            if bool(case.drivers) is is_known
             for reason in case.reasons.get("driver", ())
         )
         if reasons:
@@ -99,7 +99,7 @@ def _excluded(case: CaseSummary) -> str:
 
 
 def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Say how many of the averaged runs something disturbed, a remark for each such thing."""
+    """Yield how many of the averaged runs were disturbed, a footnote for each disturbance."""
     measured = [case for case in cases if case.n]
     for what in DISTURBANCES:
         rows = [case for case in measured if what in case.disturbed]
@@ -115,7 +115,7 @@ def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Say which governor was in force where the study asked for the current one."""
+    """Yield which governor was in force where the study asks for the current one."""
     read = {
         governor for case in cases if case.governor == "current" for governor in case.governors_read
     }
@@ -124,7 +124,7 @@ def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Say why a number stands in several rows: other CPUs, or whatever else differs."""
+    """Yield why several rows have one number: different CPUs, or another difference."""
     for rows in grouped(cases, lambda case: case.number):
         number, cpus = rows[0].number, dict.fromkeys(map(_where, rows))
         if len(rows) > 1 and len(cpus) == len(rows):
@@ -156,14 +156,14 @@ _PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MAX_TIME_DECIMALS}}})?", re.ASCII)
 
 @dataclass(frozen=True)
 class Page:
-    """What the cells of one table share: its footnotes, and the digits of its numbers.
+    """The notes and the number formats that the cells of one table share.
 
-    `decimals` are those of computed times; `given` names the means and deviations that are shown
+    `decimals` are those of computed times; `verbatim` names the means and deviations that are shown
     as their source has them.
     """
 
     decimals: int = TIME_DECIMALS
-    given: frozenset[str] = frozenset()
+    verbatim: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
 
 
@@ -172,11 +172,11 @@ Write = Callable[[CaseSummary, Page], str]
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns and what writes their cells: what every row has, then its numbers.
+    """Columns with the functions that write their cells: those of every row, then its numbers.
 
     A row without numbers has the reason in the first of their columns. With `fixed_decimals` times
-    have those of the published tables, however short they are. `footnotes` say what has to be
-    said of the columns, from a table's cases.
+    have those of the published tables, however short they are. `footnotes` make the notes on
+    columns from a table's cases.
     """
 
     head: tuple[tuple[Column, Write], ...]
@@ -237,7 +237,7 @@ def _write_mean(
     of = case.measures[name]
     if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
-    text = of.mean_text if f"{name}_mean" in page.given else ""
+    text = of.mean_text if f"{name}_mean" in page.verbatim else ""
     text = text or write(of.mean, page)
     # The number of runs behind a mean from elsewhere may not be known.
     if of.n is None or of.n == case.n:
@@ -253,7 +253,7 @@ def _reasons(case: CaseSummary, name: str) -> str:
 
 def _deviation(case: CaseSummary, page: Page) -> str:
     of = case.time
-    if of.sd_text and "elapsed_s_sd" in page.given:
+    if of.sd_text and "elapsed_s_sd" in page.verbatim:
         return of.sd_text
     if of.n == 0:
         why = _reasons(case, "elapsed_s")
@@ -267,9 +267,9 @@ def _deviation(case: CaseSummary, page: Page) -> str:
 
 
 def verbatim_names(cases: Iterable[CaseSummary]) -> frozenset[str]:
-    """Return the means and deviations (`M_mean`, `M_sd`) whose texts all are such as people write.
+    """Return the means and deviations (`M_mean`, `M_sd`) to show as their source writes them.
 
-    A mean with a computer's sixteen digits is rounded, and with it all that stands in its column.
+    A column is rounded if any of its numbers has a computer's sixteen digits.
     """
     texts: dict[str, list[str]] = {}
     for case in cases:

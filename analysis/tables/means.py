@@ -52,10 +52,8 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    advice = rerun_hint(f"{PINSTUDY} tables {as_typed(folder)}")
-    return [
-        write_file(folder / name, render(tables, style), advice) for style, name in FILES.items()
-    ]
+    hint = rerun_hint(f"{PINSTUDY} tables {as_typed(folder)}")
+    return [write_file(folder / name, render(tables, style), hint) for style, name in FILES.items()]
 
 
 def _table(rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutName) -> Table:

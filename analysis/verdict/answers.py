@@ -52,13 +52,13 @@ def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ..
 
 
 def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
-    found = _answered(cases, objective, rules)
-    parted = found.answer != "not compared" and any(
-        case.comparisons[objective].parted(rules.margin)
+    verdict = _answered(cases, objective, rules)
+    means_disagree = verdict.answer != "not compared" and any(
+        case.comparisons[objective].means_disagree(rules.margin)
         for case in cases
         if objective in case.comparisons
     )
-    return replace(found, parted=parted)
+    return replace(verdict, means_disagree=means_disagree)
 
 
 def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
@@ -116,7 +116,7 @@ def _as_good(
     They are better than the baseline as well, or undecided against it. Each is one test without a
     correction: they only hedge a recommendation.
     """
-    found: dict[Outcome, list[CaseFinding]] = {}
+    by_outcome: dict[Outcome, list[CaseFinding]] = {}
     for case in compared:
         mine = case.comparisons[objective].outcome
         if case is best or mine not in ("better", "undecided"):
@@ -130,5 +130,5 @@ def _as_good(
         if outcome == "equivalent" and mine == "undecided":
             outcome = "undecided"
         if outcome != "worse":
-            found.setdefault(outcome, []).append(case)
-    return found
+            by_outcome.setdefault(outcome, []).append(case)
+    return by_outcome

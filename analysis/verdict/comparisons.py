@@ -42,7 +42,7 @@ def differences_from_baselines(
 
     `sd_is_error` reads the deviations of summaries as standard errors.
     """
-    found: dict[Key, Difference] = {}
+    differences: dict[Key, Difference] = {}
     for case in cases:
         case_id, baseline = case.case_id, baselines.get(case.case_id)
         if baseline is None or baseline.case_id == case_id:
@@ -50,8 +50,8 @@ def differences_from_baselines(
         for objective in OBJECTIVES:
             difference = difference_between(case, baseline, values, objective, sd_is_error)
             if difference is not None:
-                found[case_id, objective] = difference
-    return found
+                differences[case_id, objective] = difference
+    return differences
 
 
 def difference_between(
@@ -136,7 +136,7 @@ def with_shapes(
     """Return the comparisons with what else differs: means, spreads and shares of slow runs."""
     others = {case_id: baselines[case_id].case_id for case_id, _ in comparisons}
     of_shares = _p_of_shares(comparisons, others, slow)
-    found: dict[Key, Comparison] = {}
+    extended: dict[Key, Comparison] = {}
     for (case_id, objective), comparison in comparisons.items():
         other = others[case_id]
         sample, theirs = samples.get((case_id, objective)), samples.get((other, objective))
@@ -145,13 +145,13 @@ def with_shapes(
         if case_id in values and other in values:
             logs = (np.log(values[of].measured(objective)) for of in (case_id, other))
             times = spread_times(*logs)
-        found[case_id, objective] = replace(
+        extended[case_id, objective] = replace(
             comparison,
             mean_ratio=ratio,
             spread_times=times,
             p_slow=of_shares.get((case_id, objective)),
         )
-    return found
+    return extended
 
 
 def _p_of_shares(
@@ -185,13 +185,15 @@ def baselines_of(
     known = dict.fromkeys(case.mapping for case in cases)
     if mapping is not None and mapping not in known:
         raise UserError(unknown_word("mapping", mapping, known, " in these results"))
-    found: dict[tuple[object, ...], CaseSummary] = {}
+    by_setting: dict[tuple[object, ...], CaseSummary] = {}
     for case in cases:
         is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
         key = _shared(case)
-        if is_baseline and _runs(case) > (_runs(found[key]) if key in found else 0):
-            found[key] = case
-    return {case.case_id: found[_shared(case)] for case in cases if _shared(case) in found}
+        if is_baseline and _runs(case) > (_runs(by_setting[key]) if key in by_setting else 0):
+            by_setting[key] = case
+    return {
+        case.case_id: by_setting[_shared(case)] for case in cases if _shared(case) in by_setting
+    }
 
 
 def _shared(case: CaseSummary) -> tuple[object, ...]:

@@ -45,7 +45,7 @@ class Comparison:
     p_slow: float | None = None
 
     @property
-    def wanted(self) -> int:
+    def useful_repetitions(self) -> int:
         """How many more repetitions help: those that would decide, or those a forecast needs.
 
         0 where it is decided, and where more repetitions of one boot do not help.
@@ -56,7 +56,7 @@ class Comparison:
             return 0
         return max(0, MIN_TO_FORECAST - self.difference.n)
 
-    def parted(self, margin: float) -> bool:
+    def means_disagree(self, margin: float) -> bool:
         """Whether mean and typical value disagree: by more than the margin and by chance's reach.
 
         The ratio of the means is then outside the 95 % interval of the typical ratio.
@@ -142,8 +142,8 @@ class Verdict:
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
     scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
     `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
-    `sentences` say it in words, the answer first. `also` has the cases that do as well as the best,
-    cannot be told from it, or may be better. `parted`: mean and typical value of a case disagree.
+    `sentences` begin with the answer. `also` has the cases that are equivalent to the best, cannot
+    be told from it, or may be better. `means_disagree`: mean and typical value of a case disagree.
     """
 
     objective: Objective
@@ -152,7 +152,7 @@ class Verdict:
     best: CaseFinding | None
     sentences: tuple[str, ...]
     also: tuple[CaseFinding, ...] = ()
-    parted: bool = False
+    means_disagree: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.objectives import NOUNS, Objective
@@ -180,7 +180,7 @@ def name(case: CaseFinding) -> str:
 
 def names(cases: Sequence[CaseFinding]) -> str:
     """Return the cases' names as a list in a sentence; beyond the first six, how many more."""
-    return listed([*map(name, cases[:MAX_NAMED]), *and_others(cases)])
+    return listed(each_case(cases, name))
 
 
 def listed(parts: Sequence[str], last: str = "and") -> str:
@@ -238,8 +238,13 @@ def _instruction(what: str, placing: Placing, count: int) -> str:
     return f"pin {all_} to a CPU of {where}" if count == 1 else f"pin each {what} on {where}"
 
 
+def each_case(cases: Sequence[CaseFinding], describe: Callable[[CaseFinding], str]) -> list[str]:
+    """Return the text of each case that a sentence names, then how many others there are."""
+    return [*map(describe, cases[:MAX_NAMED]), *and_others(cases)]
+
+
 def and_others(cases: Sequence[CaseFinding]) -> list[str]:
-    """Return how many cases come after those that a sentence names; nothing when none do."""
+    """Return how many cases there are beyond those that a sentence names, if any."""
     more = len(cases) - MAX_NAMED
     return [f"{plural(more, 'other')} in the table"] if more > 0 else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from analysis.statistics.decision import (
 )
 from analysis.verdict.caveats import (
     mean_change,
+    means_disagree,
     not_placed,
     of_units,
-    parted,
     rests_on,
     slow,
     spreads,
@@ -33,9 +34,9 @@ from analysis.verdict.phrases import (
     FRACTIONS_TO,
     MAX_NAMED,
     TIMES_FROM,
-    and_others,
     change,
     do,
+    each_case,
     fraction,
     listed,
     name,
@@ -81,8 +82,7 @@ class Evidence:
 
     def changes(self, cases: Sequence[CaseFinding]) -> str:
         """Return the rows and changes of some cases, and how many more there are."""
-        shown = [self.change(case) for case in cases[:MAX_NAMED]]
-        return "; ".join([*shown, *and_others(cases)])
+        return "; ".join(each_case(cases, self.change))
 
     @property
     def noun(self) -> str:
@@ -101,7 +101,7 @@ def recommended(
     evidence: Evidence, best: CaseFinding, as_good: Mapping[Outcome, Sequence[CaseFinding]]
 ) -> tuple[str, ...]:
     """Return the recommendation, what else would do, its price, and what goes with it."""
-    said = (
+    sentences = (
         _recommendation(evidence, best),
         _would_do(evidence, best, as_good),
         _price(evidence, best),
@@ -109,7 +109,7 @@ def recommended(
         _open(evidence),
         *_caveats(evidence, [best]),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, sentences))
 
 
 def _recommendation(evidence: Evidence, best: CaseFinding) -> str:
@@ -164,8 +164,8 @@ def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective
     comparison = case.comparisons.get(objective)
     noun = NOUNS[objective]
     if comparison is not None:
-        found = change(comparison.difference, objective)
-        sized = f"{found.size} (95 % interval {found.bracket})"
+        difference = change(comparison.difference, objective)
+        sized = f"{difference.size} (95 % interval {difference.bracket})"
         return {
             "better": f"{noun} {sized}",
             "worse": f"{noun} {sized}",
@@ -184,9 +184,8 @@ def _open(evidence: Evidence) -> str:
     if not cases:
         return ""
     cases.sort(key=lambda case: _nearness(evidence.comparison(case)))
-    needs = [_in_doubt(evidence, case) for case in cases[:MAX_NAMED]]
-    said = "; ".join([*needs, *and_others(cases)])
-    return f"Undecided against {name(evidence.baseline)}, with 95 % intervals: {said}."
+    changes = "; ".join(each_case(cases, partial(_in_doubt, evidence)))
+    return f"Undecided against {name(evidence.baseline)}, with 95 % intervals: {changes}."
 
 
 def _nearness(comparison: Comparison) -> float:
@@ -197,16 +196,16 @@ def _in_doubt(evidence: Evidence, case: CaseFinding) -> str:
     """Return a row, its change, why it is still undecided, and what would decide it."""
     comparison = evidence.comparison(case)
     difference = comparison.difference
-    found = change(difference, evidence.objective)
+    shown = change(difference, evidence.objective)
     if not difference.standard_error > 0:
-        return f"{name(case)} {found.what} ({_without_spread(evidence, case)})"
-    why = [found.bracket]
+        return f"{name(case)} {shown.what} ({_without_spread(evidence, case)})"
+    why = [shown.bracket]
     if difference.n < MIN_TO_DECIDE:
         why.append("two runs decide nothing")
     elif 1.0 not in difference.interval():
         why[0] += f", not enough {_at_what_level(evidence)}"
     why += needed(comparison)
-    return f"{name(case)} {found.what} ({'; '.join(why)})"
+    return f"{name(case)} {shown.what} ({'; '.join(why)})"
 
 
 def _at_what_level(evidence: Evidence) -> str:
@@ -246,15 +245,15 @@ def _positional(value: float) -> str:
 
 
 def undecided(evidence: Evidence) -> tuple[str, ...]:
-    """Say that there is no answer yet, and what would bring one."""
-    said = (
+    """Return that there is no answer yet, and what would decide it."""
+    sentences = (
         _open(evidence),
         _known(evidence, "equivalent"),
         _known(evidence, "worse"),
         _why_worse(evidence),
         *_caveats(evidence, []),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, sentences))
 
 
 def _known(evidence: Evidence, outcome: Outcome) -> str:
@@ -270,19 +269,19 @@ def _known(evidence: Evidence, outcome: Outcome) -> str:
 
 
 def no_difference(evidence: Evidence) -> tuple[str, ...]:
-    """Say that some mappings do as well as the baseline, and none better."""
+    """Return that some mappings are equivalent to the baseline, and none is better."""
     same = sorted(evidence.with_outcome("equivalent"), key=lambda case: case.number)
     take = ("has", "have") if evidence.objective == "edp" else ("takes", "take")
     first = (
         f"No mapping gains: {names(same)} {take[len(same) > 1]} "
         f"the same {evidence.noun} as {name(evidence.baseline)}, {evidence.within}."
     )
-    said = (first, _known(evidence, "worse"), _why_worse(evidence), *_caveats(evidence, same))
-    return tuple(filter(None, said))
+    sentences = (first, _known(evidence, "worse"), _why_worse(evidence), *_caveats(evidence, same))
+    return tuple(filter(None, sentences))
 
 
 def leave(evidence: Evidence) -> tuple[str, ...]:
-    """Say that every other mapping is worse than the baseline."""
+    """Return that every other mapping is worse than the baseline."""
     worse = evidence.with_outcome("worse")
     what = sentence(do(evidence.baseline.summary))
     count = {1: "the only other case", 2: "both other cases"}.get(
@@ -303,10 +302,10 @@ def _why_worse(evidence: Evidence) -> str:
 
 
 def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
-    """Return what limits a verdict: lost runs of these cases, other attempts, cases left over."""
+    """Return what limits a verdict: excluded runs, other attempts, cases that are not compared."""
     comparisons = [evidence.comparison(case) for case in evidence.compared]
-    said = (
-        parted(evidence.objective, evidence.margin, evidence.baseline, evidence.compared),
+    caveats = (
+        means_disagree(evidence.objective, evidence.margin, evidence.baseline, evidence.compared),
         spreads(evidence.objective, evidence.baseline, evidence.compared),
         slow(evidence.baseline, evidence.compared) if evidence.objective == "time" else "",
         _lost(evidence, cases),
@@ -317,11 +316,11 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
         _lacking(evidence),
         not_placed(evidence.lacking),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, caveats))
 
 
 def _lost(evidence: Evidence, cases: Sequence[CaseFinding]) -> str:
-    """Say how many runs of these cases and the baseline are not in their numbers."""
+    """Return how many runs of these cases and the baseline are excluded."""
     parts = []
     for case in (evidence.baseline, *cases[:MAX_NAMED]):
         excluded = case.summary.excluded
@@ -354,7 +353,7 @@ def _lacking(evidence: Evidence) -> str:
     return f"Not compared with {name(evidence.baseline)} in {noun}: {names(cases)}."
 
 
-# Shares of CPU time that differ by less are not worth a word.
+# Smaller differences of shares of CPU time are not mentioned.
 MIN_SHARE = 0.001
 # Relative differences of means below this are none: of counts, whose spread is large, and of
 # frequencies, whose is small.
@@ -363,9 +362,9 @@ MIN_FREQUENCY_CHANGE = 0.005
 
 
 def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
-    """Return what differs beside the objectives, in a sentence; empty when nothing does.
+    """Return what else differs than the objectives, in a sentence; empty when nothing does.
 
-    Only what was measured of both is compared. Means are, without a test, and no cause is claimed.
+    Only measures that both cases have are compared, by their means and without a test.
     """
     parts = [
         *_migrations(case, baseline),
@@ -373,8 +372,8 @@ def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
         *_frequency(case, baseline),
         *_cache_misses(case, baseline),
     ]
-    said = "; ".join(parts)
-    return f"What goes with {name(case)}, not proved to be a cause: {said}." if parts else ""
+    text = "; ".join(parts)
+    return f"What goes with {name(case)}, not proved to be a cause: {text}." if parts else ""
 
 
 def _mean(case: CaseFinding, measure: str) -> float:

@@ -101,9 +101,11 @@ def comparison_table(table: TableFindings) -> Table | None:
 
 def _estimands(table: TableFindings) -> str:
     """Return what the ratios are of, as nouns."""
-    found = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
+    estimands = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
     return " and ".join(
-        noun for name, noun in (("typical", "typical values"), ("mean", "means")) if name in found
+        noun
+        for name, noun in (("typical", "typical values"), ("mean", "means"))
+        if name in estimands
     )
 
 
@@ -186,7 +188,7 @@ def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
 
 def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
     """Return a case's comparisons, unrounded, by names that begin with the objective."""
-    found: dict[str, Any] = _identity(case) | {
+    values: dict[str, Any] = _identity(case) | {
         "is_baseline": case.is_baseline,
         "on_front": case.on_front,
         "runs_proved": case.placed.proved,
@@ -197,7 +199,7 @@ def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference
         interval = difference.interval()
-        found |= {
+        values |= {
             f"{objective}_ratio": difference.ratio,
             f"{objective}_ratio_low": interval.low,
             f"{objective}_ratio_high": finite(interval.high),
@@ -217,8 +219,8 @@ def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
             f"{objective}_in_other_attempts": comparison.across_attempts,
         }
     if "time" in case.comparisons:
-        found["time_p_slow"] = case.comparisons["time"].p_slow
-    return found
+        values["time_p_slow"] = case.comparisons["time"].p_slow
+    return values
 
 
 def _identity(case: CaseFinding) -> dict[str, Any]:

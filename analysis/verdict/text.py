@@ -167,7 +167,7 @@ def _asked(questions: int) -> str:
 
 def _boots(findings: Findings) -> str:
     """Return in which boots a ratio's interval holds; empty where there are no runs to tell."""
-    if any(found.difference.units > 1 for found in _comparisons(findings)):
+    if any(comparison.difference.units > 1 for comparison in _comparisons(findings)):
         return ", over its boots or days"
     # Runs without pairs: what varies between boots is in their spread, and not by itself.
     several = f", in these {findings.units} boots or days"
@@ -176,14 +176,14 @@ def _boots(findings: Findings) -> str:
 
 def _of_slow_runs(n: int) -> str:
     """Say what a slow run is, and how often so few runs hold none of a mode of one in ten."""
-    said = (
+    text = (
         f"slow: at least {MIN_LONGER * 100:g} % longer than the case's median, and by more than "
         f"{OUTLIER_SCORE} deviations"
     )
     if n >= least_to_see():
-        return said
+        return text
     return (
-        f"{said}; {plural(n, 'run')} of a case hold none of a mode of one run in ten in "
+        f"{text}; {plural(n, 'run')} of a case hold none of a mode of one run in ten in "
         f"{unseen(n) * 100:.0f} of 100 studies, {least_to_see()} runs in 5"
     )
 

@@ -147,7 +147,7 @@ def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
     attempts = runs["attempt"].to_numpy(dtype=float, na_value=np.nan)
     started = runs["started_s"].to_numpy(dtype=float, na_value=np.nan)
     boots = runs["boot_id"].astype(object).to_numpy()
-    found = np.zeros(len(runs), dtype=np.intp)
+    units = np.zeros(len(runs), dtype=np.intp)
     last: dict[object, tuple[int, float]] = {}
     count = 0
     for attempt in np.unique(attempts[np.isfinite(attempts)]):
@@ -160,8 +160,8 @@ def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
             count += 1
             unit = count
         last[boot] = unit, end if np.isfinite(end) else until
-        found[at] = unit
-    return found
+        units[at] = unit
+    return units
 
 
 def units_in(frame: pd.DataFrame) -> int:
@@ -169,7 +169,7 @@ def units_in(frame: pd.DataFrame) -> int:
     return len(np.unique(units_of(good_runs(frame))))
 
 
-def look_of(frame: pd.DataFrame) -> int:
+def interim_analysis_of(frame: pd.DataFrame) -> int:
     """Return the number of a study's current look (interim analysis): 1 if it was not continued.
 
     The end of an attempt counts as a look if every case then had the same repetitions from the

@@ -215,7 +215,7 @@ def test_when_processes_are_killed_one_reads_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, [record(1, r) for r in range(1, 30)])
-    monkeypatch.setattr("analysis.results.runs.grow", be_killed)
+    monkeypatch.setattr("analysis.results.runs.columns_of", be_killed)
     assert len(read_runs(tmp_path).frame) == 29
 
 
