@@ -57,7 +57,7 @@ MARGIN = 0.01
 class Answer(Findings):
     """What results mean, with the `advice` of cases that raced.
 
-    `advice` is None where none raced, or when the records do not tell by which rule.
+    `advice` is None where none raced, or when the records lack the race's rule.
     """
 
     advice: Advice | None = None
@@ -134,7 +134,7 @@ def _across_attempts(
 
 
 def _fixed_time(results: Results) -> frozenset[str]:
-    """Return the cases of programs that run as long as they are told."""
+    """Return the cases of programs whose run time is an argument."""
     if results.runs is None:
         return frozenset()
     frame = results.runs.frame
@@ -239,7 +239,7 @@ def _drift(frame: pd.DataFrame) -> Drift:
     drift = drift_of(numbers, attempts, times, hours, kelvins)
     if MADE_ON not in good:
         return drift
-    # Attempts of two nodes differ in the node, which the remark on their pool tells.
+    # The footnote on the pool covers differences between attempts of two nodes.
     nodes = good.groupby("attempt")[MADE_ON].first()
     steps = [step for step in drift.steps if nodes[step.before] == nodes[step.after]]
     return replace(drift, steps=tuple(steps))

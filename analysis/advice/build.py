@@ -176,7 +176,6 @@ def _next_command(folder: Path) -> str:
 
 
 def _why_no_reference(race: RaceRecords) -> str:
-    """Return why the reference's runs are not good; empty where some are."""
     runs = [run for (case_id, _), run in race.runs.items() if case_id == race.entrants[0]]
     if reasons := [run.reason for run in runs if run.reason]:
         return one_line(joined(dict.fromkeys(reasons)))

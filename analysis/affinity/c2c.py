@@ -1,7 +1,7 @@
 """Contended cache lines of a study's cases, from the files `c2c/` beside the records.
 
-The files may come from anybody: what is not as docs/threads-and-lines.md describes it is passed
-over, with the reason, and never half believed.
+The files may come from anybody: one that differs from docs/threads-and-lines.md is passed over,
+with the reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST = 2**53
 _CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
 _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 _COUNTS = ("hitm", "local_hitm", "remote_hitm", "stores")
-# What cases share that are told together: all but their mapping.
+# The cases of a group differ only in their mapping.
 _SETTING = ("app", "variant", "size", "threads", "schedule", "wait_policy", "governor")
 # A table has no more lines of a case.
 MAX_ROWS = 5
@@ -76,7 +76,7 @@ class SharedLine:
 
 @dataclass(frozen=True)
 class CaseLines:
-    """What a case's execution under `perf c2c` showed; `why_not` is empty when it showed something.
+    """A case's execution under `perf c2c`; `why_not` says why there are no lines, else empty.
 
     `loads` and `hitm` are samples of all lines, `lines` those with most HITM, `left_out` how many
     there were beyond them. `unsampled` says which core kinds were not sampled, if any.
@@ -94,7 +94,7 @@ class CaseLines:
 
     @property
     def title(self) -> str:
-        """What it is the same in as those that it is told with."""
+        """The setting that it shares with the cases of its group."""
         app, variant, size, threads, schedule, waits, governor = self.setting
         noun = "thread" if threads == "1" else "threads"
         return (
@@ -120,7 +120,7 @@ class ContendedLines:
 
 
 def read_c2c(folder: Path) -> ContendedLines | None:
-    """Return the contended cache lines in a results folder; None when nobody looked for any."""
+    """Return the contended cache lines in a results folder; None when c2c was not collected."""
     paths = sorted((folder / FOLDER).glob("*.json"))[:MAX_FILES]
     if not paths:
         return None
@@ -221,7 +221,7 @@ def _reasons(file: Checked) -> dict[str, str]:
 
 
 def lines_section(cases: Sequence[CaseLines], node: NodeCpus) -> Section:
-    """Return what cases that differ in their mapping only showed under `perf c2c`."""
+    """Return the section on the lines of cases that differ only in their mapping."""
     return Section(cases[0].title, table=_table(cases, node))
 
 

@@ -138,7 +138,7 @@ def _experiment(
 
 
 def contention_section(experiment: Contention, margin: float) -> Section:
-    """Return what one contention experiment came to; `margin` is that of equivalence, a share."""
+    """Return the section on one experiment; `margin` is that of equivalence, a share."""
     sentences = [*_same(experiment.same, margin)]
     if experiment.no_l1d:
         sentences.append(f"L1 load misses were not counted: {experiment.no_l1d}.")
@@ -176,7 +176,6 @@ def _compared(pair: SamePlacement, margin: float) -> str:
 
 
 def _proof(pair: SamePlacement) -> str:
-    """Return in how many runs the kernel has shown the placement."""
     counts = [of.case.summary.n or 0 for of in (pair.by_itself, pair.from_outside)]
     if list(pair.proved) == counts and all(counts):
         return "the kernel showed that placement in every run of both"

@@ -67,7 +67,7 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
 
 
 def pingpong_section(rows: Exchanges) -> Section:
-    """Return what the cases of one method came to."""
+    """Return the section on the cases of one method."""
     table = experiment_table(
         "the one-way time of a cache line under each placement",
         rows,

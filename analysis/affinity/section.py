@@ -87,7 +87,7 @@ def experiment_table(
     other: Callable[[RowT], str] = baseline,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return the table of an experiment's rows, with all that has to be said of them.
+    """Return the table of an experiment's rows, with its notes.
 
     `time` is the column of what the programs time; `more` columns stand behind it, the `last` ones
     at the end. `other` is the outcome's text for a row that others are compared with.

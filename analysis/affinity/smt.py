@@ -70,7 +70,7 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     pinned = [one for one in solos if one.case.summary.binding == "pin"]
     kinds = node.kinds_of(case.case.summary.cpus)
     if not kinds:
-        # On a node whose kinds nobody knows only the same selection is surely of the same kind.
+        # Where kinds are unknown only the same selection is surely of the same kind.
         same = [one for one in pinned if one.case.summary.selection == case.case.summary.selection]
         return tuple(same[:1])
     of_kinds = [
@@ -82,7 +82,7 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
 
 
 def smt_section(rows: Sharing) -> Section:
-    """Return what one SMT experiment came to."""
+    """Return the section on one SMT experiment."""
     table = experiment_table(
         "the time of a thread under each placement",
         rows,

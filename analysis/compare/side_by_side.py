@@ -171,9 +171,9 @@ def _others(tables: Sequence[TableFindings], matched: Sequence[TableFindings]) -
 
 
 def _footnotes(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]:
-    taken = f"rows that do not tell their governor are taken for {as_governor}"
+    assumed = f"rows that do not tell their governor are taken for {as_governor}"
     return (
-        *((taken,) if as_governor else ()),
+        *((assumed,) if as_governor else ()),
         *(f"A: {footnote}" for footnote in a.footnotes),
         *(f"B: {footnote}" for footnote in b.footnotes),
     )
@@ -190,11 +190,11 @@ def _pairs(
     reference = first_common_baseline(matched)
     published = one.results.is_published or other.results.is_published
     is_direct = not published and _are_the_same_work(a, b)
-    lost = [(name, said) for name, of in (("A", a), ("B", b)) if (said := not_placed(of.cases))]
+    lost = [(name, note) for name, of in (("A", a), ("B", b)) if (note := not_placed(of.cases))]
     footnotes = (
         *differences_in_kind(a, b),
         *unknown_governors(matched),
-        *(f"{name}: {said}" for name, said in lost),
+        *(f"{name}: {note}" for name, note in lost),
         *_start_ups(matched, reference),
         *(_direct_start_ups(matched) if is_direct else ()),
     )
@@ -211,15 +211,15 @@ def _start_ups(
     """Say in which rows' ratios to their own baseline the start differs as well."""
     for at, letter in enumerate("AB"):
         cases = [case for pair in matched if (case := pair[at])]
-        if reference and (said := start_ups(cases, reference[at])):
-            yield f"{letter}: {said}"
+        if reference and (note := start_ups(cases, reference[at])):
+            yield f"{letter}: {note}"
 
 
 def _direct_start_ups(matched: Sequence[Matched]) -> Iterator[str]:
     """Say in which rows' ratios B / A the start differs as well."""
     for a, b in matched:
-        if a and b and (said := start_up(b.summary, a.summary)):
-            yield f"{name(b)}, B against A: {said}"
+        if a and b and (note := start_up(b.summary, a.summary)):
+            yield f"{name(b)}, B against A: {note}"
 
 
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
@@ -365,7 +365,7 @@ def matched_rows(
 ) -> list[Matched]:
     """Return the rows of both, then those that only B has.
 
-    A row that does not tell its governor is the row of the other side that has its mappings, when
+    A row without a known governor is the row of the other side that has its mappings, when
     neither side has another such row.
     """
     keys_a, keys_b = ([_row_key(case, as_governor) for case in of] for of in (cases_a, cases_b))
@@ -380,20 +380,20 @@ def matched_rows(
             continue
         if _only_possible(keys_b[other], keys_a) == at:
             partners[at] = other
-    left = [case for at, case in enumerate(cases_b) if at not in partners.values()]
+    only_b = [case for at, case in enumerate(cases_b) if at not in partners.values()]
     return [
         *(
             (case, cases_b[partners[at]] if at in partners else None)
             for at, case in enumerate(cases_a)
         ),
-        *((None, case) for case in left),
+        *((None, case) for case in only_b),
     ]
 
 
 def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
     """Return where the only key stands that may be of the same row; None for none or several."""
-    found = [at for at, other in enumerate(keys) if _may_be_same(key, other)]
-    return found[0] if len(found) == 1 else None
+    possible = [at for at, other in enumerate(keys) if _may_be_same(key, other)]
+    return possible[0] if len(possible) == 1 else None
 
 
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:

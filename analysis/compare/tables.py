@@ -180,12 +180,12 @@ def _of_estimands(pair: Pair) -> list[str]:
         name: {side.ratio.estimand for side in of if side and side.ratio and side.ratio.interval}
         for name, of in (("A", [row.a for row in pair.rows]), ("B", [row.b for row in pair.rows]))
     }
-    said = [
+    estimands = [
         f"{name}: {' and '.join(_RATIOS[estimand] for estimand in sorted(of, reverse=True))}"
         for name, of in sides.items()
         if of
     ]
-    return [f"ratios are of {'; '.join(said)}"] if said else []
+    return [f"ratios are of {'; '.join(estimands)}"] if estimands else []
 
 
 def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:

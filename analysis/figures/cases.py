@@ -91,7 +91,7 @@ def draw_time_and_energy(
 def _draw_objective(
     axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective: Objective
 ) -> str:
-    """Draw one objective; return what has to be said of the dots."""
+    """Draw one objective; return the caption's sentence on the dots."""
     samples = _samples(cases, objective)
     means = {row: sample.mean for row, sample in samples.items()}
     scale_for(axes, means.values())
@@ -115,14 +115,12 @@ def _draw_objective(
 
 
 def _samples(cases: Sequence[CaseFinding], objective: Objective) -> dict[int, Sample]:
-    """Return what the runs say in one objective, by row."""
     return {
         row: case.samples[objective] for row, case in enumerate(cases) if objective in case.samples
     }
 
 
 def _run_entries(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
-    """Return the legend's entries for the dots."""
     return case_entries(case for case in cases if case.case_id in runs)
 
 
@@ -273,7 +271,6 @@ def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
 def _by_kind(
     cases: Sequence[CaseFinding], of_case: Callable[[CaseFinding], Mapping[str, float]]
 ) -> ByKind:
-    """Return the cases' values by kind and row."""
     values = [of_case(case) for case in cases]
     return {
         kind: {row: float(of_row[kind]) for row, of_row in enumerate(values) if kind in of_row}

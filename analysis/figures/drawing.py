@@ -1,4 +1,4 @@
-"""A figure with the words that belong to it, and the files it is written to."""
+"""A figure with its title, caption and alt text, and the files it is written to."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def write_drawing(drawing: Drawing, folder: Path, formats: Iterable[str] = FORMA
 
 
 def sentences(*parts: str) -> str:
-    """Return the parts that say something as one paragraph."""
+    """Return the parts that are not empty as one paragraph."""
     return " ".join(part for part in parts if part)
 
 

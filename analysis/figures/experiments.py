@@ -89,7 +89,6 @@ def draw_contention(experiment: Contention, runs: RunsByCase, name: str) -> Draw
 
 
 def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
-    """Return the published times of a round by row, where there are any."""
     return {
         at: row.published.time_ms
         for at, row in enumerate(rows)
@@ -98,7 +97,7 @@ def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
 
 
 def _draw_rounds(axes: Axes, rows: Sequence[Contended], runs: RunsByCase) -> str:
-    """Draw the times of a round; return what has to be said of the dots."""
+    """Draw the times of a round; return the caption's sentence on the dots."""
     cases = [row.measured.case for row in rows]
     samples = {at: row.measured.sample for at, row in enumerate(rows) if row.measured.sample}
     means = {at: sample.mean for at, sample in samples.items()}
@@ -212,7 +211,6 @@ def _ratios(rows: Sequence[Row | None]) -> dict[int, float]:
 
 
 def _slowdowns(rows: Sequence[Row | None]) -> dict[int, float]:
-    """Return the published ratios by row, where there are any."""
     return {
         at: row.published.slowdown
         for at, row in enumerate(rows)
@@ -277,7 +275,7 @@ def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
 
 
 def _has_dots(team: Team) -> bool:
-    """Return whether the CPUs that threads were allowed are few enough to be told apart."""
+    """Return whether the allowed CPUs are few enough to be drawn as dots."""
     return sum(len(thread.allowed) for thread in team.threads) <= MAX_ALLOWED
 
 

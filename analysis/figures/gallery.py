@@ -37,7 +37,7 @@ def table_figures(
 ) -> Iterator[tuple[int, Drawing | NotDrawn]]:
     """Yield the figures of each table with the table's place, drawn one at a time.
 
-    `tables` are the places that are wanted, all of them if nothing is said.
+    `tables` are the places of the tables to draw, by default all.
     """
     runs = runs_by_case(results)
     for at in range(len(findings.tables)) if tables is None else tables:

@@ -1,4 +1,4 @@
-"""The heat map of a node's core-to-core latencies, with what the kernel tells at its edges."""
+"""The heat map of a node's core-to-core latencies, with the kernel's topology at its edges."""
 
 from __future__ import annotations
 
@@ -196,7 +196,6 @@ def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> N
 
 
 def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
-    """Draw the scale's bar, with round numbers."""
     is_log = isinstance(shown.norm, LogNorm)
     bar = figure.colorbar(
         ScalarMappable(shown.norm, _colours()), cax=axes, format="%g",

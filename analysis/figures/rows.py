@@ -175,7 +175,7 @@ def label_empty_rows(
 
 
 def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str) -> str:
-    """Draw a dot for each run; return what has to be said when not all of them are shown."""
+    """Draw a dot for each run; return the caption's sentence if not all of them are shown."""
     values_by_case = [values_of(runs, case, column) for case in cases]
     total = sum(len(values) for _, values in values_by_case)
     step = -(-total // MAX_DOTS) or 1

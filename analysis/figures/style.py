@@ -176,5 +176,4 @@ def label_text(text: str, most: int = MAX_LETTERS) -> str:
 
 @cache
 def _letters() -> frozenset[int]:
-    """Return the characters that the font has."""
     return frozenset(get_font(findfont(FontProperties(family=_FONT))).get_charmap())

@@ -141,7 +141,6 @@ def _escaped(table: Table, style: str, escape: Callable[[str], str]) -> str:
 
 
 def _notes(table: Table, escape: Callable[[str], str] = str) -> list[str]:
-    """Return the notes, those of cells behind their markers."""
     return [
         f"({marker}) {escape(text)}" if marker else escape(text) for marker, text in table.notes
     ]

@@ -124,7 +124,6 @@ def read_log(path: Path) -> list[Block]:
 
 
 def _is_text(lines: Sequence[str]) -> bool:
-    """Return whether these lines are of a log for people."""
     return any(_HEADER.fullmatch(line) or _INTERVALS.fullmatch(line.strip()) for line in lines)
 
 

@@ -15,7 +15,7 @@ from analysis.latency.model import Array, Latency
 from runners.node.topology import Topology
 
 SIBLINGS, L2, L3, PACKAGE, NUMA = "SMT siblings", "L2", "L3", "package", "NUMA node"
-# What the kernel tells of how near CPUs are, inner levels first; a kind says nothing of that.
+# The kernel's levels of nearness, inner levels first; a core kind is none.
 LEVELS = (SIBLINGS, L2, L3, PACKAGE, NUMA)
 # By a smaller factor a group is not nearer in any way that matters to thread placement.
 NO_NEARER = 1.05
@@ -133,7 +133,6 @@ def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGro
 
 
 def _levels(topology: Topology) -> Iterator[tuple[str, Iterable[int]]]:
-    """Yield the groups of every level with its name, inner ones first."""
     for core in topology.cores:
         yield SIBLINGS, core.cpus
     for level, name in ((2, L2), (3, L3)):

@@ -90,7 +90,6 @@ def _opened(path: Path) -> Checked:
 
 
 def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
-    """Return the rows of all runs, and their samples one after the other."""
     rows: list[tuple[int, int, int, int, float, int]] = []
     parts: list[Array] = []
     addresses = file.whole("addresses", 1, MAX_ADDRESSES)
@@ -125,22 +124,22 @@ def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
     return pd.DataFrame(rows, columns=names), np.concatenate(parts)
 
 
-def _topology(told: Checked) -> Topology:
+def _topology(table: Checked) -> Topology:
     """Return the topology of `runners.node.topology.topology_json`'s table.
 
     Raises UserError, naming file and field, for CPUs that are not online or in two cores.
     """
-    online = told.cpus("online")
+    online = table.cpus("online")
     if not 0 < len(online) <= MAX_ONLINE:
-        raise told.wrong("online", f"1 to {MAX_ONLINE} CPUs")
+        raise table.wrong("online", f"1 to {MAX_ONLINE} CPUs")
     known = frozenset(online)
     cores = tuple(
         Core(core.cpus_of(known), core.text("kind"), core.whole("package", -1, 2**31))
-        for core in told.tables("cores", MAX_ONLINE)
+        for core in table.tables("cores", MAX_ONLINE)
     )
-    _refuse_shared(told, "cores", cores)
+    _refuse_shared(table, "cores", cores)
     if sum(len(core.cpus) for core in cores) < len(online):
-        raise told.wrong("cores", "every CPU that is online")
+        raise table.wrong("cores", "every CPU that is online")
     kinds = tuple(
         CoreKind(
             kind.text("name"),
@@ -148,9 +147,9 @@ def _topology(told: Checked) -> Topology:
             kind.text("evidence"),
             declared=kind.values.get("declared") is True,
         )
-        for kind in told.tables("kinds", _MAX_LEVEL)
+        for kind in table.tables("kinds", _MAX_LEVEL)
     )
-    _refuse_shared(told, "kinds", kinds)
+    _refuse_shared(table, "kinds", kinds)
     return Topology(
         kinds=kinds,
         cores=cores,
@@ -161,20 +160,20 @@ def _topology(told: Checked) -> Topology:
                 cache.whole("size_bytes", 1, 2**50) if cache.has("size_bytes") else None,
                 cache.cpus_of(known),
             )
-            for cache in told.tables("caches", _MAX_CACHES)
+            for cache in table.tables("caches", _MAX_CACHES)
         ),
         numa=tuple(
             NumaNode(node.whole("node", 0, _MAX_NUMBER), node.cpus_of(known, least=0))
-            for node in told.tables("numa", MAX_ONLINE)
+            for node in table.tables("numa", MAX_ONLINE)
         ),
         online=online,
-        offline=told.cpus("offline"),
-        allowed=told.cpus("allowed"),
+        offline=table.cpus("offline"),
+        allowed=table.cpus("allowed"),
     )
 
 
-def _refuse_shared(told: Checked, name: str, groups: Sequence[Core] | Sequence[CoreKind]) -> None:
+def _refuse_shared(table: Checked, name: str, groups: Sequence[Core] | Sequence[CoreKind]) -> None:
     """Raise UserError when a CPU is in two groups."""
     listed = [cpu for group in groups for cpu in group.cpus]
     if len(set(listed)) != len(listed):
-        raise told.wrong(name, "each CPU in one of them only")
+        raise table.wrong(name, "each CPU in one of them only")

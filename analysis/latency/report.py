@@ -1,4 +1,4 @@
-"""All that a node's latencies say: sentences, tables, mappings, for the terminal and the report."""
+"""Findings on a node's latencies: sentences, tables, mappings, for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LIKE = 0.5
 
 @dataclass(frozen=True)
 class LatencyFindings:
-    """What was found, as data; and how it is told."""
+    """The findings as data, sentences, tables and mappings."""
 
     latency: Latency
     clusters: Clusters
@@ -97,7 +97,7 @@ class LatencyFindings:
 
 
 def latency_findings(latency: Latency) -> LatencyFindings:
-    """Return what the latencies say; seconds for hundreds of CPUs."""
+    """Return the findings on latencies; takes seconds for hundreds of CPUs."""
     clusters = find_clusters(latency.both_ways)
     return LatencyFindings(
         latency,

@@ -1,4 +1,4 @@
-"""The report's section on the affinity experiments: what each came to, what was not possible."""
+"""The report's part on the affinity experiments: their sections, and what was not possible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from base import PINSTUDY
 from base.text import as_typed
 
 # Each experiment's title and introduction, in the order of the page.
-WORDS = {
+TEXTS = {
     CONTENTION: (
         "Contention: threads that share a cache line",
         "Pairs of threads add to one number a pair, again and again. Where the two of a pair are "
@@ -53,7 +53,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment as the page tells it, with its program's name."""
+    """One experiment of the page; `app` is its program's name."""
 
     app: str
     title: str
@@ -67,13 +67,12 @@ def experiments(results: Results, affinity: Affinity, findings: Findings) -> lis
     parts, absent = _parts(results, affinity, findings), _absent(results, affinity, findings)
     return [
         Experiment(app, title, introduction, parts.get(app, []), absent.get(app, []))
-        for app, (title, introduction) in WORDS.items()
+        for app, (title, introduction) in TEXTS.items()
         if app in parts or app in absent
     ]
 
 
 def _parts(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[Section]]:
-    """Return the parts of the experiments that have any."""
     margin = findings.margin
     sections = {
         CONTENTION: [contention_section(one, margin) for one in affinity.contention],
@@ -113,7 +112,6 @@ def _latency(latency: Latency) -> Iterator[Section]:
 
 
 def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:
-    """Return what could not be done of each experiment, and why."""
     absent = {app: list(lacking(cases_of(findings, app))) for app in affinity.apps}
     if CONTENTION in absent:
         absent[CONTENTION] += _no_lines(affinity)

@@ -114,7 +114,6 @@ def _skipped(places: Mapping[str, Place]) -> Iterator[Missing]:
 
 
 def _not_measured(results: Results, places: Mapping[str, Place]) -> Iterator[Missing]:
-    """Yield the measures that good runs lack."""
     of_reason: dict[str, dict[str, list[str]]] = {}
     for case_id, field, reason in _reasons(results):
         if case_id in places:

@@ -1,4 +1,4 @@
-"""The report's own sentences: what was asked, what drifted, what is seen of a node."""
+"""The report's own sentences: the question, the extent, the level, a node's picture."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Moments:
 
 
 class Placing(NamedTuple):
-    """A mapping: its name, which CPUs it selects, and how it binds; None where nobody tells."""
+    """A mapping: its name, which CPUs it selects, and how it binds; None where it is unknown."""
 
     mapping: str
     selection: str | None

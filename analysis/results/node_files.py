@@ -31,10 +31,10 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class NodeSheet:
-    """One node: `in_short` and `summary` for the first screen, `rows` with all that is told.
+    """One node: `in_short` and `summary` for the first screen, `rows` with all facts.
 
-    `picture` is lstopo's SVG as it was found, None where `why_no_picture` says why; `absent` are
-    facts that could not be had, with their reasons; `declared` is what --kinds was given.
+    `picture` is lstopo's SVG, None where `why_no_picture` says why; `absent` are unknown facts with
+    their reasons; `declared` is the value of --kinds.
     """
 
     name: str
@@ -185,7 +185,6 @@ def _grouped(values: Mapping[str, Any]) -> str:
 
 
 def _bytes(value: object) -> str:
-    """Return a number of bytes in KiB, MiB or GiB."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**60:
         return ""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

@@ -94,7 +94,7 @@ class RecordColumns:
 
     `refused` counts lines that are no records, by why; `unusable` counts records that do not say
     which row of which table they belong to.
-    `ruled` tells that something ended the repetitions of a record's case, `raced` that a race did.
+    `ruled`: a precision or a race ended the repetitions of a record's case; `raced`: a race did.
     `sparse` has the columns that only some records have.
     """
 

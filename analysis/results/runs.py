@@ -50,7 +50,7 @@ class Runs:
     than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
     was a race.
 
-    `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
+    `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
     of runners.records.values), `unusable` those that do not say which row they belong to.
     `repeated` has the records, with the frame's columns, of repetitions of which several records
@@ -152,7 +152,7 @@ def _read_in_parallel(parts: Sequence[Part], workers: int) -> RecordColumns:
 
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the records of repetitions of which more than one says how it ended."""
+    """Return the records of repetitions that have more than one record of their end."""
     ended = frame.loc[~frame["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
     return frame.loc[ended.index[ended.duplicated(keep=False)]]
 

@@ -35,7 +35,7 @@ from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPP
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"
-# The word for what a source does not tell of a case.
+# The text for a property of a case that its source lacks.
 UNKNOWN = "unknown"
 
 _NEEDED = ("app", "threads", "mapping")
@@ -106,7 +106,7 @@ def read_summaries(path: Path, absent: str) -> list[CaseSummary]:
     """Return the cases of a file of summaries, in the order of the tables.
 
     The texts of numbers are kept, so that tables show the digits that the source has. `absent` is
-    why a source does not tell a number.
+    why the source lacks a number.
 
     Raises UserError when the file cannot be read, ConfigError with every mistake in it.
     """

@@ -103,7 +103,7 @@ class _Cases:
 
 
 def _facts(cases: _Cases) -> dict[str, list[Any]]:
-    """Return what identifies a case and what its row says of it, from its first run."""
+    """Return each case's identity and the facts of its row, from its first run."""
     first = cases.first_runs(list(dict.fromkeys((*_KEYS, *ROW_FACTS))))
     facts = {str(name): [_plain(value) for value in column] for name, column in first.items()}
     tables = zip(*(facts.pop(name) for name in ("table_number", *TABLE_KEYS)), strict=True)
@@ -118,7 +118,6 @@ def _plain(value: object) -> str | int | None:
 
 
 def _measures(cases: _Cases, good: Mask) -> list[dict[str, Moments]]:
-    """Return the moments of each measure, by case."""
     names = [*MEASURES, *MORE_MEASURES]
     numbers = pd.RangeIndex(cases.count)
     values = cases.frame.loc[good, names].groupby(cases.number[good], sort=False)

@@ -26,7 +26,7 @@ FIRST_LOOK = 0.8
 MIN_TO_DECIDE = 3
 # A forecast goes no further.
 MAX_REPETITIONS = 1000
-# Fewer repetitions know too little of spread and ratio to say how many would decide.
+# With fewer repetitions spread and ratio are too uncertain for a forecast.
 MIN_TO_FORECAST = 10
 # The shares of studies that the smaller and the larger number of a forecast decide.
 CHANCES = (0.5, 0.8)

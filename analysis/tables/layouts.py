@@ -247,7 +247,6 @@ def _write_mean(
 
 
 def _reasons(case: CaseSummary, name: str) -> str:
-    """Return why runs lack a measure."""
     return joined(case.reasons.get(name, ())) or NO_REASON
 
 

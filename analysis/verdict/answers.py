@@ -22,11 +22,11 @@ FIXED_TIME = (
 
 @dataclass(frozen=True)
 class Rules:
-    """What verdicts are made by: the equivalence margin, and the runs' values by case_id.
+    """The inputs of verdicts: the equivalence margin, the runs' values by case_id, exclusions.
 
-    `look` is which look at the results this is; `mixed` says why nothing can be concluded of
+    `look` is the number of this interim analysis; `mixed` says why nothing can be concluded of
     results that are of several nodes or studies, and is empty for others. `fixed_time` are the
-    cases of programs that run as long as they are told. Cases that `raced` have no verdicts: those
+    cases of programs whose run time is an argument. Cases that `raced` have no verdicts: those
     that were worse ended early, by other rules.
     """
 
@@ -111,7 +111,7 @@ def _answer(best: CaseFinding) -> str:
 def _as_good(
     best: CaseFinding, compared: Sequence[CaseFinding], objective: Objective, rules: Rules
 ) -> dict[Outcome, list[CaseFinding]]:
-    """Return the cases that are equivalent to the best, that cannot be told from it, or are better.
+    """Return the cases that are equivalent to the best, undecided against it, or better.
 
     They are better than the baseline as well, or undecided against it. Each is one test without a
     correction: they only hedge a recommendation.

@@ -253,7 +253,6 @@ def _how(cases: Sequence[CaseFinding]) -> str:
 
 
 def _by_means(cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Objective) -> str:
-    """Return each case's change of the means; empty where none is known."""
     changes = {
         case.case_id: change
         for case in cases
@@ -354,7 +353,6 @@ def _slower(trend: Trend) -> str:
 
 
 def _ends(trend: Trend) -> str:
-    """Return the interval of the change over the whole span."""
     with np.errstate(over="ignore"):
         low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
     return f"95 % interval {_signed(low)} to {_signed(high)}"

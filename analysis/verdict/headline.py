@@ -1,4 +1,4 @@
-"""The answer in one breath: what the verdicts of all tables come to, and no more than that."""
+"""The headline: a summary of the verdicts of all tables."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _does(case: CaseFinding, binding: str) -> bool:
 def _most(
     objective: Objective, verdicts: Verdicts, tables: Sequence[TableFindings]
 ) -> Iterator[str]:
-    """Say where a mapping gains most over the baseline; luck is part of being the largest.
+    """Yield where a mapping gains most over the baseline.
 
     The interval is widened for all comparisons among which this one was chosen.
     """
@@ -149,7 +149,7 @@ def _most(
 
 
 def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
-    """Return a table as app and threads, or with all that tells it from another one of these."""
+    """Return a table as app and threads, or its title where another table shares these."""
     key = table.key
     named_so = [of for of in tables if (of.key.app, of.key.threads) == (key.app, key.threads)]
     if len(named_so) > 1:

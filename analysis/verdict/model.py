@@ -1,4 +1,4 @@
-"""What results mean, as data: samples, comparisons and verdicts, table by table.
+"""The findings on results as data: samples, comparisons and verdicts, table by table.
 
 `analysis.answer.analyze` makes them; figures, report, compare and sentences only read them.
 """
@@ -71,7 +71,7 @@ class Comparison:
 class Outlier:
     """A run that is far from the others of its case, and is kept.
 
-    `repetition` is 0 where the record does not tell it; `score` is in deviations.
+    `repetition` is 0 where the record lacks it; `score` is in deviations.
     """
 
     objective: Objective
@@ -82,7 +82,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class CaseFinding:
-    """A case with what its runs say.
+    """A case with the findings on its runs.
 
     `samples` has the objectives that were measured, `comparisons` those that can be compared with
     the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.

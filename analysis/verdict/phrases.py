@@ -18,7 +18,7 @@ from configs.study import CURRENT_GOVERNOR
 # From the first on, changes are given as a ratio; up to the second, as a fraction.
 TIMES_FROM = 2.0
 FRACTIONS_TO = 0.1
-# An interval whose upper end is more than this many times the lower one tells next to nothing.
+# An interval is useless if its upper end is more than this many times the lower one.
 WIDEST = 1000.0
 # How many rows a sentence names before it refers to the table.
 MAX_NAMED = 6
@@ -95,7 +95,7 @@ class Change:
 def change(difference: Difference, of: Objective | Quantity, level: float = LEVEL) -> Change:
     """Return a difference in words, with the interval of that level.
 
-    Of an objective it is said whether the typical value differs or the mean.
+    An objective's noun has its estimand: typical time, or mean time.
     """
     interval, what = difference.interval(level), quantity(of)
     if not isinstance(of, Quantity):
@@ -239,7 +239,7 @@ def _instruction(what: str, placing: Placing, count: int) -> str:
 
 
 def each_case(cases: Sequence[CaseFinding], describe: Callable[[CaseFinding], str]) -> list[str]:
-    """Return the text of each case that a sentence names, then how many others there are."""
+    """Return the texts of the first cases, and how many others there are."""
     return [*map(describe, cases[:MAX_NAMED]), *and_others(cases)]
 
 

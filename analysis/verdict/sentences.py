@@ -54,9 +54,9 @@ SAME = 1e-12
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a verdict rests on: the baseline, and the cases compared with it in one objective.
+    """The evidence for a verdict: the baseline, and the cases compared with it in one objective.
 
-    `lacking` are the cases that could not be compared; `look` is the number of this look.
+    `lacking` are the cases that could not be compared; `look` numbers the interim analysis.
     """
 
     objective: Objective
@@ -151,7 +151,6 @@ def _would_do(
 
 
 def _price(evidence: Evidence, best: CaseFinding) -> str:
-    """Return what the recommendation means for the other objectives."""
     parts = [
         _other_objective(best, evidence, objective)
         for objective in OBJECTIVES
@@ -320,7 +319,6 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
 
 
 def _lost(evidence: Evidence, cases: Sequence[CaseFinding]) -> str:
-    """Return how many runs of these cases and the baseline are excluded."""
     parts = []
     for case in (evidence.baseline, *cases[:MAX_NAMED]):
         excluded = case.summary.excluded

@@ -100,7 +100,6 @@ def comparison_table(table: TableFindings) -> Table | None:
 
 
 def _estimands(table: TableFindings) -> str:
-    """Return what the ratios are of, as nouns."""
     estimands = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
     return " and ".join(
         noun

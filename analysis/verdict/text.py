@@ -116,12 +116,12 @@ def _joined(verdict: Verdict) -> str:
 
 def notes(findings: Findings) -> list[str]:
     """Return how outcomes were decided, what drifted, and the results' footnotes."""
-    lines = list(_of_words(findings)) if findings.comparisons else []
+    lines = list(_of_outcomes(findings)) if findings.comparisons else []
     lines += drift_sentences(findings.drift)
     return [*lines, *findings.footnotes]
 
 
-def _of_words(findings: Findings) -> Iterator[str]:
+def _of_outcomes(findings: Findings) -> Iterator[str]:
     """Yield what the outcomes and intervals are of, and under what conditions they hold."""
     found = _comparisons(findings)
     differences = [comparison.difference for comparison in found]
@@ -143,7 +143,7 @@ def _of_words(findings: Findings) -> Iterator[str]:
         f"a ratio's 95 % interval is of that comparison alone, on this node{_boots(findings)} "
         "and for these builds; words take all comparisons of a table, governor and objective "
         f"together (Holm): of 100 such questions in which nothing differs about 5 call a "
-        f"difference, up to 9 where noise is most unlike; {_asked(findings.questions)}; "
+        f"difference, up to 9 where noise is most unlike; {_question_count(findings.questions)}; "
         f"equivalent: within {findings.margin * 100:g} %, as often wrong"
     )
     if findings.look > 1:
@@ -161,7 +161,7 @@ def _of_words(findings: Findings) -> Iterator[str]:
         yield _of_slow_runs(min(of.n for of in typical))
 
 
-def _asked(questions: int) -> str:
+def _question_count(questions: int) -> str:
     return "here is one" if questions == 1 else f"here are {questions}, each by itself"
 
 

@@ -137,7 +137,7 @@ def verdict_command(
     """
     from analysis.answer import analyze
     from analysis.output import VERDICT_FILE
-    from analysis.results.files import again, write_file
+    from analysis.results.files import rerun_hint, write_file
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from configs.values import share_option
@@ -152,7 +152,7 @@ def verdict_command(
         else:
             say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
         if opened.folder is not None and not no_files:
-            advice = again(f"{PINSTUDY} verdict {as_typed(source)}")
+            advice = rerun_hint(f"{PINSTUDY} verdict {as_typed(source)}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
             say(f"written: {path}", err=True)
     if as_json:

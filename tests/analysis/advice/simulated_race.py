@@ -94,9 +94,8 @@ class SimulatedRace:
     spoil: Callable[[int, int], Mapping[str, Any]] = lambda _at, _repetition: {}
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the records of all runs that the race makes."""
-        made = list(self._runs())
-        return made[: self.stop] if self.stop is not None else made
+        runs = list(self._runs())
+        return runs[: self.stop] if self.stop is not None else runs
 
     def _runs(self) -> Iterator[dict[str, Any]]:
         rng = np.random.default_rng(self.seed)
@@ -116,10 +115,10 @@ class SimulatedRace:
             for case_id, repetition in block:
                 order += 1
                 at = by_row[ids.index(case_id)]
-                made, runs[case_id, repetition] = self._run(
+                fields, runs[case_id, repetition] = self._run(
                     at, repetition, race.state().blocks + 1, order, places, rng
                 )
-                yield made
+                yield fields
             race.take(block, runs)
 
     def _places(self) -> list[tuple[int, int]]:
@@ -152,8 +151,8 @@ class SimulatedRace:
             "runs": self.rule.runs,
             "cases": len(self.entrants),
         }
-        made = record(row, abs(repetition)) | entrant.case_fields(at)
-        made |= {
+        fields = record(row, abs(repetition)) | entrant.case_fields(at)
+        fields |= {
             "table_number": table,
             "warmup": repetition < 0,
             "block": block,
@@ -166,18 +165,18 @@ class SimulatedRace:
             "metrics": {self.rule.of: 1e9 / time_s if self.rule.higher else time_s},
         }
         if entrant.energy_j is None:
-            del made["energy_pkg_j"]
-            made["unavailable"] = {"energy_pkg_j": NO_ENERGY}
+            del fields["energy_pkg_j"]
+            fields["unavailable"] = {"energy_pkg_j": NO_ENERGY}
         else:
             energy_j = entrant.energy_j * float(np.exp(self.noise * rng.normal()))
-            made |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
-        made |= {**entrant.more_fields, **self.spoil(at, repetition)}
+            fields |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
+        fields |= {**entrant.more_fields, **self.spoil(at, repetition)}
         if at in self.failing:
-            made |= {"status": "failed", "reason": "exit status 3"}
-        if made["status"] != "ok":
-            del made["race_value"]
-        made |= {"race_seen": race_fields(made, self.rule)["race_seen"]}
-        return made, race_run(made, self.rule)
+            fields |= {"status": "failed", "reason": "exit status 3"}
+        if fields["status"] != "ok":
+            del fields["race_value"]
+        fields |= {"race_seen": race_fields(fields, self.rule)["race_seen"]}
+        return fields, race_run(fields, self.rule)
 
 
 def _case_id(at: int) -> str:
@@ -193,10 +192,9 @@ def write_results(folder: Path, race: SimulatedRace) -> Path:
 
 
 def advice(folder: Path, race: SimulatedRace) -> Advice:
-    """Return the advice of a race."""
-    found = advice_of(open_results(str(write_results(folder, race))))
-    assert found is not None
-    return found
+    result = advice_of(open_results(str(write_results(folder, race))))
+    assert result is not None
+    return result
 
 
 # P-cores pinned with four threads take 12 % less time than the scheduler; all else is slower.

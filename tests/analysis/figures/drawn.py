@@ -30,7 +30,6 @@ def figures_of(folder: Path | str, records: Iterable[Record] = ()) -> Figures:
 
 
 def drawing(figures: Figures, name: str) -> Drawing:
-    """Return a figure that was drawn."""
     drawn = figures[name]
     assert isinstance(drawn, Drawing)
     return drawn

@@ -47,6 +47,5 @@ class Page(HTMLParser):
 
 
 def page_of(folder: Path | str) -> Page:
-    """Return the report of results."""
     results = open_results(str(folder))
     return Page(report_html(results, analyze(results)))
