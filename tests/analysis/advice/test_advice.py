@@ -36,7 +36,7 @@ from tests.support.results import record, write
 NOISY = replace(NO_GAIN, noise=0.05)
 
 
-def said(folder: Path, race: SimulatedRace) -> str:
+def headline_text(folder: Path, race: SimulatedRace) -> str:
     return " ".join(headline(advice(folder, race)))
 
 
@@ -84,9 +84,9 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
         len(reference),
     )
     assert len(best) < found.best.runs
-    told = stats.ttest_ind(best, reference, equal_var=False).confidence_interval(0.95)
+    welch = stats.ttest_ind(best, reference, equal_var=False).confidence_interval(0.95)
     interval = found.confirmation.difference.interval()
-    assert np.log([interval.low, interval.high]) == pytest.approx([told.low, told.high])
+    assert np.log([interval.low, interval.high]) == pytest.approx([welch.low, welch.high])
     assert -0.16 < found.confirmation.difference.log_ratio < -0.10
     one_sided = stats.ttest_ind(best, reference, equal_var=False, alternative="less")
     high = one_sided.confidence_interval(0.95).high
@@ -95,9 +95,9 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     assert gain.low == pytest.approx(1 - np.exp(high))
 
 
-def test_more_of_a_metric_is_told_as_more(tmp_path: Path) -> None:
+def test_a_metric_where_higher_is_better_gains_more(tmp_path: Path) -> None:
     race = replace(GAIN, rule=Rule(of="gflops", higher=True))
-    text = said(tmp_path, race)
+    text = headline_text(tmp_path, race)
     assert "% higher gflops (" in text
     found = advice(tmp_path, race)
     assert found.confirmation is not None
@@ -120,16 +120,16 @@ def test_doing_nothing_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path
 
 
 def test_doing_nothing_is_no_result_beside_cases_that_were_not_compared(tmp_path: Path) -> None:
-    some = said(tmp_path / "some", replace(NO_GAIN, failing=frozenset({1})))
+    some = headline_text(tmp_path / "some", replace(NO_GAIN, failing=frozenset({1})))
     assert "of 2 other cases none is better" in some
     assert "1 case was not compared" in some
-    none = said(tmp_path / "none", replace(NO_GAIN, failing=frozenset({1, 2, 3})))
+    none = headline_text(tmp_path / "none", replace(NO_GAIN, failing=frozenset({1, 2, 3})))
     assert "No other case could be compared with it; why, is said below." in none
     assert "This is a result" not in none
 
 
 def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> None:
-    text = said(tmp_path, NOISY)
+    text = headline_text(tmp_path, NOISY)
     assert text.startswith("Recommended: do nothing, for now.")
     assert "undecided" in text
     assert "raise `runs` (30 now)" in text
@@ -141,7 +141,7 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
 def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: Path) -> None:
     most = len(GAIN.records())
     for stop in (1, most // 2, most - 4, most - 1):
-        text = said(tmp_path / str(stop), replace(GAIN, stop=stop))
+        text = headline_text(tmp_path / str(stop), replace(GAIN, stop=stop))
         assert text.startswith("Unfinished: "), stop
         assert "pinstudy run " in text
 
@@ -171,7 +171,7 @@ def test_an_unfinished_race_has_fewer_runs_than_it_may_make(tmp_path: Path) -> N
     # The warm-up run does not count, and of the last block one run is still to be made.
     stop = len(NOISY.records()) - 1
     folder = tmp_path / "advise-app-0123abcd" / "node1"
-    text = said(tmp_path, replace(NOISY, stop=stop))
+    text = headline_text(tmp_path, replace(NOISY, stop=stop))
     assert text.startswith(f"Unfinished: {stop - 1} runs of at most {stop} were made.")
     assert (advice_data(folder)["runs"], advice_data(folder)["most_runs"]) == (stop - 1, stop)
 
@@ -186,19 +186,19 @@ def test_the_study_is_found_from_within_its_results(
 
 
 def test_a_gain_without_spread_has_no_bound(tmp_path: Path) -> None:
-    text = said(tmp_path / "gain", replace(GAIN, noise=0.0))
+    text = headline_text(tmp_path / "gain", replace(GAIN, noise=0.0))
     assert "% less time (no interval: these runs show no spread), p < 0.0001 after 1 look" in text
     data = advice_data(tmp_path / "gain" / "advise-app-0123abcd" / "node1")["confirmation"]
     assert (data["ratio"]["ratio_low"], data["least_gain"], data["most_gain"]) == (None,) * 3
     small = replace(NO_GAIN.entrants[3], time_s=39.9)
     left = replace(NO_GAIN, entrants=(NO_GAIN.entrants[0], small), noise=0.0)
-    text = said(tmp_path / "none", left)
+    text = headline_text(tmp_path / "none", left)
     assert "4 threads, pcores-pin was tried against it: 0.2 % less time (no interval" in text
     assert "excluded" not in text
 
 
 def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) -> None:
-    text = said(tmp_path, replace(GAIN, failing=frozenset([0])))
+    text = headline_text(tmp_path, replace(GAIN, failing=frozenset([0])))
     assert text.startswith("No answer: doing nothing (16 threads, scheduler) had no good run")
     assert "exit status 3" in text
 
@@ -245,7 +245,7 @@ def test_lines_set_a_governor_that_is_not_in_force_and_a_schedule_that_raced(
         ({"attempts": True}, "made in 2 attempts"),
     ],
 )
-def test_what_speaks_against_the_advice_is_said(
+def test_warnings_stand_in_the_advice(
     changed: dict[str, Any], warning: str, tmp_path: Path
 ) -> None:
     race = replace(GAIN, noise=changed.get("noise", GAIN.noise))

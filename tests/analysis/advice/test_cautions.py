@@ -35,13 +35,13 @@ def test_on_a_disturbed_node_the_answer_is_for_now(
     tmp_path: Path, disturbed: dict[str, Any], race: SimulatedRace, decision: str
 ) -> None:
     found = advice(tmp_path, replace(race, spoil=lambda _at, _repetition: disturbed))
-    said = headline(found)
+    sentences = headline(found)
     assert found.state.decision == decision
     start = "Recommended, for now: " if decision == "gain" else "Recommended: do nothing, for now."
-    assert said[0].startswith(start)
-    told = " ".join(said)
-    assert "This is for now, because most of the trial's runs (" in told
-    assert "--fresh` tells more." in told
+    assert sentences[0].startswith(start)
+    text = " ".join(sentences)
+    assert "This is for now, because most of the trial's runs (" in text
+    assert "--fresh` tells more." in text
     assert str(as_data(found)["for_now"]).startswith("most of the trial's runs (")
 
 
@@ -71,12 +71,12 @@ def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
     found = advice_of(open_results(str(folder)))
     assert found is not None
     assert found.recommended is None or found.recommended.case_id != f"case{best + 1:012d}"
-    told = " ".join([*headline(found), *eliminations_in_short(found)])
-    assert ("lost to placement" in told) or ("Lost more than a tenth of their runs to" in told)
+    text = " ".join([*headline(found), *eliminations_in_short(found)])
+    assert ("lost to placement" in text) or ("Lost more than a tenth of their runs to" in text)
 
 
 @EITHER
-def test_a_tenth_may_be_lost_and_is_told(tmp_path: Path, lost: dict[str, Any]) -> None:
+def test_a_tenth_may_be_lost_and_is_reported(tmp_path: Path, lost: dict[str, Any]) -> None:
     best = best_of(GAIN, tmp_path / "quiet")
     race = replace(GAIN, spoil=lambda at, it: lost if (at, it) == (best, 2) else {})
     found = advice(tmp_path / "lost", replace(race, rule=replace(race.rule, runs=200)))
@@ -84,9 +84,9 @@ def test_a_tenth_may_be_lost_and_is_told(tmp_path: Path, lost: dict[str, Any]) -
     assert found.best is not None
     assert found.best.placed.lost == 1
     assert found.best.placed.usable
-    said = headline(found)[-1]
-    assert said.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
-    assert ("are averaged" in said) == (lost is UNPROVED)
+    text = headline(found)[-1]
+    assert text.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
+    assert ("are averaged" in text) == (lost is UNPROVED)
 
 
 def test_energy_of_cases_that_are_not_compared_was_measured_all_the_same(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_drift_is_in_no_difference_where_nothing_was_tried(tmp_path: Path) -> 
     assert "difference" not in warning
 
 
-def test_threads_that_were_told_in_vain_are_told_of_once(tmp_path: Path) -> None:
+def test_an_ignored_number_of_threads_is_reported_once(tmp_path: Path) -> None:
     started = {"placement": {"verdict": "proved", "threads": [{"process": 0}] * 16}}
     found = advice(tmp_path, replace(GAIN, spoil=lambda _at, _repetition: started))
     lines = [line for line in eliminations_in_short(found) if "OMP_NUM_THREADS" in line]
@@ -134,6 +134,6 @@ def test_a_gain_of_what_likwid_pin_started_has_that_in_its_sentence(tmp_path: Pa
         for entrant in GAIN.entrants
     ]
     found = advice(tmp_path, replace(GAIN, entrants=pinned))
-    (gain,) = (said for said in headline(found) if said.startswith("The gain: "))
+    (gain,) = (text for text in headline(found) if text.startswith("The gain: "))
     assert "likwid-pin is loaded into it, and what that does at start and for each thread" in gain
     assert "likwid" not in " ".join(headline(advice(tmp_path / "other", GAIN)))

@@ -25,17 +25,17 @@ def test_rates_are_one_way_transfers_a_second(tmp_path: Path) -> None:
     assert rates == pytest.approx({name: 1e9 / ns for name, ns in LATENCIES.items()})
 
 
-def test_placements_of_another_attempt_are_said_to_be(tmp_path: Path) -> None:
+def test_placements_of_another_attempt_are_noted(tmp_path: Path) -> None:
     records = [
         r | {"attempt": 1 if r["mapping"] == "scheduler" else 2}
         for r in Affinity(apps=("pingpong",)).records()
     ]
     (found,) = exchanges(*opened_records(tmp_path, records))
 
-    (said,) = [text for _, text in pingpong_section(found).table.notes if "No attempt" in text]
+    (output,) = [text for _, text in pingpong_section(found).table.notes if "No attempt" in text]
 
-    assert "#2 " in said
-    assert "would look like a difference" in said
+    assert "#2 " in output
+    assert "would look like a difference" in output
 
 
 def test_one_run_has_no_interval(tmp_path: Path) -> None:

@@ -19,22 +19,22 @@ from base.errors import UserError
 from tests.analysis.affinity.opened import opened
 
 
-def written(told: Section) -> str:
-    titles = [column.title for column in told.table.columns]
-    rows = [" | ".join(row) for row in (titles, *told.table.cells)]
-    notes = [text for _, text in told.table.notes]
-    return "\n".join([f"# {told.title}", *told.sentences, *rows, *notes])
+def written(section: Section) -> str:
+    titles = [column.title for column in section.table.columns]
+    rows = [" | ".join(row) for row in (titles, *section.table.cells)]
+    notes = [text for _, text in section.table.notes]
+    return "\n".join([f"# {section.title}", *section.sentences, *rows, *notes])
 
 
 def test_all_that_is_told_of_a_study(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     results, findings = opened(tmp_path)
 
-    told = [contention_section(one, 0.01) for one in contention(results, findings)]
-    told += [smt_section(one) for one in sharing(results, findings)]
-    told += [pingpong_section(one) for one in exchanges(results, findings)]
+    sections = [contention_section(one, 0.01) for one in contention(results, findings)]
+    sections += [smt_section(one) for one in sharing(results, findings)]
+    sections += [pingpong_section(one) for one in exchanges(results, findings)]
     of_teams = [describe_team(team) for team in teams(results, findings)]
 
-    assert "\n".join([*map(written, told), *of_teams]) == snapshot
+    assert "\n".join([*map(written, sections), *of_teams]) == snapshot
 
 
 def test_times_are_published_for_arrays_of_the_published_length_only() -> None:

@@ -62,7 +62,7 @@ def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "spread", "agreements", "said"),
+    ("a", "b", "spread", "agreements", "expected"),
     [
         ({1: 10.0, 2: 10.01, 3: 12.0, 4: 8.0}, {1: 30.0, 2: 30.03, 3: 33.0, 4: 24.0}, 0.001,
          ["baseline", "agree", "agree", "agree"],
@@ -83,12 +83,12 @@ def test_conclusions_are_compared_row_by_row(
     b: dict[int, float],
     spread: float,
     agreements: list[str],
-    said: str,
+    expected: str,
 ) -> None:
     both = side_by_side(results(tmp_path / "a", a), results(tmp_path / "b", b, spread=spread))
 
     assert [row.agreement for row in rows(both)] == agreements
-    assert conclusions(both)[0] == said
+    assert conclusions(both)[0] == expected
     if len(agreements) == 4:
         words = [(row.a.outcome, row.b.outcome) for row in rows(both)[1:] if row.a and row.b]
         assert words == [(outcome, outcome) for outcome in ("equivalent", "worse", "better")]
@@ -156,14 +156,14 @@ def test_a_start_that_differs_is_told_of_ratios_that_are_there(tmp_path: Path) -
 
     direct, indirect = (side_by_side(a, other).pairs[0] for other in (b, "published:galante-2025"))
 
-    assert [said[:22] for said in direct.footnotes] == [
+    assert [text[:22] for text in direct.footnotes] == [
         "A: Between #1 schedule",
         "#3 pcores-pin, B again",
     ]
-    assert [said[:22] for said in indirect.footnotes] == ["A: Between #1 schedule"]
+    assert [text[:22] for text in indirect.footnotes] == ["A: Between #1 schedule"]
 
 
-def test_another_size_is_compared_and_said_but_not_directly(tmp_path: Path) -> None:
+def test_another_size_is_compared_with_a_footnote_but_not_directly(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, size="quick")
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
 
@@ -205,7 +205,7 @@ def test_of_two_conditions_the_same_one_is_taken(
     assert named == {(value, value, "static") for value in values}
 
 
-def test_a_row_whose_governor_is_told_goes_before_one_whose_is_not(tmp_path: Path) -> None:
+def test_a_row_with_a_known_governor_is_matched_first(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0})
     unknown = runs(2, 11.0, governor="current", governor_read=None, mapping="scheduler")
     known = [run | {"case_number": 3, "case_id": "known"} for run in runs(1, 12.0)]
@@ -234,9 +234,9 @@ def test_rows_of_current_governors_are_matched_where_it_is_known_which_was_in_fo
     assert {row.agreement for row in rows(both)} == {"only in A", "only in B"}
     assert any("--as-governor" in footnote for footnote in both.pairs[0].footnotes)
 
-    told = side_by_side(a, b, as_governor="performance")
-    assert [row.agreement for row in rows(told)][:2] == ["baseline", "agree"]
-    assert "taken for performance" in told.footnotes[0]
+    assumed = side_by_side(a, b, as_governor="performance")
+    assert [row.agreement for row in rows(assumed)][:2] == ["baseline", "agree"]
+    assert "taken for performance" in assumed.footnotes[0]
 
 
 def test_the_margin_decides_what_is_equivalent(tmp_path: Path) -> None:
@@ -271,8 +271,8 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     tables = compare_tables(side_by_side(a, b))
     text = render(tables, "csv")
 
-    said = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
-    assert said in notes_of(tables[1])
+    output = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
+    assert output in notes_of(tables[1])
     table = list(csv.DictReader(io.StringIO(text)))
     assert [(row["objective"], row["a_case_number"]) for row in table] == [
         ("time", "1"), ("time", "3"), ("energy", "1"), ("energy", "3"),

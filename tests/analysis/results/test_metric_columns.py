@@ -32,7 +32,7 @@ def test_rates_of_l1_misses_are_columns_of_the_kinds_that_have_any(tmp_path: Pat
     assert frame["l1d_miss_rate_P"].fillna(-1).tolist() == [0.0784, -1]
 
 
-def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
+def test_of_too_many_names_the_first_in_the_alphabet_are_kept_with_a_footnote(
     tmp_path: Path,
 ) -> None:
     numbers = range(MAX_METRICS, -1, -1)
@@ -44,9 +44,9 @@ def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
 
     kept = names_of(runs["many"].frame)
     assert kept == [f"metric_m{number:02d}" for number in range(MAX_METRICS)]
-    said = [folder_footnotes(runs[name], tmp_path / name) for name in ("many", "few")]
-    assert "the first 32 names in the alphabet are used" in said[0][0]
-    assert said[1] == []
+    sentences = [folder_footnotes(runs[name], tmp_path / name) for name in ("many", "few")]
+    assert "the first 32 names in the alphabet are used" in sentences[0][0]
+    assert sentences[1] == []
 
 
 def test_only_numbers_with_names_of_runs_that_name_a_case_are_metrics(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_when_processes_are_killed_one_reads_all(
 
 
 @pytest.mark.usefixtures("in_parts")
-def test_a_record_that_cannot_be_read_is_told_by_any_process(tmp_path: Path) -> None:
+def test_an_unreadable_record_is_an_error_in_any_process(tmp_path: Path) -> None:
     write(tmp_path, [*(record(1, r) for r in range(1, 30)), {"schema": 99}])
     with pytest.raises(UserError, match=r"node1-0001.jsonl:30: record schema 99"):
         read_runs(tmp_path)
@@ -293,7 +293,7 @@ def test_a_schema_of_another_version_is_refused(tmp_path: Path, schema: object) 
         read_runs(tmp_path)
 
 
-def test_a_folder_without_records_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no results here"):
         read_runs(tmp_path)
 

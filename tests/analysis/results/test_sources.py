@@ -67,7 +67,7 @@ def test_of_several_nodes_one_has_to_be_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "nothing\0"])
-def test_a_folder_without_results_is_said_to_be_one(tmp_path: Path, name: str) -> None:
+def test_a_folder_without_results_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="no results here"):
         open_results(str(tmp_path / name))

@@ -110,21 +110,19 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
         (HEADER + ROW + '"lulesh\n', "3:1: no line of CSV"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_line_and_column(
-    tmp_path: Path, text: str, expected: str
-) -> None:
+def test_a_mistake_has_its_line_and_column(tmp_path: Path, text: str, expected: str) -> None:
     assert any(mistake.startswith(expected) for mistake in mistakes(tmp_path, text)), mistakes(
         tmp_path, text
     )
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     text = HEADER + ROW.replace("45.073", "x") + ROW.replace("0.026", "y")
 
     assert len(mistakes(tmp_path, text)) == 2
 
 
-def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> None:
+def test_invalid_bytes_are_reported_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes(HEADER.encode() + b"lul\xffsh")
 

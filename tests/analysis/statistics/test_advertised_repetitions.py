@@ -38,14 +38,14 @@ def called(
 ) -> float:
     """Return in what share of simulated studies the second mapping is called so."""
     rng = np.random.default_rng(seed)
-    said = []
+    decided = []
     for draw in noise.ALL.values():
         shape = (STUDIES, mappings, repetitions)
         blocks = 1 + 0.01 * rng.normal(size=(STUDIES, 1, repetitions))
         times = (1 + sd * draw(rng, shape)) * blocks
         times[:, 1] *= 1 + effect
-        said += [outcomes(study)[0] == outcome for study in np.log(times)]
-    return float(np.mean(said))
+        decided += [outcomes(study)[0] == outcome for study in np.log(times)]
+    return float(np.mean(decided))
 
 
 def test_the_page_advertises_five_rows() -> None:

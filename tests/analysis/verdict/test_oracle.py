@@ -287,9 +287,9 @@ def test_the_made_up_study_has_what_can_go_wrong(
 def test_each_case_is_described_as_reckoned_by_hand(
     answer: dict[str, Any], records: list[Record]
 ) -> None:
-    told = [row for table in answer["tables"] for row in table["statistics"]]
-    assert len(told) == 16 * 3
-    for row in told:
+    answers = [row for table in answer["tables"] for row in table["statistics"]]
+    assert len(answers) == 16 * 3
+    for row in answers:
         wanted = expected_statistics(values(records, row["case_id"], row["objective"]))
         outliers = [(outlier["value"], outlier["score"]) for outlier in row["outliers"]]
         assert len(outliers) == len(wanted["outliers"])
@@ -315,14 +315,14 @@ def test_each_comparison_is_as_reckoned_by_hand(
 ) -> None:
     assert answer["comparisons"] == len(expected) == 36
     assert (answer["questions"], answer["look"]) == (12, 1)
-    told = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
-    assert [case for case, row in told.items() if row["is_baseline"]] == [
+    data = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
+    assert [case for case, row in data.items() if row["is_baseline"]] == [
         "lulesh1", "lulesh5", "lu1", "lu5",
     ]  # fmt: skip
     for (case_id, objective), wanted in expected.items():
         row = {
             name.removeprefix(f"{objective}_"): value
-            for name, value in told[case_id].items()
+            for name, value in data[case_id].items()
             if name.startswith(f"{objective}_")
         }
         numbers = {name: value for name, value in wanted.items() if name != "error"}
@@ -355,7 +355,7 @@ def test_the_front_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[
 def test_each_answer_follows_from_the_words(
     answer: dict[str, Any], expected: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    told = {
+    answers = {
         (app, verdict["governor"], verdict["objective"]): (
             verdict["answer"],
             verdict["case_number"],
@@ -363,8 +363,8 @@ def test_each_answer_follows_from_the_words(
         for app, table in zip(APPS, answer["tables"], strict=True)
         for verdict in table["verdicts"]
     }
-    assert len(told) == 12
-    for (app, governor, objective), (said, number) in told.items():
+    assert len(answers) == 12
+    for (app, governor, objective), (text, number) in answers.items():
         first = 1 if governor == "performance" else 5
         found = {at: expected[f"{app}{at}", objective] for at in range(first + 1, first + 4)}
         outcomes = {of["outcome"] for of in found.values()}
@@ -374,10 +374,10 @@ def test_each_answer_follows_from_the_words(
                 key=lambda at: found[at]["ratio"],
             )
             binding = list(BINDING.values())[best - first]
-            assert (said, number) == ({"pin": "pin", "set": "confine"}[binding], best)
+            assert (text, number) == ({"pin": "pin", "set": "confine"}[binding], best)
         elif "undecided" in outcomes:
-            assert (said, number) == ("undecided", None)
+            assert (text, number) == ("undecided", None)
         elif "equivalent" in outcomes:
-            assert (said, number) == ("no difference", None)
+            assert (text, number) == ("no difference", None)
         else:
-            assert (said, number) == ("leave", first)
+            assert (text, number) == ("leave", first)

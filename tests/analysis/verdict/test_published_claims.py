@@ -39,7 +39,7 @@ def test_words_follow_from_welchs_test_of_the_published_numbers(findings: Findin
     )
 
 
-def test_energies_without_a_spread_are_told_by_their_means_alone(findings: Findings) -> None:
+def test_energies_without_a_spread_are_compared_by_their_means(findings: Findings) -> None:
     energy = next(v for v in findings.tables[0].verdicts if v.objective == "energy")
     assert energy.answer == "not compared"
     # 2215.08 J and 2021.04 J: 8.8 % less.
