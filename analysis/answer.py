@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.advice.make import advice_of
+from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
-from analysis.advice.tell import headline
+from analysis.advice.sentences import headline
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary, TableKey
+from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs
 from analysis.results.sources import Results
@@ -37,10 +37,10 @@ from analysis.verdict.headline import headline_of
 from analysis.verdict.model import CaseFinding, Comparison, Findings, Outlier, TableFindings
 from analysis.verdict.values import (
     Values,
-    are_apart,
     by_objective,
-    look_of,
+    interim_analysis_of,
     sample_of_summary,
+    share_no_attempt,
     units_in,
     values_by_case,
 )
@@ -57,13 +57,13 @@ MARGIN = 0.01
 class Answer(Findings):
     """What results mean, with the `advice` of cases that raced.
 
-    `advice` is None where none raced, or when the records do not tell by which rule.
+    `advice` is None where none raced, or when the records lack the race's rule.
     """
 
     advice: Advice | None = None
 
 
-def find(results: Results, margin: float = MARGIN, baseline: str | None = None) -> Answer:
+def analyze(results: Results, margin: float = MARGIN, baseline: str | None = None) -> Answer:
     """Return what results mean.
 
     `margin` is the share up to which two cases count as equivalent; `baseline` names the mapping
@@ -80,31 +80,33 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
         case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
-    look = look_of(results.runs.frame) if results.runs and not raced else 1
+    look = interim_analysis_of(results.runs.frame) if results.runs and not raced else 1
     question = questions_by(baselines)
-    comparisons = compare_all(differences, margin, question, _apart(baselines, values), look)
+    comparisons = compare_all(
+        differences, margin, question, _across_attempts(baselines, values), look
+    )
     samples = _samples(cases, values)
     slow = _slow(values)
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
     found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
-    tables = _tables(found, rules)
-    remarks = results.remarks
+    tables = tuple(_table(of, rules) for of in grouped(found, lambda case: case.summary.table))
+    footnotes = results.footnotes
     if results.is_published:
-        remarks += other_reading(cases, baselines, comparisons, margin)
+        footnotes += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
-    said = _headline_of_race(advice) if raced else headline_of(tables)
-    more = max((each.wanted for each in comparisons.values()), default=0)
+    headline_texts = _headline_of_race(advice) if raced else headline_of(tables)
+    more = max((each.useful_repetitions for each in comparisons.values()), default=0)
     return Answer(
         margin,
         tables,
         drift,
-        said,
+        headline_texts,
         comparisons=len(comparisons),
         questions=len({question(key) for key in comparisons}),
         look=look,
-        remarks=remarks,
+        footnotes=footnotes,
         raced=raced,
         advice=advice,
         next_command=command_for_more(results, more),
@@ -118,19 +120,21 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
     return headline(advice)
 
 
-def _apart(baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]) -> set[str]:
+def _across_attempts(
+    baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]
+) -> set[str]:
     """Return the cases of which no attempt made runs together with their baseline's."""
     return {
         case_id
         for case_id, baseline in baselines.items()
         if case_id in values
         and baseline.case_id in values
-        and are_apart(values[case_id], values[baseline.case_id])
+        and share_no_attempt(values[case_id], values[baseline.case_id])
     }
 
 
 def _fixed_time(results: Results) -> frozenset[str]:
-    """Return the cases of programs that run as long as they are told."""
+    """Return the cases of programs whose run time is an argument."""
     if results.runs is None:
         return frozenset()
     frame = results.runs.frame
@@ -159,22 +163,19 @@ def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict
         for case_id, of_case in values.items()
         for objective, numbers in by_objective(of_case)
     }
-    found = dict(zip(measured, describe(list(measured.values())), strict=True))
+    samples = dict(zip(measured, describe(list(measured.values())), strict=True))
     for case in cases:
         if case.case_id in values:
             continue
         for objective in OBJECTIVES:
             if (sample := sample_of_summary(case, objective)) is not None:
-                found[case.case_id, objective] = sample
-    return found
+                samples[case.case_id, objective] = sample
+    return samples
 
 
 def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
-    found = {
-        case_id: slow_runs(of_case.of["time"][of_case.known("time")])
-        for case_id, of_case in values.items()
-    }
-    return {case_id: slow for case_id, slow in found.items() if slow is not None}
+    counts = {case_id: slow_runs(of_case.measured("time")) for case_id, of_case in values.items()}
+    return {case_id: slow for case_id, slow in counts.items() if slow is not None}
 
 
 def _case_finding(
@@ -207,20 +208,12 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
         Outlier(
             objective,
             int(np.nan_to_num(values.repetition[values.known(objective)][at])),
-            float(values.of[objective][values.known(objective)][at]),
+            float(values.measured(objective)[at]),
             score,
         )
         for objective, sample in samples.items()
         for at, score in sample.outliers
     )
-
-
-def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, ...]:
-    """Return the findings by table, in the order of the cases; a table has its own baselines."""
-    by_table: dict[TableKey, list[CaseFinding]] = {}
-    for case in found:
-        by_table.setdefault(case.summary.table, []).append(case)
-    return tuple(_table(cases, rules) for cases in by_table.values())
 
 
 def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
@@ -246,7 +239,7 @@ def _drift(frame: pd.DataFrame) -> Drift:
     drift = drift_of(numbers, attempts, times, hours, kelvins)
     if MADE_ON not in good:
         return drift
-    # Attempts of two nodes differ in the node, which the remark on their pool tells.
+    # The footnote on the pool covers differences between attempts of two nodes.
     nodes = good.groupby("attempt")[MADE_ON].first()
     steps = [step for step in drift.steps if nodes[step.before] == nodes[step.after]]
     return replace(drift, steps=tuple(steps))
@@ -263,26 +256,26 @@ def command_for_more(results: Results, more: int) -> str:
         return ""
     frame = results.runs.frame
     studies = [str(name) for name in frame["study_file"].dropna().unique()]
-    made = frame["repetition"].max()
-    if len(studies) != 1 or not made + more <= MAX_REPETITIONS:
+    last = frame["repetition"].max()
+    if len(studies) != 1 or not last + more <= MAX_REPETITIONS:
         return ""
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
-    words = [f"{PINSTUDY} run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
+    parts = [f"{PINSTUDY} run {as_typed(named)}", f"--repetitions {last + more:.0f}"]
     below = _results_of(results.folder, frame)
     if below is None:
         return ""
     if below != Path(os.environ.get("PINSTUDY_RESULTS") or "results").absolute():
-        words.append(f"--results {as_typed(display_path(below))}")
-    words.append(kinds_option(node_sheets(results)))
+        parts.append(f"--results {as_typed(display_path(below))}")
+    parts.append(kinds_option(node_sheets(results)))
     if (frame["vm_accelerator"] == "tcg").any():
-        words.append("--allow-emulation")
-    return " ".join(filter(None, words))
+        parts.append("--allow-emulation")
+    return " ".join(filter(None, parts))
 
 
 def _results_of(folder: Path, frame: pd.DataFrame) -> Path | None:
     """Return the folder of all results, in which this one is `<study>/<node>`; None of others."""
     place = Path(os.path.normpath(folder.absolute()))
     names = zip(place.parts[-2:], ("study", "node_id"), strict=False)
-    is_own = all((frame[column] == part).any() for part, column in names)
-    return place.parents[1] if is_own and len(place.parts) > 2 else None
+    is_named_so = all((frame[column] == part).any() for part, column in names)
+    return place.parents[1] if is_named_so and len(place.parts) > 2 else None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.format.table import Table, render, wrapped
-from analysis.results.files import again, write_file
+from analysis.results.files import rerun_hint, write_file
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, tables_of_cases, write_tables
 from base import PINSTUDY
@@ -30,20 +30,20 @@ PAIRS_FILE = "pairs.csv"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What to show at the end of a study, and the files that say more."""
+class Output:
+    """The text to show at the end of a study, and the files that were written."""
 
     text: str
     files: tuple[Path, ...]
 
 
-def write_tables_only(folder: Path) -> Outcome:
-    """Write the tables of a results folder beside its records; raises as `write_outcome` does."""
+def write_tables_only(folder: Path) -> Output:
+    """Write the tables of a results folder beside its records; raises as `write_output` does."""
     tables = make_tables(folder)
-    return Outcome(render(tables, "text"), tuple(write_tables(tables, folder)))
+    return Output(render(tables, "text"), tuple(write_tables(tables, folder)))
 
 
-def write_outcome(folder: Path, width: int) -> Outcome:
+def write_output(folder: Path, width: int) -> Output:
     """Write tables, verdict and report of a results folder beside its records.
 
     Where cases raced their advice is written too, and is what to show. `width` is the terminal's.
@@ -54,12 +54,12 @@ def write_outcome(folder: Path, width: int) -> Outcome:
 
     answer, tables, files = _write_answer(folder)
     if answer.advice is not None:
-        return Outcome(advice_text(answer.advice, width), files)
-    return Outcome(f"{render(tables, 'text')}\n{headline_text(answer, width)}", files)
+        return Output(advice_text(answer.advice, width), files)
+    return Output(f"{render(tables, 'text')}\n{headline_text(answer, width)}", files)
 
 
-def write_advice(folder: Path, width: int) -> Outcome:
-    """Write the advice of a results folder beside its records, and all that other studies have.
+def write_advice(folder: Path, width: int) -> Output:
+    """Write a results folder's advice, tables, verdict and report beside its records.
 
     `width` is the terminal's. Raises UserError when the folder has no readable results of cases
     that raced, or cannot be written.
@@ -67,22 +67,22 @@ def write_advice(folder: Path, width: int) -> Outcome:
     from analysis.advice.text import advice_text
 
     answer, _, files = _write_answer(folder)
-    return Outcome(advice_text(_known(answer.advice, folder), width), files)
+    return Output(advice_text(_required(answer.advice, folder), width), files)
 
 
-def write_advice_only(folder: Path, width: int) -> Outcome:
+def write_advice_only(folder: Path, width: int) -> Output:
     """Write the advice of a results folder, and its tables; raises as `write_advice` does."""
-    from analysis.advice.make import advice_of
+    from analysis.advice.build import advice_of
     from analysis.advice.text import advice_markdown, advice_text
 
     results = open_results(str(folder))
-    advice = _known(advice_of(results), folder)
-    text = advice_markdown(advice, results.remarks)
+    advice = _required(advice_of(results), folder)
+    text = advice_markdown(advice, results.footnotes)
     files = (
-        write_file(folder / ADVICE_FILE, text, again(advice.again)),
-        *write_tables(tables_of_cases(results.cases, results.remarks), folder),
+        write_file(folder / ADVICE_FILE, text, rerun_hint(advice.next_command)),
+        *write_tables(tables_of_cases(results.cases, results.footnotes), folder),
     )
-    return Outcome(advice_text(advice, width), files)
+    return Output(advice_text(advice, width), files)
 
 
 def advice_data(folder: Path) -> dict[str, Any]:
@@ -90,14 +90,14 @@ def advice_data(folder: Path) -> dict[str, Any]:
 
     Raises UserError when the folder has no readable results of cases that raced.
     """
-    from analysis.advice.make import advice_of
+    from analysis.advice.build import advice_of
     from analysis.advice.text import as_data
 
-    return as_data(_known(advice_of(open_results(str(folder))), folder))
+    return as_data(_required(advice_of(open_results(str(folder))), folder))
 
 
 def latency_text(findings: LatencyFindings, width: int = 100) -> str:
-    """Return what latencies say, for a terminal of that many columns; tables may be wider."""
+    """Return the findings for a terminal of that many columns; tables may be wider."""
     parts = [*wrapped(findings.sentences, width), "", render(findings.tables, "text")]
     for title, environment in findings.mappings:
         parts += [f"{title}:", f"  {environment}"]
@@ -121,28 +121,30 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
 
 
 def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ...]]:
-    """Write all that is known of a results folder; return the answer, the tables and the files."""
+    """Write all files of a results folder; return the answer, the tables and the files."""
     from analysis.advice.text import advice_markdown
-    from analysis.answer import find
+    from analysis.answer import analyze
     from analysis.report.page import FILE, report_html
     from analysis.verdict.text import as_markdown
 
     results = open_results(str(folder))
-    tables = tables_of_cases(results.cases, results.remarks)
-    answer = find(results)
-    advice = again(f"{PINSTUDY} report {as_typed(folder)}")
+    tables = tables_of_cases(results.cases, results.footnotes)
+    answer = analyze(results)
+    hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
     files = [
         *write_tables(tables, folder),
-        write_file(folder / VERDICT_FILE, as_markdown(answer), advice),
-        write_file(folder / FILE, report_html(results, answer), advice),
+        write_file(folder / VERDICT_FILE, as_markdown(answer), hint),
+        write_file(folder / FILE, report_html(results, answer), hint),
     ]
     if answer.advice is not None:
-        text = advice_markdown(answer.advice, results.remarks)
-        files.insert(0, write_file(folder / ADVICE_FILE, text, again(answer.advice.again)))
+        text = advice_markdown(answer.advice, results.footnotes)
+        files.insert(
+            0, write_file(folder / ADVICE_FILE, text, rerun_hint(answer.advice.next_command))
+        )
     return answer, tables, tuple(files)
 
 
-def _known(advice: Advice | None, folder: Path) -> Advice:
+def _required(advice: Advice | None, folder: Path) -> Advice:
     if advice is None:
         raise UserError(
             f"{folder}: no race is recorded here; `{PINSTUDY} advise -- ./my_app` makes one, and "

@@ -20,7 +20,7 @@ from pinstudy.output import (
 from pinstudy.streams import lost_reason
 
 if TYPE_CHECKING:
-    from analysis.output import Outcome
+    from analysis.output import Output
     from pinstudy.progress import CheckRecord
     from runners.study.session import Session
 
@@ -71,10 +71,10 @@ def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None =
 def show_outcome(folder: Path, report: bool) -> None:
     """Show and write the outcome, if its libraries are installed: a compute node needs none."""
 
-    def write() -> Outcome:
-        from analysis.output import write_outcome, write_tables_only
+    def write() -> Output:
+        from analysis.output import write_output, write_tables_only
 
-        return write_outcome(folder, terminal_width()) if report else write_tables_only(folder)
+        return write_output(folder, terminal_width()) if report else write_tables_only(folder)
 
     _show(folder, write)
 
@@ -99,7 +99,7 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
         print_json(advice_data(folder))
 
 
-def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> None:
+def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> None:
     """Show the outcome that `write` returns; where a library is missing, the tables alone.
 
     With `quiet` it is written only.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.figures.drawing import NotDrawn
 from analysis.figures.gallery import all_figures
 from analysis.results.sources import open_results
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_names_every_figure_and_shows_those_that_can_be_drawn(folder: Path) -> None:
     page = (folder / "gallery.md").read_text(encoding="utf-8")
     results = open_results(PUBLICATION)
-    figures = list(all_figures(results, find(results)))
+    figures = list(all_figures(results, analyze(results)))
     drawn = {figure.name for figure in figures if not isinstance(figure, NotDrawn)}
     shown = dict(re.findall(r"^#### (\S+)\n\n!\[[^]]+\]\((\S+)\)$", page, re.MULTILINE))
 

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.figures.drawing import NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures
 from analysis.report.page import write_report
@@ -41,7 +41,7 @@ def section(source: str, into: Path, name: str) -> str:
     tables = render(make_tables(source, layout), "markdown").replace("## ", "#### ")
     figures, missing = "", ""
     results = open_results(source)
-    for drawn in all_figures(results, find(results)):
+    for drawn in all_figures(results, analyze(results)):
         if isinstance(drawn, NotDrawn):
             missing += f"- `{drawn.name}` ({drawn.title}): n/a, because {drawn.reason}\n"
         else:

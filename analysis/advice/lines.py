@@ -1,4 +1,4 @@
-"""Ready lines: how a case started its program, in the words of each tool. Pure.
+"""Ready lines: how a case started its program, as a command line of each tool. Pure.
 
 Sources: taskset(1), likwid-pin(1), srun(1) of Slurm 22.05, mpirun(1) of Open MPI, mpiexec of MPICH
 (Hydra), systemd-run(1), cpupower-frequency-set(1), OpenMP 5.2 section 21. Units are quoted as
@@ -16,8 +16,9 @@ from typing import Any
 
 from analysis.results.case_summary import CaseSummary
 from analysis.results.columns import member
+from analysis.results.node_files import cpus_of
 from base import PINSTUDY
-from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
 from runners.plan.command_line import places_of
@@ -37,27 +38,27 @@ _ORDERED = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*|\d{1,5}(?:,\d{1,5})*", re.A
 MAX_WORDS = 10_000
 _GOVERNOR = re.compile(r"[A-Za-z0-9_-]{1,40}")
 # The governors that srun --cpu-freq takes alone.
-_OF_SLURM = {
+_SLURM_GOVERNORS = {
     "conservative": "Conservative",
     "ondemand": "OnDemand",
     "performance": "Performance",
     "powersave": "PowerSave",
 }
-# Nothing but likwid-pin pins several threads of a program without OpenMP.
-_NOT_ALONE = "sets one mask for all threads; only likwid-pin pins each one of this program"
+# Only likwid-pin pins several threads of a program without OpenMP.
+_ONE_MASK = "sets one mask for all threads; only likwid-pin pins each one of this program"
 _PLAIN = re.compile(r"[A-Za-z0-9_=,.:/+@{}%-]*")
 
 
 @dataclass(frozen=True)
 class Start:
-    """What it takes to start the program as a case did.
+    """The parameters with which a case started its program.
 
-    `cpus` are in the order in which pinned threads take them. `openmp` says whether the program is
-    known to use OpenMP, so that places pin its threads; `counted` whether it may use it, so that
+    `cpus` are in the threads' order if they are pinned. `openmp` says whether the program is known
+    to use OpenMP, so that places pin its threads; `counted` whether it may use it, so that
     OMP_NUM_THREADS is set. `schedule`, `wait_policy` and `governor` are None where they are not
-    changed. `before` is the governor that was in force before it was changed. `removed` are
-    variables that the user has set, and the runs had not. `program` has its arguments with it.
-    `node_cpus` is how many CPUs the node has, 0 when that is not known.
+    changed. `before` is the governor in force before the change. `removed` are variables that the
+    runs did not have. `program` includes its arguments. `node_cpus` is the node's number of CPUs,
+    0 when it is unknown.
     """
 
     program: tuple[str, ...]
@@ -132,10 +133,7 @@ def _cpus(case: CaseSummary, command: Sequence[str], places: object) -> tuple[in
     if isinstance(text, str) and _ORDERED.fullmatch(text):
         cpus = tuple(map(int, re.findall(r"\d+", text)))
         return cpus if max(cpus) <= MAX_CPU else ()
-    try:
-        return parse_cpulist(case.cpus or "")
-    except ValueError:
-        return ()
+    return cpus_of(case.cpus)
 
 
 def _removed(names: object) -> tuple[str, ...]:
@@ -148,9 +146,9 @@ def _removed(names: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line to paste, for a tool; `text` is empty where the tool cannot do it.
+    """A line to paste, for a tool; `text` may have several lines, or none if the tool cannot do it.
 
-    `text` may have several lines. `note` is what has to be known of it, or why there is none.
+    `note` explains the line, or why there is none.
     """
 
     tool: str
@@ -163,9 +161,9 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
     if start.binding == "pin" and start.mechanism == "likwid-pin" and not start.openmp:
         return (
             _environment(start),
-            Line("taskset", "", _NOT_ALONE),
+            Line("taskset", "", _ONE_MASK),
             _likwid_pin(start),
-            *(Line(tool, "", _NOT_ALONE) for tool in ("srun", "mpirun", "systemd")),
+            *(Line(tool, "", _ONE_MASK) for tool in ("srun", "mpirun", "systemd")),
             *_governor(start),
         )
     return (
@@ -261,8 +259,8 @@ def _srun(start: Start) -> Line:
         *(f"--cpus-per-task={cpus}", f"--cpu-bind={bind}"),
     ]
     note = "--cpus-per-task are all CPUs of the node, not those of the program"
-    if start.governor in _OF_SLURM:
-        words.append(f"--cpu-freq={_OF_SLURM[start.governor]}")
+    if start.governor in _SLURM_GOVERNORS:
+        words.append(f"--cpu-freq={_SLURM_GOVERNORS[start.governor]}")
         note += "; --cpu-freq needs CpuFreqGovernors of the site"
     command = _env(start, _pinned(start), _program(start))
     return Line("srun", " ".join([*words, command]), note)
@@ -278,10 +276,10 @@ def _mpirun(start: Start) -> Iterator[Line]:
         _env(start, {}, " ".join(["mpirun -np 1 --bind-to none", *exported, program])),
         "one rank a node: it binds ranks to cores unless told not to",
     )
-    given = [f"-genv {name} {word_as_typed(value)}" for name, value in variables.items()]
+    options = [f"-genv {name} {word_as_typed(value)}" for name, value in variables.items()]
     yield Line(
         "mpiexec (MPICH, Hydra)",
-        _env(start, {}, " ".join(["mpiexec -n 1 -bind-to none", *given, program])),
+        _env(start, {}, " ".join(["mpiexec -n 1 -bind-to none", *options, program])),
     )
 
 
@@ -293,7 +291,7 @@ def _systemd(start: Start) -> Iterator[Line]:
     if affinity or environment:
         yield Line("systemd unit", "\n".join(["[Service]", *affinity, *environment]))
     properties = [f"--property={line}" for line in affinity]
-    given = [f"--setenv={word_as_typed(f'{n}={value}')}" for n, value in variables.items()]
+    options = [f"--setenv={word_as_typed(f'{n}={value}')}" for n, value in variables.items()]
     # systemd-run expands variables in arguments.
     arguments = [word_as_typed(word.replace("$", "$$")) for word in start.program[1:]]
     yield Line(
@@ -302,7 +300,7 @@ def _systemd(start: Start) -> Iterator[Line]:
             [
                 "systemd-run --quiet --wait --pipe --collect --same-dir",
                 *properties,
-                *given,
+                *options,
                 as_typed(start.program[0]),
                 *arguments,
             ]
@@ -313,7 +311,7 @@ def _systemd(start: Start) -> Iterator[Line]:
 
 
 def _governor(start: Start) -> Iterator[Line]:
-    """Yield how the governor is set before, and put back after; nothing where it stays."""
+    """Yield how to set the governor and restore it; nothing where it does not change."""
     name, before = start.governor, start.before
     if name is None or not _GOVERNOR.fullmatch(name):
         return

@@ -17,16 +17,16 @@ from runners.records.placed_runs import PlacedRuns
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
-# What tells the cases of a race apart: before their threads and mapping, and after.
+# The parts of a case's name before its threads and mapping, and after.
 _BEFORE = ("app", "variant", "size")
 _AFTER = ("schedule", "wait_policy", "governor")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A case that took part; `name` has what tells it from the others of the race.
+    """A case that took part; `name` distinguishes it from the others of the race.
 
-    `start` is how it starts the program, None when no record tells it.
+    `start` is how it starts the program, None when no record has it.
     """
 
     name: str
@@ -50,21 +50,21 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Trial:
+class Confirmation:
     """The fresh runs of the best case and of the reference, compared.
 
-    `difference` compares what is raced for, best / reference; None with too few runs. `beside` has
-    the other objectives that enough runs measured. `of_best` and `of_reference` count the runs.
+    `difference` compares what is raced for, best / reference; None with too few runs.
+    `other_objectives` has the others that enough runs measured.
     """
 
-    of_best: int
-    of_reference: int
+    runs_of_best: int
+    runs_of_reference: int
     difference: Difference | None
-    beside: Mapping[Objective, Difference]
+    other_objectives: Mapping[Objective, Difference]
 
 
 @dataclass(frozen=True)
-class Out:
+class Elimination:
     """A candidate that was ruled out, with the race's reason."""
 
     candidate: Candidate
@@ -85,53 +85,52 @@ class Point:
 class Advice:
     """The answer of a race.
 
-    `best` is the case that is, or is to be, tried against the `reference`; None where there is
-    none. `outs` are those ruled out, the nearest to the best first. `left_out` are cases that the
-    node cannot do, by reason. `points` are the cases of which time and energy were measured, where
-    `no_energy` is empty. `lines` start the program as the recommended case does, none where that is
-    to do nothing. `again` is the command that continues the race. `warnings` say where what was
-    assumed does not hold. `entrants` counts the cases that took part, `no_time` those of them for
-    which there was no time, `made` the runs on record without warm-up runs, `spent_s` what all of
-    them took. `for_now` says why the answer is one for now, as on a disturbed node; empty when it
-    is not.
+    `best` is the case that the confirmation compares with the `reference`, None without one.
+    `eliminations` begin with the nearest to the best. `skipped` are the cases that the node cannot
+    run, by reason. `points` are the cases whose time and energy were measured; without any
+    `no_energy` says why. `lines` start the program as the recommended case, none for doing nothing.
+    `next_command` continues the race. `warnings` are reasons to doubt the answer. `entrants` counts
+    the cases that took part, `no_time` those without a run for lack of time, `runs_made` the
+    recorded runs without warm-ups, `spent_s` the time of all. `for_now` says why the answer is
+    provisional, as on a disturbed node; empty when it is not.
     """
 
     rule: Race
-    standing: RaceState
+    state: RaceState
     reference: Candidate
     best: Candidate | None
-    trial: Trial | None
-    outs: tuple[Out, ...]
-    left_out: Mapping[str, tuple[Candidate, ...]]
+    confirmation: Confirmation | None
+    eliminations: tuple[Elimination, ...]
+    skipped: Mapping[str, tuple[Candidate, ...]]
     points: tuple[Point, ...]
     no_energy: str
     lines: tuple[Line, ...]
-    again: str
+    next_command: str
     why_no_reference: str
     warnings: tuple[str, ...]
     entrants: int
     no_time: int
-    made: int
+    runs_made: int
     spent_s: float
     for_now: str = ""
 
     @property
     def difference(self) -> Difference | None:
-        """The trial's difference in what is raced for; None without one, or with too few runs."""
-        return self.trial.difference if self.trial else None
+        """The confirmed difference in what is raced for; None with too few runs."""
+        return self.confirmation.difference if self.confirmation else None
 
     @property
     def compared(self) -> int:
         """How many cases were compared with the reference: those that began, and did not fail."""
-        failed = sum(out.eliminated.why in NOT_COMPARED for out in self.outs)
+        failed = sum(each.eliminated.why in NOT_COMPARED for each in self.eliminations)
         return max(0, self.entrants - 1 - self.no_time - failed)
 
     @property
     def recommended(self) -> Candidate | None:
         """The case to take; None when nothing is decided."""
-        if self.standing.decision == "gain":
+        if self.state.decision == "gain":
             return self.best
-        return self.reference if self.standing.decision == "no gain" else None
+        return self.reference if self.state.decision == "no gain" else None
 
 
 def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:

@@ -6,24 +6,33 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.advice.lines import Line
-from analysis.advice.model import Advice, Candidate, Out, Point
-from analysis.advice.tell import (
+from analysis.advice.model import Advice, Candidate, Elimination, Point
+from analysis.advice.sentences import (
     behind,
+    eliminations_in_short,
     extent,
     gain_bounds,
     headline,
-    outs_in_short,
     p_meaning,
     trade_off,
 )
 from analysis.format.numbers import ENERGY_DECIMALS, NOTHING, fixed, time_decimals
-from analysis.format.table import Column, Table, Written, markdown_text, render, table_of, wrapped
+from analysis.format.table import (
+    Column,
+    Table,
+    Written,
+    markdown_items,
+    markdown_text,
+    render,
+    table_of,
+    wrapped,
+)
 from analysis.statistics.difference import Difference
 from base.cpulist import format_cpulist
 from base.text import one_line
 from runners.race.state import WHYS, Eliminated
 
-# The lines that a terminal has room for; the file has all.
+# The tools whose lines the terminal shows; the file has all.
 _ON_TERMINAL = ("environment", "taskset", "likwid-pin", "srun", "governor")
 LINES_ARE = (
     "Other tools are told the same placement as the one that was measured; they themselves were "
@@ -34,41 +43,37 @@ LINES_ARE = (
 def advice_text(advice: Advice, width: int) -> str:
     """Return the advice for a terminal of that many columns; lines to paste may be longer."""
     lines = [line for line in advice.lines if line.tool in _ON_TERMINAL and line.text]
-    outs = wrapped(outs_in_short(advice, 3), width, "  ")
+    eliminations = wrapped(eliminations_in_short(advice, 3), width, "  ")
     warnings = wrapped(advice.warnings, width, "  ")
     blocks = (
         wrapped(headline(advice), width, ""),
         [f"  {line.tool}:\n    {line.text}" for line in lines],
         wrapped([*trade_off(advice)[:1], extent(advice)], width, ""),
-        ["What was ruled out", *outs] if outs else [],
+        ["What was ruled out", *eliminations] if eliminations else [],
         ["To be taken with care", *warnings] if warnings else [],
     )
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def advice_markdown(advice: Advice, remarks: Sequence[str] = ()) -> str:
-    """Return all of the advice as a Markdown document; `remarks` are of the results."""
-    parts = ["# Advice", "", *_items([*headline(advice), extent(advice)])]
-    if advice.standing.p is not None:
-        parts += _items([p_meaning()])
+def advice_markdown(advice: Advice, footnotes: Sequence[str] = ()) -> str:
+    """Return all of the advice as a Markdown document; `footnotes` are of the results."""
+    parts = ["# Advice", "", *markdown_items([*headline(advice), extent(advice)])]
+    if advice.state.p is not None:
+        parts += markdown_items([p_meaning()])
     if advice.lines:
         parts += ["", "## Ready lines", "", *_line_parts(advice.lines)]
         parts += [LINES_ARE]
-    parts += ["", "## Time and energy", "", *_items(trade_off(advice))]
+    parts += ["", "## Time and energy", "", *markdown_items(trade_off(advice))]
     parts += _table(points_table(advice))
-    outs = outs_in_short(advice)
-    if outs:
-        parts += ["", "## What was ruled out", "", *_items(outs)]
-        parts += _table(outs_table(advice))
+    eliminations = eliminations_in_short(advice)
+    if eliminations:
+        parts += ["", "## What was ruled out", "", *markdown_items(eliminations)]
+        parts += _table(eliminations_table(advice))
     if advice.warnings:
-        parts += ["", "## To be taken with care", "", *_items(advice.warnings)]
-    if remarks:
-        parts += ["", "## What to know of these results", "", *_items(remarks)]
+        parts += ["", "## To be taken with care", "", *markdown_items(advice.warnings)]
+    if footnotes:
+        parts += ["", "## What to know of these results", "", *markdown_items(footnotes)]
     return "\n".join([*parts, ""])
-
-
-def _items(lines: Sequence[str]) -> list[str]:
-    return [f"- {markdown_text(line)}" for line in lines]
 
 
 def _line_parts(lines: Sequence[Line]) -> list[str]:
@@ -86,9 +91,10 @@ def _table(table: Table | None) -> list[str]:
     return [] if table is None else ["", render([table], "markdown").partition("\n\n")[2].rstrip()]
 
 
-def outs_table(advice: Advice) -> Table | None:
+def eliminations_table(advice: Advice) -> Table | None:
     """Return each case that was ruled out, the nearest to the best first; None when none was."""
-    return table_of("What was ruled out", _OUTS, advice.outs) if advice.outs else None
+    found = advice.eliminations
+    return table_of("What was ruled out", _ELIMINATIONS, found) if found else None
 
 
 def points_table(advice: Advice) -> Table | None:
@@ -118,8 +124,8 @@ def _role(advice: Advice, candidate: Candidate) -> str:
     return "doing nothing" if candidate is advice.reference else NOTHING
 
 
-def _from_the_best(out: Out) -> str:
-    by = out.eliminated.worse_by
+def _from_the_best(elimination: Elimination) -> str:
+    by = elimination.eliminated.worse_by
     return NOTHING if by is None else behind(by)
 
 
@@ -127,59 +133,59 @@ def _why(eliminated: Eliminated) -> str:
     return one_line(": ".join(filter(None, (WHYS[eliminated.why], eliminated.reason))))
 
 
-_OUTS: tuple[Written[Out], ...] = (
-    (Column("case", right=False), lambda out: out.candidate.name),
+_ELIMINATIONS: tuple[Written[Elimination], ...] = (
+    (Column("case", right=False), lambda each: each.candidate.name),
     (Column("from the best", right=False), _from_the_best),
-    (Column("after block"), lambda out: str(out.eliminated.block or NOTHING)),
-    (Column("runs"), lambda out: str(out.candidate.runs)),
+    (Column("after block"), lambda each: str(each.eliminated.block or NOTHING)),
+    (Column("runs"), lambda each: str(each.candidate.runs)),
     (
         Column("p, uncorrected"),
-        lambda out: NOTHING if out.eliminated.p is None else f"{out.eliminated.p:.1g}",
+        lambda each: NOTHING if each.eliminated.p is None else f"{each.eliminated.p:.1g}",
     ),
-    (Column("why", right=False), lambda out: _why(out.eliminated)),
+    (Column("why", right=False), lambda each: _why(each.eliminated)),
 )
 
 
 def as_data(advice: Advice) -> dict[str, Any]:
     """Return the advice by names; None for what is not known."""
-    standing = advice.standing
+    state = advice.state
     return {
-        "decision": standing.decision,
+        "decision": state.decision,
         "sentences": list(headline(advice)),
         "objective": advice.rule.of,
         "better": "higher" if advice.rule.higher else "lower",
         "margin": advice.rule.margin,
         "for_now": advice.for_now or None,
-        "recommended": _candidate(advice.recommended),
-        "reference": _candidate(advice.reference),
-        "best": _candidate(advice.best),
-        "trial": _trial(advice),
+        "recommended": _candidate_data(advice.recommended),
+        "reference": _candidate_data(advice.reference),
+        "best": _candidate_data(advice.best),
+        "confirmation": _confirmation_data(advice),
         "cases": advice.entrants,
         "cases_without_time": advice.no_time,
-        "runs": advice.made,
-        "most_runs": standing.most_runs,
+        "runs": advice.runs_made,
+        "most_runs": state.most_runs,
         "within_s": advice.rule.within_s,
         "spent_s": advice.spent_s,
-        "blocks": standing.blocks,
-        "noise": standing.noise,
-        "eliminated": [_out(out) for out in advice.outs],
-        "left_out": [
-            _case(candidate) | {"reason": reason}
-            for reason, candidates in advice.left_out.items()
+        "blocks": state.blocks,
+        "noise": state.noise,
+        "eliminated": list(map(_elimination_data, advice.eliminations)),
+        "skipped": [
+            _case_data(candidate) | {"reason": reason}
+            for reason, candidates in advice.skipped.items()
             for candidate in candidates
         ],
-        "time_and_energy": [_point(point) for point in advice.points],
+        "time_and_energy": list(map(_point_data, advice.points)),
         "no_energy": advice.no_energy or None,
         "lines": [
             {"tool": line.tool, "line": line.text or None, "note": line.note or None}
             for line in advice.lines
         ],
-        "again": advice.again,
+        "next_command": advice.next_command,
         "warnings": list(advice.warnings),
     }
 
 
-def _case(candidate: Candidate) -> dict[str, Any]:
+def _case_data(candidate: Candidate) -> dict[str, Any]:
     case = candidate.summary
     return {
         "case_id": candidate.case_id,
@@ -198,33 +204,35 @@ def _case(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _candidate(candidate: Candidate | None) -> dict[str, Any] | None:
+def _candidate_data(candidate: Candidate | None) -> dict[str, Any] | None:
     if candidate is None:
         return None
     start = candidate.start
     if start is None:
-        return _case(candidate)
-    return _case(candidate) | {
+        return _case_data(candidate)
+    return _case_data(candidate) | {
         "cpus": format_cpulist(start.mask),
         "cpus_by_thread": list(start.cpus) if start.binding == "pin" else None,
         "program": list(start.program),
     }
 
 
-def _trial(advice: Advice) -> dict[str, Any] | None:
-    trial = advice.trial
-    if trial is None:
+def _confirmation_data(advice: Advice) -> dict[str, Any] | None:
+    confirmation = advice.confirmation
+    if confirmation is None:
         return None
     gain = gain_bounds(advice)
     return {
-        "runs_of_best": trial.of_best,
-        "runs_of_reference": trial.of_reference,
-        "looks": advice.standing.looks,
-        "p": advice.standing.p,
-        "ratio": _difference(trial.difference),
+        "runs_of_best": confirmation.runs_of_best,
+        "runs_of_reference": confirmation.runs_of_reference,
+        "looks": advice.state.looks,
+        "p": advice.state.p,
+        "ratio": _difference(confirmation.difference),
         "least_gain": gain.low if gain else None,
         "most_gain": gain.high if gain else None,
-        "beside": {of: _difference(difference) for of, difference in trial.beside.items()},
+        "other_objectives": {
+            of: _difference(difference) for of, difference in confirmation.other_objectives.items()
+        },
     }
 
 
@@ -242,9 +250,9 @@ def _difference(difference: Difference | None) -> Mapping[str, Any] | None:
     }
 
 
-def _out(out: Out) -> dict[str, Any]:
-    eliminated = out.eliminated
-    return _case(out.candidate) | {
+def _elimination_data(elimination: Elimination) -> dict[str, Any]:
+    eliminated = elimination.eliminated
+    return _case_data(elimination.candidate) | {
         "why": eliminated.why,
         "after_block": eliminated.block,
         "worse_by": eliminated.worse_by,
@@ -253,7 +261,7 @@ def _out(out: Out) -> dict[str, Any]:
     }
 
 
-def _point(point: Point) -> dict[str, Any]:
+def _point_data(point: Point) -> dict[str, Any]:
     return {
         "case_id": point.candidate.case_id,
         "name": point.candidate.name,

@@ -1,7 +1,7 @@
 """Contended cache lines of a study's cases, from the files `c2c/` beside the records.
 
-The files may come from anybody: what is not as docs/threads-and-lines.md describes it is passed
-over, with the reason, and never half believed.
+The files may come from anybody: one that differs from docs/threads-and-lines.md is passed over,
+with the reason.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.affinity.measured import grouped
-from analysis.affinity.told import Told
+from analysis.affinity.section import Section
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
+from analysis.results.case_summary import grouped
 from analysis.results.files import Checked, read_json
 from analysis.results.node_files import NodeCpus
 from analysis.verdict.phrases import listed
@@ -32,7 +32,7 @@ _MOST = 2**53
 _CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
 _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 _COUNTS = ("hitm", "local_hitm", "remote_hitm", "stores")
-# What cases share that are told together: all but their mapping.
+# The cases of a group differ only in their mapping.
 _SETTING = ("app", "variant", "size", "threads", "schedule", "wait_policy", "governor")
 # A table has no more lines of a case.
 MAX_ROWS = 5
@@ -52,7 +52,7 @@ COLUMNS = (
     Column("CPUs: samples", right=False),
     Column("code", right=False),
 )
-_REMARK = (
+_NOTE = (
     "one execution of each case under perf c2c, which is none of its runs; HITM: a load that found "
     "its line modified in another core's cache, in the same NUMA node (local) or another (remote)"
 )
@@ -76,7 +76,7 @@ class SharedLine:
 
 @dataclass(frozen=True)
 class CaseLines:
-    """What a case's execution under `perf c2c` showed; `why_not` is empty when it showed something.
+    """A case's execution under `perf c2c`; `why_not` says why there are no lines, else empty.
 
     `loads` and `hitm` are samples of all lines, `lines` those with most HITM, `left_out` how many
     there were beyond them. `unsampled` says which core kinds were not sampled, if any.
@@ -94,7 +94,7 @@ class CaseLines:
 
     @property
     def title(self) -> str:
-        """What it is the same in as those that it is told with."""
+        """The setting that it shares with the cases of its group."""
         app, variant, size, threads, schedule, waits, governor = self.setting
         noun = "thread" if threads == "1" else "threads"
         return (
@@ -120,7 +120,7 @@ class ContendedLines:
 
 
 def read_c2c(folder: Path) -> ContendedLines | None:
-    """Return the contended cache lines in a results folder; None when nobody looked for any."""
+    """Return the contended cache lines in a results folder; None when c2c was not collected."""
     paths = sorted((folder / FOLDER).glob("*.json"))[:MAX_FILES]
     if not paths:
         return None
@@ -141,10 +141,10 @@ def read_c2c(folder: Path) -> ContendedLines | None:
 
 
 def _opened(path: Path) -> Checked:
-    name, found = f"{FOLDER}/{path.name}", read_json(path)
-    if not isinstance(found, dict):
+    name, fields = f"{FOLDER}/{path.name}", read_json(path)
+    if not isinstance(fields, dict):
         raise UserError(f"{name}: not understood: no table of fields")
-    file = Checked(name, found)
+    file = Checked(name, fields)
     is_known = f"{SCHEMA}, the schema that this pinstudy reads"
     file.valid("schema", lambda value: value is not True and value == SCHEMA, is_known)
     return file
@@ -155,8 +155,8 @@ def _case(path: Path, file: Checked) -> CaseLines:
     case_id = name[1] if name else ""
     file.valid("case_id", lambda value: value == case_id != "", "what the file is called")
     case = file.table("case")
-    setting = tuple(_word(case, key) for key in _SETTING)
-    reasons, mapping = _reasons(file), _word(case, "mapping")
+    setting = tuple(_text(case, key) for key in _SETTING)
+    reasons, mapping = _reasons(file), _text(case, "mapping")
     if "lines" in reasons:
         return CaseLines(case_id, setting, mapping, reasons["lines"])
     sampled = file.table("sampled")
@@ -210,7 +210,7 @@ def _count(table: Checked, key: str) -> int:
     return table.whole(key, 0, _MOST)
 
 
-def _word(case: Checked, key: str) -> str:
+def _text(case: Checked, key: str) -> str:
     value = case.valid(key, lambda value: type(value) in (str, int), "a word")
     return one_line(str(value))
 
@@ -220,9 +220,9 @@ def _reasons(file: Checked) -> dict[str, str]:
     return {key: one_line(reasons.text(key)) for key in reasons.values}
 
 
-def tell_lines(cases: Sequence[CaseLines], node: NodeCpus) -> Told:
-    """Return what cases that differ in their mapping only showed under `perf c2c`."""
-    return Told(cases[0].title, table=_table(cases, node))
+def lines_section(cases: Sequence[CaseLines], node: NodeCpus) -> Section:
+    """Return the section on the lines of cases that differ only in their mapping."""
+    return Section(cases[0].title, table=_table(cases, node))
 
 
 def _named(cpu: int, node: NodeCpus) -> str:
@@ -234,7 +234,7 @@ def _named(cpu: int, node: NodeCpus) -> str:
 def _table(cases: Sequence[CaseLines], node: NodeCpus) -> Table:
     notes = Notes()
     cells = tuple(row for case in cases for row in _rows(case, node, notes))
-    return Table(CAPTION, COLUMNS, cells, (*notes.listed(), ("", _REMARK)))
+    return Table(CAPTION, COLUMNS, cells, (*notes.listed(), ("", _NOTE)))
 
 
 def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, ...]]:

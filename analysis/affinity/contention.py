@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.affinity.measured import (
+from analysis.affinity.section import Section, experiment_table, title_of
+from analysis.affinity.timed_cases import (
     CONTENTION,
     Against,
     Measured,
@@ -14,15 +15,13 @@ from analysis.affinity.measured import (
     by_setting,
     column_means,
     compared,
-    grouped,
     measured_cases,
     published_for,
     with_scheduler,
 )
-from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.numbers import NO_REASON, NOTHING, fixed
 from analysis.format.table import Column, Table, Written, joined
-from analysis.results.case_summary import L1D_MISS_RATE, METRIC
+from analysis.results.case_summary import L1D_MISS_RATE, METRIC, grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import Findings
@@ -84,8 +83,8 @@ def contention(results: Results, findings: Findings) -> list[Contention]:
     pairs = [
         pair for group in groups for pair in (*with_scheduler(group), *_same_placements(group))
     ]
-    found = compared(pairs, findings.margin)
-    return [_experiment(results, group, found) for group in groups]
+    comparisons = compared(pairs, findings.margin)
+    return [_experiment(results, group, comparisons) for group in groups]
 
 
 def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
@@ -93,12 +92,12 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
 
     Those that the node cannot do are not among them.
     """
-    done = [measured for measured in group if measured.case.summary.left_out is None]
-    for inside in done:
+    runnable = [measured for measured in group if measured.case.summary.skip_reason is None]
+    for inside in runnable:
         mine = inside.case.summary
         if mine.mechanism != BY_ITSELF:
             continue
-        for outside in done:
+        for outside in runnable:
             theirs = outside.case.summary
             same_binding = (mine.selection, mine.binding) == (theirs.selection, theirs.binding)
             alike = same_binding and mine.cpus == theirs.cpus
@@ -107,12 +106,12 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
 
 
 def _experiment(
-    results: Results, group: Sequence[Measured], found: Mapping[Pair, Against]
+    results: Results, group: Sequence[Measured], comparisons: Mapping[Pair, Against]
 ) -> Contention:
     cases = [measured.case for measured in group]
     ns = column_means(results, cases, METRIC.format("ns_per_operation"))
     shares = {kind: column_means(results, cases, L1D_MISS_RATE.format(kind)) for kind in KIND_ORDER}
-    to_scheduler = {pair[0]: found.get(pair) for pair in with_scheduler(group)}
+    to_scheduler = {pair[0]: comparisons.get(pair) for pair in with_scheduler(group)}
     rows = tuple(
         Contended(
             measured,
@@ -128,7 +127,7 @@ def _experiment(
         for measured in group
     )
     same = tuple(
-        SamePlacement(inside, outside, found.get((inside, (outside,))))
+        SamePlacement(inside, outside, comparisons.get((inside, (outside,))))
         for inside, (outside,) in _same_placements(group)
     )
     no_l1d = ""
@@ -138,12 +137,12 @@ def _experiment(
     return Contention(rows, same, no_l1d)
 
 
-def tell_contention(found: Contention, margin: float) -> Told:
-    """Return what one contention experiment came to; `margin` is that of equivalence, a share."""
-    said = [*_same(found.same, margin)]
-    if found.no_l1d:
-        said.append(f"L1 load misses were not counted: {found.no_l1d}.")
-    return Told(title_of(found.rows[0].measured.case), tuple(said), _table(found))
+def contention_section(experiment: Contention, margin: float) -> Section:
+    """Return the section on one experiment; `margin` is that of equivalence, a share."""
+    sentences = [*_same(experiment.same, margin)]
+    if experiment.no_l1d:
+        sentences.append(f"L1 load misses were not counted: {experiment.no_l1d}.")
+    return Section(title_of(experiment.rows[0].measured.case), tuple(sentences), _table(experiment))
 
 
 def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
@@ -162,21 +161,21 @@ def _compared(pair: SamePlacement, margin: float) -> str:
         lost = unusable([pair.by_itself.case, pair.from_outside.case])
         return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
     comparison = pair.against.comparison
-    found = {
+    outcome = {
         "equivalent": f"equivalent within {margin * 100:g} %",
         "better": "faster",
         "worse": "slower",
         "undecided": "no difference is proved",
-    }[comparison.word]
-    apart = (
+    }[comparison.outcome]
+    note = (
         "; no attempt at the study made runs of both, so that a change of the node between "
         "attempts would look like a difference"
     )
-    return f"{found}, {change(comparison.difference, 'time')}{apart if comparison.apart else ''}"
+    text = f"{outcome}, {change(comparison.difference, 'time')}"
+    return text + note if comparison.across_attempts else text
 
 
 def _proof(pair: SamePlacement) -> str:
-    """Return in how many runs the kernel has shown the placement."""
     counts = [of.case.summary.n or 0 for of in (pair.by_itself, pair.from_outside)]
     if list(pair.proved) == counts and all(counts):
         return "the kernel showed that placement in every run of both"
@@ -184,14 +183,14 @@ def _proof(pair: SamePlacement) -> str:
     return f"the kernel showed that placement in {listed(shown)} runs"
 
 
-def _table(found: Contention) -> Table:
-    kinds = list(dict.fromkeys(kind for row in found.rows for kind in row.l1d))
+def _table(experiment: Contention) -> Table:
+    kinds = list(dict.fromkeys(kind for row in experiment.rows for kind in row.l1d))
     last = [*map(_missed, kinds)]
-    if any(row.published for row in found.rows):
+    if any(row.published for row in experiment.rows):
         last += [_PUBLISHED_TIME, *([_PUBLISHED_MISSES] if kinds else [])]
     return experiment_table(
         "the time of a round under each placement",
-        found.rows,
+        experiment.rows,
         Column("time of a round", "ms"),
         [_OPERATION],
         last,

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from analysis.affinity.c2c import ContendedLines, read_c2c
 from analysis.affinity.contention import Contention, contention
-from analysis.affinity.measured import APPS, grouped
 from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
+from analysis.affinity.timed_cases import APPS
 from analysis.latency.model import Latency
 from analysis.latency.reading import read_latency
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from base.errors import UserError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.affinity.measured import (
+from analysis.affinity.section import Section, experiment_table, title_of
+from analysis.affinity.timed_cases import (
     NEIGHBOURS,
     PINGPONG,
     Row,
@@ -16,7 +17,6 @@ from analysis.affinity.measured import (
     sources_of,
     with_scheduler,
 )
-from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Written
 from analysis.results.sources import Results
@@ -51,12 +51,12 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     groups = by_setting(measured_cases(results, findings, PINGPONG))
     rates = samples_of(results, PINGPONG, "rate_per_s")
     pairs = {pair[0]: pair for group in groups for pair in with_scheduler(group)}
-    found = compared([*pairs.values()], findings.margin)
+    comparisons = compared([*pairs.values()], findings.margin)
     return [
         tuple(
             Exchange(
                 case,
-                found.get(pairs[case]) if case in pairs else None,
+                comparisons.get(pairs[case]) if case in pairs else None,
                 None,
                 rates.get(case.case.case_id, (None, None))[1],
             )
@@ -66,16 +66,16 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     ]
 
 
-def tell_pingpong(found: Exchanges) -> Told:
-    """Return what the cases of one method came to."""
+def pingpong_section(rows: Exchanges) -> Section:
+    """Return the section on the cases of one method."""
     table = experiment_table(
         "the one-way time of a cache line under each placement",
-        found,
+        rows,
         Column("one-way time", "ns"),
         _RATES,
         notes=[_NOTE, *_published()],
     )
-    return Told(title_of(found[0].measured.case), table=table)
+    return Section(title_of(rows[0].measured.case), table=table)
 
 
 def _published() -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.affinity.measured import (
+from analysis.affinity.section import Section, experiment_table, title_of
+from analysis.affinity.timed_cases import (
     SMT,
     Measured,
     Row,
@@ -13,7 +14,6 @@ from analysis.affinity.measured import (
     measured_cases,
     published_for,
 )
-from analysis.affinity.told import Told, experiment_table, title_of
 from analysis.format.numbers import NOTHING
 from analysis.format.table import Column, Written
 from analysis.results.node_files import NodeCpus, node_cpus
@@ -44,12 +44,12 @@ def sharing(results: Results, findings: Findings) -> list[Sharing]:
         for case in group
         if case.threads > 1
     }
-    found = compared([*pairs.values()], findings.margin)
+    comparisons = compared([*pairs.values()], findings.margin)
     return [
         tuple(
             Row(
                 case,
-                found.get(pairs[case]) if case in pairs else None,
+                comparisons.get(pairs[case]) if case in pairs else None,
                 published_for(SMT, case.case),
             )
             for case in group
@@ -70,7 +70,7 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     pinned = [one for one in solos if one.case.summary.binding == "pin"]
     kinds = node.kinds_of(case.case.summary.cpus)
     if not kinds:
-        # On a node whose kinds nobody knows only the same selection is surely of the same kind.
+        # Where kinds are unknown only the same selection is surely of the same kind.
         same = [one for one in pinned if one.case.summary.selection == case.case.summary.selection]
         return tuple(same[:1])
     of_kinds = [
@@ -81,33 +81,33 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     return known if len(known) == len(kinds) else ()
 
 
-def tell_smt(found: Sharing) -> Told:
-    """Return what one SMT experiment came to."""
+def smt_section(rows: Sharing) -> Section:
+    """Return the section on one SMT experiment."""
     table = experiment_table(
         "the time of a thread under each placement",
-        found,
+        rows,
         Column("time of a thread", "ms"),
         [(Column("threads"), lambda row: str(row.measured.threads))],
-        [_AGAINST, *([_PUBLISHED] if any(row.published for row in found) else [])],
+        [_AGAINST, *([_PUBLISHED] if any(row.published for row in rows) else [])],
         lambda row: "alone" if row.measured.threads == 1 and row.measured.sample else "",
         [_NOTE],
     )
-    return Told(title_of(found[0].measured.case, ("threads",)), tuple(_not_compared(found)), table)
+    return Section(title_of(rows[0].measured.case, ("threads",)), tuple(_not_compared(rows)), table)
 
 
-def _not_compared(found: Sharing) -> Iterator[str]:
-    without = [
+def _not_compared(rows: Sharing) -> Iterator[str]:
+    lacking = [
         row.measured.case
-        for row in found
+        for row in rows
         if row.measured.threads > 1
         and row.measured.sample
         and row.measured.case.placed.usable
         and row.against is None
     ]
-    if without:
-        verb = "is" if len(without) == 1 else "are"
+    if lacking:
+        verb = "is" if len(lacking) == 1 else "are"
         yield (
-            f"{names(without)} {verb} not compared: no run of one thread alone on the same kind of "
+            f"{names(lacking)} {verb} not compared: no run of one thread alone on the same kind of "
             "core that could be compared with them."
         )
 
@@ -120,11 +120,11 @@ def _others(row: Row) -> str:
 
 
 def _slowdown(row: Row) -> str:
-    found = row.published
-    if found is None or found.slowdown is None:
+    published = row.published
+    if published is None or published.slowdown is None:
         return NOTHING
-    times = f" ({found.alone_ms:g} to {found.time_ms:g} ms)" if found.time_ms else ""
-    return f"{found.slowdown:g}{times}"
+    times = f" ({published.alone_ms:g} to {published.time_ms:g} ms)" if published.time_ms else ""
+    return f"{published.slowdown:g}{times}"
 
 
 _AGAINST: Written[Row] = (Column("against", right=False), _others)

@@ -1,4 +1,4 @@
-"""Who ran where: the CPUs of each thread of a team, as the kernel told while it ran."""
+"""The CPUs of each thread of a team, as sampled from the kernel while it ran."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.affinity.measured import THREADMAP, cases_of, column_means
+from analysis.affinity.timed_cases import THREADMAP, cases_of, column_means
 from analysis.format.numbers import mean_count, percent
 from analysis.results.case_summary import METRIC
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
@@ -33,7 +33,7 @@ MAX_CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class TeamThread:
-    """A thread: the CPUs that it was last allowed, ascending, and how many looks found it where."""
+    """A thread: its last affinity mask, ascending, and the number of samples on each CPU."""
 
     allowed: tuple[int, ...]
     seen: Mapping[int, int]
@@ -55,7 +55,7 @@ class Team:
 
     @property
     def seen(self) -> Mapping[int, int]:
-        """How many looks found any of the threads on each CPU."""
+        """The number of samples of all threads on each CPU."""
         return sum((Counter(thread.seen) for thread in self.threads), Counter())
 
     @property
@@ -166,7 +166,6 @@ class _Masks(dict[str, tuple[int, ...]]):
 
 
 def _threads(record: Mapping[str, Any], masks: _Masks) -> Iterator[TeamThread]:
-    """Yield the program's own threads."""
     for thread in threads_of(record)[:MAX_THREADS]:
         if thread.get("process", 0) == 0:
             allowed = thread.get("allowed")
@@ -184,7 +183,7 @@ def _seen(value: object) -> Iterator[tuple[int, int]]:
 def _team(
     case: CaseFinding, runs: Sequence[Sequence[TeamThread]], moves: float | None, node: NodeCpus
 ) -> Team:
-    """Return what the runs of a case with as many threads as most of them say together."""
+    """Return the samples of a case's runs, of those with the most frequent number of threads."""
     size = Counter(len(threads) for threads in runs).most_common(1)[0][0]
     alike = [threads for threads in runs if len(threads) == size]
     together = tuple(
@@ -194,13 +193,13 @@ def _team(
     return Team(case, together, len(alike), moves, node)
 
 
-def tell_team(team: Team) -> str:
+def describe_team(team: Team) -> str:
     """Return what a case's threads were allowed, and where they were seen."""
     return f"{sentence(name(team.case))}: {'; '.join(_parts(team))}."
 
 
 def conclusion(team: Team) -> str:
-    """Return the word for a team: the first that is true of it."""
+    """Return the class of a team: the first that is true of it."""
     if team.oversubscribed:
         return "oversubscribed"
     if team.free:
@@ -222,7 +221,6 @@ def _parts(team: Team) -> Iterator[str]:
 
 
 def _allowed(team: Team) -> str:
-    """Return what the threads were allowed."""
     count, cpus = len(team.threads), format_cpulist(team.allowed)
     listed_cpus = f"CPU {cpus}" if len(team.allowed) == 1 else f"CPUs {cpus}"
     if team.single == count:

@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.answer import MARGIN, find
+from analysis.answer import MARGIN, analyze
 from analysis.objectives import Objective
 from analysis.results.sources import Results
 from analysis.results.summaries import UNKNOWN
-from analysis.statistics.decision import Word
+from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
 from analysis.verdict.caveats import not_placed, start_up, start_ups, unusable
@@ -27,7 +27,7 @@ from analysis.verdict.phrases import name
 from analysis.verdict.values import Values, difference_of_summaries, values_by_case
 from configs.study import CURRENT_GOVERNOR
 
-# `open`: one of the two is undecided. `not compared`: one of the two has no word for the row.
+# `open`: one of the two is undecided. `not compared`: one of the two has no outcome for the row.
 Agreement = Literal[
     "agree", "disagree", "open", "not compared", "baseline", "only in A", "only in B"
 ]
@@ -55,12 +55,12 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Side:
-    """A row in one of the results: its mean, its ratio to the common baseline row, its word."""
+    """A row in one of the results: its mean, its ratio to the common baseline row, its outcome."""
 
     case: CaseFinding
     mean: float | None
     ratio: Ratio | None
-    word: Word | None
+    outcome: Outcome | None
 
     @property
     def number(self) -> int:
@@ -97,7 +97,7 @@ class Pair:
     b: TableFindings
     reference: CaseFinding | None
     rows: tuple[Row, ...]
-    remarks: tuple[str, ...]
+    footnotes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class SideBySide:
     pairs: tuple[Pair, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
-    remarks: tuple[str, ...]
+    footnotes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,9 @@ def compare(
 ) -> SideBySide:
     """Put two results side by side.
 
-    `margin` is the equivalence margin of the words; `as_governor` is assumed for rows that
-    do not tell their governor.
+    `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor.
     """
-    one, other = (_Opened.of(results, find(results, margin)) for results in (a, b))
+    one, other = (_Opened.of(results, analyze(results, margin)) for results in (a, b))
     matched = list(matched_tables(one.findings.tables, other.findings.tables))
     pairs = tuple(
         pair
@@ -147,7 +146,7 @@ def compare(
         pairs,
         _others(one.findings.tables, [table for table, _ in matched]),
         _others(other.findings.tables, [table for _, table in matched]),
-        _remarks(a, b, as_governor),
+        _footnotes(a, b, as_governor),
     )
 
 
@@ -164,19 +163,19 @@ def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
     name_a, name_b = (
         ", ".join(dict.fromkeys(pair[side].key.app for pair in matched)) for side in (0, 1)
     )
-    return SideBySide(name_a, name_b, pairs, (), (), results.remarks)
+    return SideBySide(name_a, name_b, pairs, (), (), results.footnotes)
 
 
 def _others(tables: Sequence[TableFindings], matched: Sequence[TableFindings]) -> tuple[str, ...]:
     return tuple(t.title for t in tables if all(t is not table for table in matched))
 
 
-def _remarks(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]:
-    taken = f"rows that do not tell their governor are taken for {as_governor}"
+def _footnotes(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]:
+    assumed = f"rows that do not tell their governor are taken for {as_governor}"
     return (
-        *((taken,) if as_governor else ()),
-        *(f"A: {remark}" for remark in a.remarks),
-        *(f"B: {remark}" for remark in b.remarks),
+        *((assumed,) if as_governor else ()),
+        *(f"A: {footnote}" for footnote in a.footnotes),
+        *(f"B: {footnote}" for footnote in b.footnotes),
     )
 
 
@@ -191,11 +190,11 @@ def _pairs(
     reference = first_common_baseline(matched)
     published = one.results.is_published or other.results.is_published
     is_direct = not published and _are_the_same_work(a, b)
-    lost = [(name, said) for name, of in (("A", a), ("B", b)) if (said := not_placed(of.cases))]
-    remarks = (
+    lost = [(name, note) for name, of in (("A", a), ("B", b)) if (note := not_placed(of.cases))]
+    footnotes = (
         *differences_in_kind(a, b),
         *unknown_governors(matched),
-        *(f"{name}: {said}" for name, said in lost),
+        *(f"{name}: {note}" for name, note in lost),
         *_start_ups(matched, reference),
         *(_direct_start_ups(matched) if is_direct else ()),
     )
@@ -203,7 +202,7 @@ def _pairs(
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
         rows = tuple(_row(one, other, pair, reference, objective, is_direct) for pair in matched)
-        yield Pair(objective, a, b, reference[0] if reference else None, rows, remarks)
+        yield Pair(objective, a, b, reference[0] if reference else None, rows, footnotes)
 
 
 def _start_ups(
@@ -212,15 +211,15 @@ def _start_ups(
     """Say in which rows' ratios to their own baseline the start differs as well."""
     for at, letter in enumerate("AB"):
         cases = [case for pair in matched if (case := pair[at])]
-        if reference and (said := start_ups(cases, reference[at])):
-            yield f"{letter}: {said}"
+        if reference and (note := start_ups(cases, reference[at])):
+            yield f"{letter}: {note}"
 
 
 def _direct_start_ups(matched: Sequence[Matched]) -> Iterator[str]:
     """Say in which rows' ratios B / A the start differs as well."""
     for a, b in matched:
-        if a and b and (said := start_up(b.summary, a.summary)):
-            yield f"{name(b)}, B against A: {said}"
+        if a and b and (note := start_up(b.summary, a.summary)):
+            yield f"{name(b)}, B against A: {note}"
 
 
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
@@ -252,7 +251,7 @@ def _side(
         case,
         sample.mean if sample else None,
         _to_reference(opened, case, reference, objective),
-        comparison.word if comparison else None,
+        comparison.outcome if comparison else None,
     )
 
 
@@ -284,7 +283,7 @@ def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective
     mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
     difference = None
     if mine and theirs:
-        logs = [np.log(v.of[objective][v.known(objective)]) for v in (theirs, mine)]
+        logs = [np.log(values.measured(objective)) for values in (theirs, mine)]
         if min(map(len, logs)) >= 2:
             difference = Difference.of_runs(*logs)
     else:
@@ -299,11 +298,11 @@ def _agreement(a: Side | None, b: Side | None) -> Agreement:
         return "only in A"
     if a.case.is_baseline and b.case.is_baseline:
         return "baseline"
-    if a.word is None or b.word is None:
+    if a.outcome is None or b.outcome is None:
         return "not compared"
-    if "undecided" in (a.word, b.word):
+    if "undecided" in (a.outcome, b.outcome):
         return "open"
-    return "agree" if a.word == b.word else "disagree"
+    return "agree" if a.outcome == b.outcome else "disagree"
 
 
 # The same row of A and of B, or a row of one of them.
@@ -366,7 +365,7 @@ def matched_rows(
 ) -> list[Matched]:
     """Return the rows of both, then those that only B has.
 
-    A row that does not tell its governor is the row of the other side that has its mappings, when
+    A row without a known governor is the row of the other side that has its mappings, when
     neither side has another such row.
     """
     keys_a, keys_b = ([_row_key(case, as_governor) for case in of] for of in (cases_a, cases_b))
@@ -381,20 +380,20 @@ def matched_rows(
             continue
         if _only_possible(keys_b[other], keys_a) == at:
             partners[at] = other
-    left = [case for at, case in enumerate(cases_b) if at not in partners.values()]
+    only_b = [case for at, case in enumerate(cases_b) if at not in partners.values()]
     return [
         *(
             (case, cases_b[partners[at]] if at in partners else None)
             for at, case in enumerate(cases_a)
         ),
-        *((None, case) for case in left),
+        *((None, case) for case in only_b),
     ]
 
 
 def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
     """Return where the only key stands that may be of the same row; None for none or several."""
-    found = [at for at, other in enumerate(keys) if _may_be_same(key, other)]
-    return found[0] if len(found) == 1 else None
+    possible = [at for at, other in enumerate(keys) if _may_be_same(key, other)]
+    return possible[0] if len(possible) == 1 else None
 
 
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
@@ -428,9 +427,9 @@ def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, Case
 def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
     """Yield in what two tables differ that are compared all the same."""
     for key in ("app", "size", "variant", "schedule", "wait_policy"):
-        words = str(getattr(a.key, key)), str(getattr(b.key, key))
-        if words[0] != words[1] and UNKNOWN not in words:
-            yield f"{key.replace('_', ' ')}: A {words[0]}, B {words[1]}"
+        value_a, value_b = str(getattr(a.key, key)), str(getattr(b.key, key))
+        if value_a != value_b and UNKNOWN not in (value_a, value_b):
+            yield f"{key.replace('_', ' ')}: A {value_a}, B {value_b}"
 
 
 def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:

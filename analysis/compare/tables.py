@@ -52,7 +52,9 @@ def _rows(both: SideBySide, objective: Objective) -> list[tuple[Pair, Row]]:
 
 
 def _named(pair: Pair, row: Row) -> str:
-    words = ", ".join(f"{name} {side.word}" for name, side in (("A", row.a), ("B", row.b)) if side)
+    words = ", ".join(
+        f"{name} {side.outcome}" for name, side in (("A", row.a), ("B", row.b)) if side
+    )
     return f"{pair.a.key.app} x{pair.a.key.threads} {row.case.label} ({words})"
 
 
@@ -67,7 +69,7 @@ def _summary(both: SideBySide) -> Table:
         *conclusions(both),
         *(f"only in A: {title}" for title in both.only_a),
         *(f"only in B: {title}" for title in both.only_b),
-        *both.remarks,
+        *both.footnotes,
     ]
     return Table(
         caption="Rows in which both results conclude the same of a case against its baseline",
@@ -103,7 +105,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
             *_side_cells(row.a, decimals[0]),
             *_side_cells(row.b, decimals[1]),
             *(_ratio_cells(row.direct) if is_direct else ()),
-            *(side.word or NOTHING if side else NOTHING for side in (row.a, row.b)),
+            *(side.outcome or NOTHING if side else NOTHING for side in (row.a, row.b)),
             row.agreement,
         )
         for row in pair.rows
@@ -113,7 +115,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         columns=tuple(columns),
         cells=tuple(cells),
         notes=tuple(("", one_line(note)) for note in _notes(pair)),
-        exact=tuple(exact_row(both, pair, row) for row in pair.rows),
+        raw_values=tuple(raw_row(both, pair, row) for row in pair.rows),
     )
 
 
@@ -160,7 +162,7 @@ def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
 
 
 def _notes(pair: Pair) -> list[str]:
-    notes = list(pair.remarks)
+    notes = list(pair.footnotes)
     if pair.reference is None:
         notes.append("no baseline is in both, so that there are no ratios")
     else:
@@ -178,17 +180,17 @@ def _of_estimands(pair: Pair) -> list[str]:
         name: {side.ratio.estimand for side in of if side and side.ratio and side.ratio.interval}
         for name, of in (("A", [row.a for row in pair.rows]), ("B", [row.b for row in pair.rows]))
     }
-    said = [
-        f"{name}: {' and '.join(_RATIOS[word] for word in sorted(of, reverse=True))}"
+    estimands = [
+        f"{name}: {' and '.join(_RATIOS[estimand] for estimand in sorted(of, reverse=True))}"
         for name, of in sides.items()
         if of
     ]
-    return [f"ratios are of {'; '.join(said)}"] if said else []
+    return [f"ratios are of {'; '.join(estimands)}"] if estimands else []
 
 
-def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
+def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
     """Return a row's numbers by name, unrounded; what is not there is None."""
-    exact: dict[str, object] = {
+    values: dict[str, object] = {
         "a": both.name_a,
         "b": both.name_b,
         "app": pair.a.key.app,
@@ -199,28 +201,28 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "vcpu_mapping": row.case.summary.vcpu_mapping,
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
-        exact |= {
+        values |= {
             f"{name}_{key}": value
             for key, value in zip(TABLE_KEYS, table.key[1:], strict=True)
             if key != "threads"
         }
-        exact |= {f"{name}_{key}": value for key, value in _exact_side(side).items()}
-    exact |= _exact_ratio("b_to_a", row.direct)
-    exact["conclusions"] = row.agreement
-    return exact
+        values |= {f"{name}_{key}": value for key, value in _raw_side(side).items()}
+    values |= _raw_ratio("b_to_a", row.direct)
+    values["conclusions"] = row.agreement
+    return values
 
 
-def _exact_side(side: Side | None) -> dict[str, Any]:
+def _raw_side(side: Side | None) -> dict[str, Any]:
     return {
         "case_number": side.number if side else None,
         "governor": side.case.governor if side else None,
         "mean": side.mean if side else None,
-        **_exact_ratio("ratio", side.ratio if side else None),
-        "word": side.word if side else None,
+        **_raw_ratio("ratio", side.ratio if side else None),
+        "outcome": side.outcome if side else None,
     }
 
 
-def _exact_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
+def _raw_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
     interval = ratio.interval if ratio else None
     return {
         name: ratio.value if ratio else None,

@@ -4,8 +4,7 @@ import logging
 
 from analysis.processes import elsewhere
 
-# Without a writable home matplotlib tells where else it keeps its cache; nobody who asked for a
-# report wants to know.
+# Without a writable home matplotlib logs where else it keeps its cache.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 with elsewhere():

@@ -22,16 +22,16 @@ from analysis.figures.rows import (
     ByKind,
     Entry,
     RunsByCase,
+    case_entries,
     draw_bars,
     draw_by_kind,
     draw_runs,
     entry,
     jitter,
-    looks_of,
+    label_empty_rows,
     mean_down,
     mean_entry,
     row_figure,
-    say_why_empty,
     scale_for,
 )
 from analysis.figures.style import (
@@ -39,9 +39,9 @@ from analysis.figures.style import (
     BLACK,
     KNOWN_KINDS,
     cores_of,
+    kind_style,
     label_text,
-    look_of_kind,
-    marker_look,
+    marker_style,
 )
 from analysis.format.numbers import mean_count, percent
 from analysis.objectives import OBJECTIVES, Objective
@@ -75,7 +75,7 @@ def draw_time_and_energy(
         table.title,
         table.cases,
         [(SHOWN[objective][0], 1.0) for objective in shown],
-        [*_looks(table.cases, runs), *_marks(table.cases, runs)],
+        [*_run_entries(table.cases, runs), *_marks(table.cases, runs)],
     )
     limits = [_draw_objective(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
     lacking = [
@@ -85,13 +85,13 @@ def draw_time_and_energy(
     ]  # fmt: skip
     caption = sentences(_how_to_read(table.cases, runs), *dict.fromkeys(limits), *lacking)
     title = what if len(shown) == len(SHOWN) else "Time per case"
-    return Drawing(name, title, caption, _seen(table.cases, shown), figure)
+    return Drawing(name, title, caption, _alt_text(table.cases, shown), figure)
 
 
 def _draw_objective(
     axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective: Objective
 ) -> str:
-    """Draw one objective; return what has to be said of the dots."""
+    """Draw one objective; return the caption's sentence on the dots."""
     samples = _samples(cases, objective)
     means = {row: sample.mean for row, sample in samples.items()}
     scale_for(axes, means.values())
@@ -110,20 +110,18 @@ def _draw_objective(
             values, heights, s=42, marker="o", facecolor="none", edgecolor=BLACK,
             linewidth=0.8, zorder=3,
         )  # fmt: skip
-    say_why_empty(axes, cases, samples)
+    label_empty_rows(axes, cases, samples)
     return limit
 
 
 def _samples(cases: Sequence[CaseFinding], objective: Objective) -> dict[int, Sample]:
-    """Return what the runs say in one objective, by row."""
     return {
         row: case.samples[objective] for row, case in enumerate(cases) if objective in case.samples
     }
 
 
-def _looks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
-    """Return the legend's entries for the dots."""
-    return looks_of(case for case in cases if case.case_id in runs)
+def _run_entries(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
+    return case_entries(case for case in cases if case.case_id in runs)
 
 
 def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
@@ -131,7 +129,7 @@ def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
     intervals = any(sample.mean_interval for case in cases for sample in case.samples.values())
     entries = [mean_entry("mean, 95 % interval" if intervals else "mean")]
     if runs and any(case.outliers for case in cases):
-        entries.append(entry("outlier, kept", marker_look("o", 6.5, BLACK, "none")))
+        entries.append(entry("outlier, kept", marker_style("o", 6.5, BLACK, "none")))
     return entries
 
 
@@ -147,7 +145,7 @@ def _how_to_read(cases: Sequence[CaseFinding], runs: RunsByCase) -> str:
     )
 
 
-def _seen(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
+def _alt_text(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
     parts = []
     for objective in shown:
         _, what, unit = SHOWN[objective]
@@ -173,7 +171,7 @@ def draw_migrations(
             name, MIGRATIONS_TITLE, why_not_measured(results, table.cases, ["migrations"])
         )
     panels = [(_MIGRATIONS[measure][0], 1.0) for measure in shown]
-    entries = [*_looks(table.cases, runs), entry("mean", MEAN)]
+    entries = [*_run_entries(table.cases, runs), entry("mean", MEAN)]
     figure, axes = row_figure(table.title, table.cases, panels, entries, room=0.5)
     limits = [_draw_migrations(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
     caption = sentences(
@@ -214,7 +212,7 @@ def _draw_migrations(
             1.01, row, mean_count(mean), transform=axes.get_yaxis_transform(),
             va="center", ha="left", fontsize=7,
         )  # fmt: skip
-    say_why_empty(axes, cases, means)
+    label_empty_rows(axes, cases, means)
     return limit
 
 
@@ -248,7 +246,7 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
             _draw_frequencies(panel, frequencies)
         else:
             _draw_shares(panel, shares, len(cases))
-        say_why_empty(panel, cases, {row for values in fields[field].values() for row in values})
+        label_empty_rows(panel, cases, {row for values in fields[field].values() for row in values})
     caption = sentences(
         "Means of the runs. Frequency is cycles per nanosecond on a CPU of the kind.",
         _THIN_SHARES if shares else "",
@@ -259,7 +257,7 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
             if field not in shown
         ),
     )
-    return Drawing(name, KINDS_TITLE, caption, _seen_of_kinds(cases, frequencies, shares), figure)
+    return Drawing(name, KINDS_TITLE, caption, _kinds_alt_text(cases, frequencies, shares), figure)
 
 
 def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
@@ -273,7 +271,6 @@ def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
 def _by_kind(
     cases: Sequence[CaseFinding], of_case: Callable[[CaseFinding], Mapping[str, float]]
 ) -> ByKind:
-    """Return the cases' values by kind and row."""
     values = [of_case(case) for case in cases]
     return {
         kind: {row: float(of_row[kind]) for row, of_row in enumerate(values) if kind in of_row}
@@ -283,8 +280,8 @@ def _by_kind(
 
 def _in_order(kinds: Iterable[str]) -> list[str]:
     """Return kinds with those that are known first, in their order."""
-    found = {*kinds}
-    return [*(kind for kind in KNOWN_KINDS if kind in found), *sorted(found - {*KNOWN_KINDS})]
+    names = {*kinds}
+    return [*(kind for kind in KNOWN_KINDS if kind in names), *sorted(names - {*KNOWN_KINDS})]
 
 
 def _draw_frequencies(axes: Axes, frequencies: ByKind) -> None:
@@ -300,7 +297,7 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
         used = {row: 100 * share for row, share in values.items() if share}
         axes.barh(
             list(used), list(used.values()), left=[ends[row] for row in used], height=0.62,
-            linewidth=0.7, zorder=2, **look_of_kind(kind).areas,
+            linewidth=0.7, zorder=2, **kind_style(kind).areas,
         )  # fmt: skip
         for row, share in used.items():
             ends[row] += share
@@ -318,15 +315,15 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
 def _legend_of_kinds(frequencies: ByKind, shares: ByKind) -> list[Entry]:
     entries: list[Entry] = []
     for kind in _in_order([*frequencies, *shares]):
-        look, name = look_of_kind(kind), cores_of(kind)
+        style, name = kind_style(kind), cores_of(kind)
         if kind in frequencies:
-            entries.append(entry(f"frequency, {name}", look.dots))
+            entries.append(entry(f"frequency, {name}", style.dots))
         if kind in shares:
-            entries.append(Patch(linewidth=0.7, label=f"CPU time, {name}", **look.areas))
+            entries.append(Patch(linewidth=0.7, label=f"CPU time, {name}", **style.areas))
     return entries
 
 
-def _seen_of_kinds(cases: Sequence[CaseFinding], frequencies: ByKind, shares: ByKind) -> str:
+def _kinds_alt_text(cases: Sequence[CaseFinding], frequencies: ByKind, shares: ByKind) -> str:
     parts = []
     for kind in _in_order([*frequencies, *shares]):
         what = f"The mean frequency on {cores_of(kind)}"

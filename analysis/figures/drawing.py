@@ -1,4 +1,4 @@
-"""A figure with the words that belong to it, and the files it is written to."""
+"""A figure with its title, caption and alt text, and the files it is written to."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def write_drawing(drawing: Drawing, folder: Path, formats: Iterable[str] = FORMA
 
 
 def sentences(*parts: str) -> str:
-    """Return the parts that say something as one paragraph."""
+    """Return the parts that are not empty as one paragraph."""
     return " ".join(part for part in parts if part)
 
 
@@ -81,32 +81,32 @@ def extremes(
     if not values:
         return ""
 
-    def told(row: int) -> str:
+    def value_of(row: int) -> str:
         return " ".join(filter(None, (three_digits(values[row]), unit, "for", cases[row].label)))
 
     low, high = min(values, key=lambda row: values[row]), max(values, key=lambda row: values[row])
     if len(values) == 1:
-        return f"{what} is {told(low)}."
-    return f"{what} of {len(values)} cases goes from {told(low)} to {told(high)}."
+        return f"{what} is {value_of(low)}."
+    return f"{what} of {len(values)} cases goes from {value_of(low)} to {value_of(high)}."
 
 
-def not_drawn(left: int, what: str, of: str = "") -> str:
+def not_drawn(count: int, what: str, of: str = "") -> str:
     """Return how many things are not in a figure; empty when all are."""
-    return f"{plural(left, what)}{of} {'is' if left == 1 else 'are'} not drawn." if left else ""
+    return f"{plural(count, what)}{of} {'is' if count == 1 else 'are'} not drawn." if count else ""
 
 
 def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Sequence[str]) -> str:
     """Return why none of the cases has these fields (of a record)."""
     if not any(case.summary.has_runs for case in cases):
-        left_out = [case.summary.left_out for case in cases if case.summary.left_out]
-        return _told(left_out) or "no run that could be averaged"
+        skip_reasons = [case.summary.skip_reason for case in cases if case.summary.skip_reason]
+        return _distinct_reasons(skip_reasons) or "no run that could be averaged"
     summaries = [case.summary for case in cases]
-    return _told(results.why_absent(summaries, fields)) or NO_REASON
+    return _distinct_reasons(results.why_absent(summaries, fields)) or NO_REASON
 
 
-def _told(reasons: Sequence[object]) -> str:
-    told = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
+def _distinct_reasons(reasons: Sequence[object]) -> str:
+    texts = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
     # What follows from another reason repeats it.
-    distinct = [one for one in told if not any(one in other for other in told if other != one)]
+    distinct = [one for one in texts if not any(one in other for other in texts if other != one)]
     more = len(distinct) - _MAX_REASONS
     return joined([*distinct[:_MAX_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])

@@ -19,7 +19,7 @@ from analysis.figures.rows import (
     put_title,
     some_runs,
 )
-from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, WIDTH, marker_look
+from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, WIDTH, marker_style
 from analysis.format.numbers import percent, three_digits
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -74,7 +74,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
     in_minutes = float(np.ptp(runs.hours)) < _MINUTES_TO
     unit = 60.0 if in_minutes else 1.0
     beyond = _draw_times(axes[0], runs, unit, step)
-    entries = [entry("time of a run", marker_look("o", 4, BLUE, BLUE))]
+    entries = [entry("time of a run", marker_style("o", 4, BLUE, BLUE))]
     if trend is not None and trend.found:
         _draw_trend(axes[0], runs, trend, unit)
         entries.append(entry("trend over time", _TREND))
@@ -85,7 +85,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
             rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
         )  # fmt: skip
         axes[1].set_ylabel("°C before")
-        entries.append(entry("hottest package", marker_look("s", 4, VERMILION, "white")))
+        entries.append(entry("hottest package", marker_style("s", 4, VERMILION, "white")))
     axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
     put_legend(figure, entries)
     caption = sentences(
@@ -98,7 +98,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
         "" if warm else "The package's temperature was not measured.",
         some_runs(step, len(runs.hours)),
     )
-    return Drawing(NAME, TITLE, caption, _seen(runs, trend, warm), figure)
+    return Drawing(NAME, TITLE, caption, _alt_text(runs, trend, warm), figure)
 
 
 def _runs(results: Results) -> _Runs:
@@ -163,7 +163,7 @@ def _draw_trend(axes: Axes, runs: _Runs, trend: Trend, unit: float) -> None:
         axes.plot(hours * unit, away, zorder=4, **_TREND)
 
 
-def _seen(runs: _Runs, trend: Trend | None, warm: bool) -> str:
+def _alt_text(runs: _Runs, trend: Trend | None, warm: bool) -> str:
     low, high = np.percentile(runs.away, [25, 75])
     hours = float(np.ptp(runs.hours))
     lasted = (

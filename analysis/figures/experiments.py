@@ -13,28 +13,28 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from analysis.affinity.contention import Contended, Contention
-from analysis.affinity.measured import CONTENTION, TIMES, Row
+from analysis.affinity.section import title_of
 from analysis.affinity.smt import Sharing
 from analysis.affinity.team import MAX_CELLS, Team
-from analysis.affinity.told import title_of
+from analysis.affinity.timed_cases import CONTENTION, TIMES, Row
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, not_drawn, sentences
 from analysis.figures.rows import (
     STAR_UP,
     ByKind,
     Entry,
     RunsByCase,
+    case_entries,
     draw_bars,
     draw_by_kind,
     draw_runs,
     draw_stars,
     entry,
-    looks_of,
+    label_empty_rows,
     mean_down,
     mean_entry,
     put_legend,
     put_title,
     row_figure,
-    say_why_empty,
     scale_for,
     star_entry,
 )
@@ -45,9 +45,9 @@ from analysis.figures.style import (
     PALE,
     WIDTH,
     cores_of,
+    kind_style,
     label_text,
-    look_of_kind,
-    marker_look,
+    marker_style,
 )
 from analysis.format.numbers import percent, three_digits
 from analysis.results.case_summary import METRIC
@@ -61,9 +61,9 @@ SMT_TITLE = "A thread beside another one"
 MAX_PANELS = 3
 
 
-def draw_contention(found: Contention, runs: RunsByCase, name: str) -> Drawing | NotDrawn:
+def draw_contention(experiment: Contention, runs: RunsByCase, name: str) -> Drawing | NotDrawn:
     """Draw the times of one experiment, and its L1 misses where they were counted."""
-    rows = found.rows
+    rows = experiment.rows
     cases = [row.measured.case for row in rows]
     if not any(row.measured.sample for row in rows):
         reason = "no run that could be averaged told its time of a round"
@@ -83,13 +83,12 @@ def draw_contention(found: Contention, runs: RunsByCase, name: str) -> Drawing |
         "In a round each of the threads adds to a number that it shares with another one. Each dot "
         "is a run.",
         limit,
-        "" if misses else f"L1 load misses were not counted: {found.no_l1d}.",
+        "" if misses else f"L1 load misses were not counted: {experiment.no_l1d}.",
     )
-    return Drawing(name, CONTENTION_TITLE, caption, _seen_of_contention(rows), figure)
+    return Drawing(name, CONTENTION_TITLE, caption, _contention_alt_text(rows), figure)
 
 
 def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
-    """Return the published times of a round by row, where there are any."""
     return {
         at: row.published.time_ms
         for at, row in enumerate(rows)
@@ -98,7 +97,7 @@ def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
 
 
 def _draw_rounds(axes: Axes, rows: Sequence[Contended], runs: RunsByCase) -> str:
-    """Draw the times of a round; return what has to be said of the dots."""
+    """Draw the times of a round; return the caption's sentence on the dots."""
     cases = [row.measured.case for row in rows]
     samples = {at: row.measured.sample for at, row in enumerate(rows) if row.measured.sample}
     means = {at: sample.mean for at, sample in samples.items()}
@@ -110,7 +109,7 @@ def _draw_rounds(axes: Axes, rows: Sequence[Contended], runs: RunsByCase) -> str
     draw_stars(axes, stars)
     if axes.get_xscale() == "linear":
         axes.set_xlim(left=0)
-    say_why_empty(axes, cases, samples)
+    label_empty_rows(axes, cases, samples)
     return limit
 
 
@@ -125,19 +124,19 @@ def _draw_misses(axes: Axes, rows: Sequence[Contended], misses: ByKind) -> None:
     shares = [share for of_kind in misses.values() for share in of_kind.values()]
     axes.set_xlim(0, 1.08 * max([*shares, *stars.values(), 0.1]))
     counted = {at for of_kind in misses.values() for at in of_kind}
-    say_why_empty(axes, [row.measured.case for row in rows], counted)
+    label_empty_rows(axes, [row.measured.case for row in rows], counted)
 
 
 def _contention_legend(rows: Sequence[Contended], kinds: Iterable[str]) -> list[Entry]:
     return [
-        *looks_of(row.measured.case for row in rows if row.measured.sample),
+        *case_entries(row.measured.case for row in rows if row.measured.sample),
         mean_entry("mean, 95 % interval"),
-        *(entry(f"misses on {cores_of(kind)}", look_of_kind(kind).dots) for kind in kinds),
+        *(entry(f"misses on {cores_of(kind)}", kind_style(kind).dots) for kind in kinds),
         *([star_entry()] if any(row.published for row in rows) else []),
     ]
 
 
-def _seen_of_contention(rows: Sequence[Contended]) -> str:
+def _contention_alt_text(rows: Sequence[Contended]) -> str:
     cases = [row.measured.case for row in rows]
     means = {at: row.measured.sample.mean for at, row in enumerate(rows) if row.measured.sample}
     shares = {at: 100 * max(row.l1d.values()) for at, row in enumerate(rows) if row.l1d}
@@ -152,10 +151,10 @@ def _seen_of_contention(rows: Sequence[Contended]) -> str:
     )
 
 
-def draw_smt(found: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
+def draw_smt(workloads: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
     """Draw the workloads of one build and governor beside each other, a row a placement."""
-    title = title_of(found[0][0].measured.case, ("size", "threads"))
-    every = [sharing for sharing in found if any(_of_two(row) for row in sharing)]
+    title = title_of(workloads[0][0].measured.case, ("size", "threads"))
+    every = [sharing for sharing in workloads if any(_of_two(row) for row in sharing)]
     if not any(row.against for sharing in every for row in sharing):
         reason = "no placement of two threads has one thread to compare with"
         return NotDrawn(name, SMT_TITLE, reason)
@@ -212,7 +211,6 @@ def _ratios(rows: Sequence[Row | None]) -> dict[int, float]:
 
 
 def _slowdowns(rows: Sequence[Row | None]) -> dict[int, float]:
-    """Return the published ratios by row, where there are any."""
     return {
         at: row.published.slowdown
         for at, row in enumerate(rows)
@@ -229,7 +227,7 @@ def _draw_ratios(axes: Axes, rows: Sequence[Row | None]) -> None:
     draw_stars(axes, stars, STAR_UP)
     if axes.get_xscale() == "linear":
         axes.set_xlim(0, max(2.2, axes.get_xlim()[1]))
-    say_why_empty(axes, [row.measured.case if row else None for row in rows], ratios)
+    label_empty_rows(axes, [row.measured.case if row else None for row in rows], ratios)
 
 
 TEAM_TITLE = "Who ran where"
@@ -273,11 +271,11 @@ def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
         "" if all(map(_has_dots, shown)) else "Where dots would be too many there are none.",
         not_drawn(len(teams) - len(shown), "more case", " of this table"),
     )
-    return Drawing(name, TEAM_TITLE, caption, sentences(*map(_seen_of_team, shown)), figure)
+    return Drawing(name, TEAM_TITLE, caption, sentences(*map(_team_alt_text, shown)), figure)
 
 
 def _has_dots(team: Team) -> bool:
-    """Return whether the CPUs that threads were allowed are few enough to be told apart."""
+    """Return whether the allowed CPUs are few enough to be drawn as dots."""
     return sum(len(thread.allowed) for thread in team.threads) <= MAX_ALLOWED
 
 
@@ -367,14 +365,14 @@ def _legend_of_teams() -> list[Entry]:
         Patch(facecolor=_SHADES(share), edgecolor=GREY, linewidth=0.5, label=percent(share))
         for share in (0.1, 0.5, 1.0)
     ]
-    return [*shades, entry("allowed only", marker_look(".", 3, GREY, GREY))]
+    return [*shades, entry("allowed only", marker_style(".", 3, GREY, GREY))]
 
 
-def _seen_of_team(team: Team) -> str:
+def _team_alt_text(team: Team) -> str:
     cpus = sorted(team.seen)
     kinds = ", ".join(f"{percent(share)} on {kind}-cores" for kind, share in team.shares.items())
-    said = f" ({one_line(kinds)})" if kinds else ""
+    note = f" ({one_line(kinds)})" if kinds else ""
     return (
         f"{one_line(team.case.label)}: {plural(len(team.threads), 'thread')}, {team.single} bound "
-        f"to one CPU, seen on {plural(len(cpus), 'CPU')}{said}."
+        f"to one CPU, seen on {plural(len(cpus), 'CPU')}{note}."
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from analysis.affinity.experiments import Affinity, affinity
-from analysis.affinity.measured import CONTENTION, LATENCY, SMT, THREADMAP, grouped
 from analysis.affinity.smt import Sharing
-from analysis.answer import find
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP
+from analysis.answer import analyze
 from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
@@ -22,6 +22,7 @@ from analysis.figures.latency import draw_latency
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
 from analysis.processes import how_many, pool
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from base.errors import UserError
@@ -36,7 +37,7 @@ def table_figures(
 ) -> Iterator[tuple[int, Drawing | NotDrawn]]:
     """Yield the figures of each table with the table's place, drawn one at a time.
 
-    `tables` are the places that are wanted, all of them if nothing is said.
+    `tables` are the places of the tables to draw, by default all.
     """
     runs = runs_by_case(results)
     for at in range(len(findings.tables)) if tables is None else tables:
@@ -47,19 +48,21 @@ def table_figures(
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
 
 
-def affinity_figures(results: Results, found: Affinity) -> Iterator[tuple[str, Drawing | NotDrawn]]:
+def affinity_figures(
+    results: Results, experiments: Affinity
+) -> Iterator[tuple[str, Drawing | NotDrawn]]:
     """Yield the figures of each affinity experiment with the experiment, drawn one at a time."""
     runs = runs_by_case(results)
-    for number, experiment in enumerate(found.contention, 1):
+    for number, experiment in enumerate(experiments.contention, 1):
         yield CONTENTION, draw_contention(experiment, runs, f"contention-{number}")
-    for number, workloads in enumerate(grouped(found.sharing, _build), 1):
+    for number, workloads in enumerate(grouped(experiments.sharing, _build), 1):
         yield SMT, draw_smt(workloads, f"smt-{number}")
-    for number, teams in enumerate(found.teams, 1):
+    for number, teams in enumerate(experiments.teams, 1):
         yield THREADMAP, draw_teams(teams, f"threads-{number}")
-    if found.latency is not None:
-        yield LATENCY, draw_latency(found.latency)
-    elif found.why_no_latency:
-        yield LATENCY, NotDrawn("latency", "Core-to-core latency", found.why_no_latency)
+    if experiments.latency is not None:
+        yield LATENCY, draw_latency(experiments.latency)
+    elif experiments.why_no_latency:
+        yield LATENCY, NotDrawn("latency", "Core-to-core latency", experiments.why_no_latency)
 
 
 def _build(sharing: Sharing) -> tuple[str, ...]:
@@ -72,13 +75,13 @@ def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotD
     """Yield every figure: of the tables, of the affinity experiments, of all runs."""
     for _, drawn in table_figures(results, findings):
         yield drawn
-    yield from _of_no_table(results, findings)
+    yield from _other_figures(results, findings)
 
 
-def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    found = affinity(results, findings)
-    if found is not None:
-        for _, drawn in affinity_figures(results, found):
+def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
+    experiments = affinity(results, findings)
+    if experiments is not None:
+        for _, drawn in affinity_figures(results, experiments):
             yield drawn
     yield draw_drift(results, findings)
 
@@ -99,9 +102,9 @@ def write_figures(
         # The author of the results may have put the link there, to redirect what is written.
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
-    findings = find(results)
+    findings = analyze(results)
     of_tables = _write_tables(results, findings, into, formats)
-    return of_tables + _written(_of_no_table(results, findings), into, formats)
+    return of_tables + _written(_other_figures(results, findings), into, formats)
 
 
 def _write_tables(

@@ -1,4 +1,4 @@
-"""The heat map of a node's core-to-core latencies, with what the kernel tells at its edges."""
+"""The heat map of a node's core-to-core latencies, with the kernel's topology at its edges."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from analysis.figures.style import (
     PALE,
     VERMILION,
     cores_of,
+    kind_style,
     label_text,
-    look_of_kind,
 )
 from analysis.latency.agreement import LEVELS, kernel_groups
 from analysis.latency.clusters import Clusters, find_clusters
@@ -93,7 +93,9 @@ def draw_latency(latency: Latency, clusters: Clusters | None = None) -> Drawing:
     if clusters is None:
         clusters = find_clusters(latency.both_ways)
     figure = _drawn(latency, clusters)
-    return Drawing("latency", TITLE, _caption(latency, clusters), _seen(latency, clusters), figure)
+    return Drawing(
+        "latency", TITLE, _caption(latency, clusters), _alt_text(latency, clusters), figure
+    )
 
 
 def _map(latency: Latency, clusters: Clusters) -> _Map:
@@ -168,8 +170,8 @@ def _write_cells(axes: Axes, shown: _Map) -> None:
         value = float(shown.values[row, column])
         if many and value <= shown.high:
             continue
-        exact = value < (99.95 if shown.cell > _WIDE_CELL else 9.95)
-        text = _CROSS if many else f"{value:.1f}" if exact else f"{value:.0f}"
+        has_decimal = value < (99.95 if shown.cell > _WIDE_CELL else 9.95)
+        text = _CROSS if many else f"{value:.1f}" if has_decimal else f"{value:.0f}"
         axes.text(
             column, row, text, ha="center", va="center", fontsize=size, zorder=3,
             color=BLACK if shown.norm(value) > _LIGHT else "white",
@@ -194,7 +196,6 @@ def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> N
 
 
 def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
-    """Draw the scale's bar, with round numbers."""
     is_log = isinstance(shown.norm, LogNorm)
     bar = figure.colorbar(
         ScalarMappable(shown.norm, _colours()), cax=axes, format="%g",
@@ -209,7 +210,7 @@ def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
 
 def _legend(latency: Latency, clusters: Clusters, layers: Sequence[Layer]) -> list[Entry]:
     entries: list[Entry] = [
-        Patch(linewidth=0.7, label=cores_of(kind), **look_of_kind(kind).areas)
+        Patch(linewidth=0.7, label=cores_of(kind), **kind_style(kind).areas)
         for layer in layers
         for kind in layer.kinds
     ]
@@ -248,12 +249,12 @@ def _caption(latency: Latency, clusters: Clusters) -> str:
     )
 
 
-def _seen(latency: Latency, clusters: Clusters) -> str:
+def _alt_text(latency: Latency, clusters: Clusters) -> str:
     (a, b, least), (c, d, most) = latency.nearest, latency.farthest
     levels = [
-        f"Level {level}: {groups([[latency.cpus[row] for row in one.rows] for one in found])}."
+        f"Level {level}: {groups([[latency.cpus[row] for row in one.rows] for one in of_level])}."
         for level in range(1, clusters.levels + 1)
-        if (found := [one for one in clusters.found if one.level == level])
+        if (of_level := [one for one in clusters.found if one.level == level])
     ]
     measured = plural(len(latency.pairs), "pair")
     return sentences(
@@ -309,13 +310,13 @@ def layers_of(topology: Topology, cpus: Sequence[int]) -> list[Layer]:
     """
     shown = frozenset(cpus)
     kinds = {kind.name: tuple(sorted(shown.intersection(kind.cpus))) for kind in topology.kinds}
-    found = kernel_groups(topology, cpus)
+    kernel = kernel_groups(topology, cpus)
     names: dict[tuple[tuple[int, ...], ...], list[str]] = {}
     for name in LEVELS:
-        of_level = tuple(group.cpus for group in found if name in group.names)
+        of_level = tuple(group.cpus for group in kernel if name in group.names)
         if of_level:
             names.setdefault(of_level, []).append(name)
-    levels = [Layer(", ".join(called), groups) for groups, called in names.items()]
+    levels = [Layer(", ".join(of_groups), groups) for groups, of_groups in names.items()]
     if not topology.hybrid:
         return levels
     return [Layer("kind", tuple(kinds.values()), tuple(kinds)), *levels]
@@ -364,7 +365,7 @@ def _mark(axes: Axes, run: tuple[int, int], away: float, kind: str, inch: float)
         ):
             axes.add_patch(
                 Rectangle(
-                    corner, wide, high, linewidth=0.6, clip_on=False, **look_of_kind(kind).areas
+                    corner, wide, high, linewidth=0.6, clip_on=False, **kind_style(kind).areas
                 )
             )
         return

@@ -15,15 +15,15 @@ from matplotlib.transforms import Bbox
 from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
 from analysis.figures.rows import (
     LEGEND_IN,
+    case_entries,
     entry,
     legend_lines,
-    looks_of,
     put_legend,
     put_title,
     reach,
     title_lines,
 )
-from analysis.figures.style import BLACK, GREY, WIDTH, look_of, marker_of
+from analysis.figures.style import BLACK, GREY, WIDTH, marker_of, selection_style
 from analysis.format.numbers import three_digits
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, TableFindings
@@ -69,7 +69,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
     lines = title_lines(table.title)
     put_title(figure, lines)
     entries = [
-        *looks_of(p.case for p in points),
+        *case_entries(p.case for p in points),
         entry("Pareto front", _FRONT),
         entry("equal energy-delay product, x the least", _CURVE),
     ]
@@ -95,7 +95,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         if curves
         else "",
     )
-    return Drawing(name, TITLE, caption, _seen(points), figure)
+    return Drawing(name, TITLE, caption, _alt_text(points), figure)
 
 
 def _limits(axes: Axes, points: Sequence[_Point]) -> None:
@@ -139,13 +139,13 @@ def _front(axes: Axes, points: Sequence[_Point]) -> None:
 
 def _points(axes: Axes, points: Sequence[_Point]) -> None:
     for p in points:
-        look = look_of(p.case.summary.selection)
+        style = selection_style(p.case.summary.selection)
         across, along = (p.case.samples[objective] for objective in ("time", "energy"))
         axes.errorbar(
             p.time, p.energy, xerr=np.transpose([reach(p.time, across.mean_interval)]),
             yerr=np.transpose([reach(p.energy, along.mean_interval)]),
-            fmt=marker_of(p.case.summary.binding), markersize=6.5, color=look.colour,
-            markerfacecolor=to_rgba(look.face, 0.4), elinewidth=1.0, zorder=3,
+            fmt=marker_of(p.case.summary.binding), markersize=6.5, color=style.colour,
+            markerfacecolor=to_rgba(style.face, 0.4), elinewidth=1.0, zorder=3,
         )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _box(x: float, y: float, text: str, dx: int) -> Bbox:
     return Bbox.from_bounds(left, y, wide, _LINE_PT)
 
 
-def _seen(points: Sequence[_Point]) -> str:
+def _alt_text(points: Sequence[_Point]) -> str:
     front = [p.case.label for p in sorted(points, key=lambda p: p.time) if p.case.on_front]
     fastest = min(points, key=lambda p: p.time)
     thriftiest = min(points, key=lambda p: p.energy)

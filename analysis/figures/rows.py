@@ -20,16 +20,16 @@ from analysis.figures.style import (
     BLACK,
     GREY,
     LETTER,
-    LOOKS,
     PALE,
     ROW,
+    SELECTION_STYLES,
     WIDTH,
-    Look,
+    SelectionStyle,
+    kind_style,
     label_text,
-    look_of,
-    look_of_kind,
-    marker_look,
     marker_of,
+    marker_style,
+    selection_style,
 )
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -58,8 +58,8 @@ _GOLDEN = 0.6180339887498949
 STAR_UP = 0.28
 # Where values differ more than that, a linear axis would show only the largest.
 MAX_RATIO = 30.0
-MEAN = marker_look("D", 3.2, BLACK, "white")
-_STAR = marker_look("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
+MEAN = marker_style("D", 3.2, BLACK, "white")
+_STAR = marker_style("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
 
 _TITLE_LETTERS = 105
 _TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
@@ -156,36 +156,38 @@ def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
             axes.axhline(row - 0.5, color=GREY, linewidth=0.7)
 
 
-def say_why_empty(axes: Axes, cases: Sequence[CaseFinding | None], drawn: Collection[int]) -> None:
+def label_empty_rows(
+    axes: Axes, cases: Sequence[CaseFinding | None], drawn: Collection[int]
+) -> None:
     """Write in two words why nothing is drawn into the rows of the other cases."""
     for row, case in enumerate(cases):
         if row in drawn:
             continue
-        words = "n/a"
-        if case is not None and case.summary.left_out is not None:
-            words = "left out"
+        text = "n/a"
+        if case is not None and case.summary.skip_reason is not None:
+            text = "left out"
         elif case is not None and not case.summary.has_runs:
-            words = "no good run"
+            text = "no good run"
         axes.text(
-            0.01, row, words, transform=axes.get_yaxis_transform(),
+            0.01, row, text, transform=axes.get_yaxis_transform(),
             va="center", ha="left", color=GREY, style="italic", fontsize=7,
         )  # fmt: skip
 
 
 def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str) -> str:
-    """Draw a dot for each run; return what has to be said when not all of them are shown."""
-    found = [values_of(runs, case, column) for case in cases]
-    total = sum(len(values) for _, values in found)
+    """Draw a dot for each run; return the caption's sentence if not all of them are shown."""
+    values_by_case = [values_of(runs, case, column) for case in cases]
+    total = sum(len(values) for _, values in values_by_case)
     step = -(-total // MAX_DOTS) or 1
-    dots: dict[tuple[Look, str], list[tuple[Array, Array]]] = {}
-    for row, (case, (repetitions, values)) in enumerate(zip(cases, found, strict=True)):
+    dots: dict[tuple[SelectionStyle, str], list[tuple[Array, Array]]] = {}
+    for row, (case, (repetitions, values)) in enumerate(zip(cases, values_by_case, strict=True)):
         y = row + jitter(repetitions)
-        key = look_of(case.summary.selection), marker_of(case.summary.binding)
+        key = selection_style(case.summary.selection), marker_of(case.summary.binding)
         dots.setdefault(key, []).append((values[::step], y[::step]))
-    for (look, marker), parts in dots.items():
+    for (style, marker), parts in dots.items():
         axes.scatter(
             np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]),
-            s=11, marker=marker, facecolor=look.face, edgecolor=look.colour, linewidth=0.6,
+            s=11, marker=marker, facecolor=style.face, edgecolor=style.colour, linewidth=0.6,
             alpha=0.75, zorder=2, rasterized=total > MAX_DRAWN_DOTS,
         )  # fmt: skip
     return some_runs(step, total)
@@ -224,7 +226,7 @@ def reach(value: float, interval: Interval | None) -> tuple[float, float]:
 def draw_by_kind(axes: Axes, values: ByKind) -> None:
     """Draw values by core kind and row as dots."""
     for kind, of_kind in values.items():
-        axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **look_of_kind(kind).dots)
+        axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **kind_style(kind).dots)
 
 
 def draw_stars(axes: Axes, values: Mapping[int, float], up: float = 0.0) -> None:
@@ -244,21 +246,23 @@ def mean_down(runs: RunsByCase) -> float:
     return MEAN_DOWN if runs else 0.0
 
 
-def looks_of(shown: Iterable[CaseFinding]) -> list[Line2D]:
+def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
     """Return the legend's entries for the selections and bindings of cases."""
-    placed = [(look_of(case.summary.selection), marker_of(case.summary.binding)) for case in shown]
-    selections, markers = {look for look, _ in placed}, {marker for _, marker in placed}
+    placed = [
+        (selection_style(case.summary.selection), marker_of(case.summary.binding)) for case in shown
+    ]
+    selections, markers = {style for style, _ in placed}, {marker for _, marker in placed}
     return [
-        *(entry(look.name, marker_look("o", 5, look.colour, look.face))
-          for look in LOOKS if look in selections),
-        *(entry(BINDING_NAMES[binding], marker_look(marker, 5, BLACK, PALE))
+        *(entry(style.name, marker_style("o", 5, style.colour, style.face))
+          for style in SELECTION_STYLES if style in selections),
+        *(entry(BINDING_NAMES[binding], marker_style(marker, 5, BLACK, PALE))
           for binding, marker in BINDINGS.items() if marker in markers),
     ]  # fmt: skip
 
 
-def entry(label: str, look: Mapping[str, Any]) -> Line2D:
+def entry(label: str, style: Mapping[str, Any]) -> Line2D:
     """Return a legend's entry for markers or lines that look so."""
-    return Line2D([], [], label=label, **look)
+    return Line2D([], [], label=label, **style)
 
 
 def mean_entry(label: str) -> Line2D:
@@ -273,13 +277,13 @@ def star_entry() -> Line2D:
 
 def legend_lines(entries: Sequence[Entry], width: float = WIDTH) -> int:
     """Return how many lines a legend takes: its columns are as wide as their longest words."""
-    words = [str(entry.get_label()) for entry in entries]
-    for lines in range(1, len(words)):
-        columns = [words[at : at + lines] for at in range(0, len(words), lines)]
+    labels = [str(entry.get_label()) for entry in entries]
+    for lines in range(1, len(labels)):
+        columns = [labels[at : at + lines] for at in range(0, len(labels), lines)]
         wide = sum(_ENTRY_IN + _LEGEND_LETTER * max(map(len, column)) for column in columns)
         if wide <= width:
             return lines
-    return len(words)
+    return len(labels)
 
 
 def put_legend(figure: Figure, entries: Sequence[Entry]) -> None:

@@ -75,7 +75,7 @@ mpl.rcParams.update(_STYLE)
 
 
 @dataclass(frozen=True)
-class Look:
+class SelectionStyle:
     """How the markers of selections look: colour, and whether they are filled, pale or hollow."""
 
     name: str
@@ -84,24 +84,24 @@ class Look:
     selections: tuple[str, ...] = ()
 
 
-LOOKS = (
-    Look("all CPUs", "#333333", "#bdbdbd", ("all",)),
-    Look("P-cores", BLUE, BLUE, ("pcores", "pcpus")),
-    Look("E-cores", VERMILION, "white", ("ecores", "ecpus")),
-    Look("LP-E-cores", GREEN, "#b9e3d6", ("lpecores", "lpecpus")),
-    Look(
+SELECTION_STYLES = (
+    SelectionStyle("all CPUs", "#333333", "#bdbdbd", ("all",)),
+    SelectionStyle("P-cores", BLUE, BLUE, ("pcores", "pcpus")),
+    SelectionStyle("E-cores", VERMILION, "white", ("ecores", "ecpus")),
+    SelectionStyle("LP-E-cores", GREEN, "#b9e3d6", ("lpecores", "lpecpus")),
+    SelectionStyle(
         "by pairs of threads", SKY, SKY,
         ("same-cpu", "siblings", "same-cluster", "across-packages"),
     ),
     # All other selections.
-    Look("several kinds", PURPLE, "#f0d6e4"),
+    SelectionStyle("several kinds", PURPLE, "#f0d6e4"),
 )  # fmt: skip
 BINDINGS = {"none": "o", "set": "s", "pin": "^"}
 BINDING_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
 
 
 @dataclass(frozen=True)
-class KindLook:
+class KindStyle:
     """How a core kind looks in dots, bars and areas."""
 
     colour: str
@@ -112,7 +112,7 @@ class KindLook:
     @property
     def dots(self) -> dict[str, Any]:
         """The properties of markers without a line; a legend's entry has the same."""
-        return marker_look(self.marker, 5.5, self.colour, self.fill)
+        return marker_style(self.marker, 5.5, self.colour, self.fill)
 
     @property
     def areas(self) -> dict[str, Any]:
@@ -123,16 +123,16 @@ class KindLook:
 # All CPUs together, where kinds are not known apart.
 ANY_KIND = "any"
 _KINDS = {
-    "P": KindLook(BLUE, BLUE, "", "o"),
-    "E": KindLook(VERMILION, "#f3b183", "////", "D"),
-    "LP-E": KindLook(GREEN, "#b9e3d6", "....", "v"),
-    ANY_KIND: KindLook(GREY, GREY, "", "s"),
+    "P": KindStyle(BLUE, BLUE, "", "o"),
+    "E": KindStyle(VERMILION, "#f3b183", "////", "D"),
+    "LP-E": KindStyle(GREEN, "#b9e3d6", "....", "v"),
+    ANY_KIND: KindStyle(GREY, GREY, "", "s"),
 }
 KNOWN_KINDS = tuple(_KINDS)
-_OTHER_KIND = KindLook(PURPLE, "white", "xx", "X")
+_OTHER_KIND = KindStyle(PURPLE, "white", "xx", "X")
 
 
-def marker_look(marker: str, size: float, colour: str, fill: str) -> dict[str, Any]:
+def marker_style(marker: str, size: float, colour: str, fill: str) -> dict[str, Any]:
     """Return the properties of markers without a line: what is drawn and its legend share them."""
     return {
         "linestyle": "",
@@ -143,7 +143,7 @@ def marker_look(marker: str, size: float, colour: str, fill: str) -> dict[str, A
     }
 
 
-def look_of_kind(kind: str) -> KindLook:
+def kind_style(kind: str) -> KindStyle:
     """Return how a core kind looks; kinds of other names share one look."""
     return _KINDS.get(kind, _OTHER_KIND)
 
@@ -153,9 +153,11 @@ def cores_of(kind: str) -> str:
     return "all CPUs" if kind == ANY_KIND else f"{label_text(kind, 12)}-cores"
 
 
-def look_of(selection: object) -> Look:
+def selection_style(selection: object) -> SelectionStyle:
     """Return how the cases of a selection look."""
-    return next((look for look in LOOKS if selection in look.selections), LOOKS[-1])
+    return next(
+        (style for style in SELECTION_STYLES if selection in style.selections), SELECTION_STYLES[-1]
+    )
 
 
 def marker_of(binding: object) -> str:
@@ -174,5 +176,4 @@ def label_text(text: str, most: int = MAX_LETTERS) -> str:
 
 @cache
 def _letters() -> frozenset[int]:
-    """Return the characters that the font has."""
     return frozenset(get_font(findfont(FontProperties(family=_FONT))).get_charmap())

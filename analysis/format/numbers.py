@@ -12,7 +12,7 @@ ENERGY_DECIMALS = 2
 # Short runs get more decimals, so that the shortest time still has this many digits.
 MIN_TIME_DIGITS = 3
 MAX_TIME_DECIMALS = 6
-# What stands in a cell where there is nothing to say, and why a value is absent where nobody said.
+# The text of an empty cell, and the reason for an absent value whose reason is unknown.
 NOTHING = "-"
 NO_REASON = "not recorded, and no reason given"
 

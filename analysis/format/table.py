@@ -1,4 +1,4 @@
-"""A table before it is written: cells as text, notes, exact numbers; then in every format."""
+"""A table before it is written: cells as text, notes, raw values; then in every format."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Table:
     """One table: the rows of a (app, variant, size, threads, schedule, wait policy).
 
     `cells` are formatted and in the order of `columns`; `notes` are (marker, text), the marker
-    empty for what concerns the whole table. `exact` are the rows once more, by name with its unit
-    and unrounded: None where nothing was measured.
+    empty for what concerns the whole table. `raw_values` are the rows' unrounded values by name
+    with unit: None where nothing was measured.
     """
 
     caption: str
     columns: tuple[Column, ...]
     cells: tuple[tuple[str, ...], ...]
     notes: tuple[tuple[str, str], ...] = ()
-    exact: tuple[Mapping[str, object], ...] = ()
+    raw_values: tuple[Mapping[str, object], ...] = ()
 
 
 # A column, and what writes its cell of a row.
@@ -56,7 +56,7 @@ def table_of(
     rows: Iterable[Row],
     notes: tuple[tuple[str, str], ...] = (),
 ) -> Table:
-    """Return a table without exact rows, from its columns and what its rows are about."""
+    """Return a table without raw values, from its columns and the objects of its rows."""
     cells = tuple(tuple(write(row) for _, write in columns) for row in rows)
     return Table(caption, tuple(column for column, _ in columns), cells, notes)
 
@@ -141,7 +141,6 @@ def _escaped(table: Table, style: str, escape: Callable[[str], str]) -> str:
 
 
 def _notes(table: Table, escape: Callable[[str], str] = str) -> list[str]:
-    """Return the notes, those of cells behind their markers."""
     return [
         f"({marker}) {escape(text)}" if marker else escape(text) for marker, text in table.notes
     ]
@@ -170,8 +169,13 @@ def markdown_text(text: str) -> str:
     return text.translate(_MARKDOWN)
 
 
+def markdown_items(lines: Iterable[str]) -> list[str]:
+    """Return texts as the items of a Markdown list."""
+    return [f"- {markdown_text(line)}" for line in lines]
+
+
 def _csv(tables: Sequence[Table]) -> str:
-    rows = [row for table in tables for row in table.exact]
+    rows = [row for table in tables for row in table.raw_values]
     names = list(dict.fromkeys(name for row in rows for name in row))
     stream = io.StringIO()
     writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")

@@ -51,38 +51,38 @@ class Identity:
 
 
 class Identifier:
-    """Finds the case of a log in its file's name and in the options for all files."""
+    """Identifies the case of a log by its file's name and the options for all files."""
 
     def __init__(self, options: Mapping[str, str | int | None]) -> None:
         """`options` are a command's by name: `pattern`, and fields for all files.
 
-        Raises UserError for what is wrong with them, or not told by them.
+        Raises UserError for options that are wrong or missing.
         """
-        self._given = {
+        self._options = {
             name: _checked(_option(name), value)
             for name in FIELDS
             if (value := options.get(name)) is not None
         }
         self._pattern = str(options.get("pattern") or "")
         self._expression = _expression(self._pattern) if self._pattern else None
-        told = set(self._expression.groupindex) if self._expression else set()
-        for name in sorted(told & set(self._given)):
+        in_pattern = set(self._expression.groupindex) if self._expression else set()
+        for name in sorted(in_pattern & set(self._options)):
             raise UserError(
                 f"{_option(name)} and {{{name}}} in --pattern both tell the {name}; "
                 "give one of them"
             )
         for name in NEEDED:
-            if name not in told and name not in self._given:
+            if name not in in_pattern and name not in self._options:
                 raise UserError(
                     f"the logs do not tell their {name}: give --{name}, or {{{name}}} in --pattern"
                 )
 
     def identify(self, path: Path) -> Identity:
         """Return the case of a file; raises UserError when its name is not as the pattern says."""
-        found = self._given | self._of_name(path)
-        repetition = found.get("repetition")
-        known = {name: found[name] for name in NEEDED}
-        words = {name: found.get(name, UNKNOWN) for name in WORDS}
+        values = self._options | self._of_name(path)
+        repetition = values.get("repetition")
+        known = {name: values[name] for name in NEEDED}
+        words = {name: values.get(name, UNKNOWN) for name in WORDS}
         return Identity(known | words, repetition if isinstance(repetition, int) else None)
 
     def _of_name(self, path: Path) -> dict[str, str | int]:
@@ -125,26 +125,26 @@ def _expression(pattern: str) -> re.Pattern[str]:
     """
     parts: list[str] = []
     end = 0
-    seen: set[str] = set()
+    names: set[str] = set()
     for match in _PLACEHOLDER.finditer(pattern):
         name = match[1]
         if name not in PLACEHOLDERS:
             raise UserError(f"--pattern: {unknown_word('placeholder', name, PLACEHOLDERS)}")
-        if name in seen and name != "any":
+        if name in names and name != "any":
             raise UserError(f"--pattern: {{{name}}} is there twice")
-        if seen and end == match.start():
+        if names and end == match.start():
             raise UserError(
                 f"--pattern: nothing stands before {{{name}}} that tells where the text in front "
                 "of it ends"
             )
-        seen.add(name)
+        names.add(name)
         follows = pattern[match.end() : match.end() + 1]
         text = r"\d{1,7}" if name in _NUMBERS else f"[^/{re.escape(follows)}]+"
         parts.append(re.escape(pattern[end : match.start()]))
         parts.append(text if name == "any" else f"(?P<{name}>{text})")
         end = match.end()
     rest = pattern[end:]
-    if not seen or "{" in rest or "}" in _PLACEHOLDER.sub("", pattern):
+    if not names or "{" in rest or "}" in _PLACEHOLDER.sub("", pattern):
         raise UserError(
             f"--pattern {shown(pattern)} has no placeholders, or braces without one (known: "
             f"{', '.join(PLACEHOLDERS)})"
@@ -191,5 +191,5 @@ class Numbers:
 
 def _rank(name: str | int, known: Sequence[str]) -> tuple[int, str]:
     """Return what sorts names as they are known, those that are not behind them."""
-    word = str(name)
-    return (known.index(word) if word in known else len(known)), word
+    text = str(name)
+    return (known.index(text) if text in known else len(known)), text

@@ -36,12 +36,12 @@ from runners.records.shard import SCHEMA, Shard
 from runners.records.values import FAILED, OK
 
 STUDY = "imported"
-NOBODY_LOOKED = "imported; nobody looked"
+NOT_OBSERVED = "imported; nobody looked"
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A block with its file and the case that it is of."""
+class _Log:
+    """A block of a log, with its file and its case."""
 
     path: Path
     block: Block
@@ -54,11 +54,11 @@ class _Found:
 
     @property
     def key(self) -> Hashable:
-        """What tells the run or the average from others; None where the file's name does not."""
-        told = self.identity.repetition
+        """Identifies the run or the average; None where the file's name does not."""
+        repetition = self.identity.repetition
         if self.block.averaged:
             return self.identity.case_id
-        return None if told is None else (self.identity.case_id, told)
+        return None if repetition is None else (self.identity.case_id, repetition)
 
     @property
     def digest(self) -> str:
@@ -67,7 +67,7 @@ class _Found:
 
 
 # A log, and the log of all CPUs that has its energy.
-_WithEnergy = tuple[_Found, "_Found | None"]
+_LogWithEnergy = tuple[_Log, "_Log | None"]
 
 
 @dataclass(frozen=True)
@@ -90,24 +90,24 @@ def import_logs(
     """
     identifier = Identifier(options)
     node_id = _node_id(str(options.get("node") or "imported"))
-    told = options.get("repeats")
-    repeats = told if isinstance(told, int) else None
+    option = options.get("repeats")
+    repeats = option if isinstance(option, int) else None
     all_cpus = bool(options.get("all_cpus"))
-    found = [
-        _Found(path, replace(block, system_wide=block.system_wide or all_cpus), identity)
+    logs = [
+        _Log(path, replace(block, system_wide=block.system_wide or all_cpus), identity)
         for path in files
         for identity in [identifier.identify(path)]
         for block in read_log(path)
     ]
-    runs = [each for each in found if not each.block.averaged]
-    averages = [each for each in found if each.block.averaged]
+    runs = [each for each in logs if not each.block.averaged]
+    averages = [each for each in logs if each.block.averaged]
     if runs and averages:
         raise UserError(
             f"{averages[0].where}: averages of many runs (perf stat -r), and {runs[0].where} is a "
             "single run; import them into folders of their own"
         )
-    cases = len({each.identity.case_id for each in found})
-    pairs = _with_energy(found)
+    cases = len({each.identity.case_id for each in logs})
+    pairs = _with_energy_logs(logs)
     if averages:
         add_summaries(into, _summaries(pairs, node_id, repeats))
         return Imported(0, len(pairs), cases)
@@ -123,7 +123,7 @@ def _node_id(name: str) -> str:
 
 
 def _summaries(
-    averages: Sequence[_WithEnergy], node_id: str, repeats: int | None
+    averages: Sequence[_LogWithEnergy], node_id: str, repeats: int | None
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
     """Yield where an average stands, its case and its columns."""
     for each, energy in averages:
@@ -150,20 +150,20 @@ def _summaries(
         yield each.where, each.identity, columns
 
 
-def _repeats(average: _Found, repeats: int | None) -> int:
-    """Return the number of runs behind an average; raises UserError when nobody tells it."""
-    told = average.block.repeats
-    if told is None and repeats is None:
+def _repeats(average: _Log, repeats: int | None) -> int:
+    """Return the number of runs behind an average; raises UserError when it is unknown."""
+    in_log = average.block.repeats
+    if in_log is None and repeats is None:
         raise UserError(
             f"{average.where}: averages (perf stat -r) that do not tell of how many runs; give "
             "--repeats N, what stood behind -r"
         )
-    if told is not None and repeats not in (None, told):
-        raise UserError(f"{average.where}: averages of {told} runs, and --repeats says {repeats}")
-    return told or repeats or 0
+    if in_log is not None and repeats not in (None, in_log):
+        raise UserError(f"{average.where}: averages of {in_log} runs, and --repeats says {repeats}")
+    return in_log or repeats or 0
 
 
-def _write_runs(into: Path, pairs: Sequence[_WithEnergy], node_id: str) -> None:
+def _write_runs(into: Path, pairs: Sequence[_LogWithEnergy], node_id: str) -> None:
     folder = into / "records"
     if (into / FILE).exists():
         raise UserError(f"{into}: holds means ({FILE}); import single runs into another folder")
@@ -178,7 +178,7 @@ def _write_runs(into: Path, pairs: Sequence[_WithEnergy], node_id: str) -> None:
 
 
 class _History:
-    """What a folder holds already: numbers of cases, repetitions, and which logs were imported."""
+    """A folder's earlier imports: numbers of cases, repetitions, and digests of logs."""
 
     def __init__(self, folder: Path, node_id: str) -> None:
         """`node_id` is the node of what comes in: a folder has the runs of one."""
@@ -188,8 +188,8 @@ class _History:
         for record in read_records(folder):
             imported = record.get("imported")
             fields: dict[str, Any] = {name: record.get(name) for name in FIELDS}
-            told = all(isinstance(value, (str, int)) for value in fields.values())
-            if not isinstance(imported, dict) or not told:
+            is_case = all(isinstance(value, (str, int)) for value in fields.values())
+            if not isinstance(imported, dict) or not is_case:
                 raise UserError(
                     f"{folder}: holds runs that pinstudy made; import into a folder of its own"
                 )
@@ -213,42 +213,42 @@ class _History:
             if isinstance(digest, str):
                 self._logs[digest] = one_line(str(imported.get(f"{kind}file")), None)
 
-    def add_log(self, found: _Found) -> None:
+    def add_log(self, log: _Log) -> None:
         """Remember a log; raises UserError when the same one was imported before."""
-        if found.digest in self._logs:
+        if log.digest in self._logs:
             raise UserError(
-                f"{found.where}: the same log as {self._logs[found.digest]}, which is imported; "
+                f"{log.where}: the same log as {self._logs[log.digest]}, which is imported; "
                 "a run counts once"
             )
-        self._logs[found.digest] = one_line(str(found.path), None)
+        self._logs[log.digest] = one_line(str(log.path), None)
 
-    def repetition(self, found: _Found) -> int:
-        """Return the number of a run within its case: the one its file tells, or the next."""
-        taken = self._repetitions.setdefault(found.identity.case_id, set())
-        told = found.identity.repetition
-        if told is not None and told in taken:
+    def repetition(self, log: _Log) -> int:
+        """Return the number of a run within its case: that in its file's name, or the next."""
+        taken = self._repetitions.setdefault(log.identity.case_id, set())
+        in_name = log.identity.repetition
+        if in_name is not None and in_name in taken:
             raise UserError(
-                f"{found.where}: repetition {told} of this case is there already; expected another "
-                "{repetition} for each run"
+                f"{log.where}: repetition {in_name} of this case is there already; expected "
+                "another {repetition} for each run"
             )
-        number = told or max(taken, default=0) + 1
+        number = in_name or max(taken, default=0) + 1
         taken.add(number)
         return number
 
 
-def _with_energy(found: Sequence[_Found]) -> list[_WithEnergy]:
+def _with_energy_logs(logs: Sequence[_Log]) -> list[_LogWithEnergy]:
     """Return each log with the log of all CPUs that was made beside it, of the same run or average.
 
     perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have
     two logs.
     """
-    wide = {each.key: each for each in found if each.key and each.block.system_wide}
-    pairs = [(each, None if each.block.system_wide else wide.get(each.key)) for each in found]
+    wide = {each.key: each for each in logs if each.key and each.block.system_wide}
+    pairs = [(each, None if each.block.system_wide else wide.get(each.key)) for each in logs]
     used = [id(energy) for _, energy in pairs if energy]
     return [(each, energy) for each, energy in pairs if id(each) not in used]
 
 
-def _record(history: _History, run: _Found, energy: _Found | None, node_id: str) -> dict[str, Any]:
+def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> dict[str, Any]:
     history.add_log(run)
     measured = run_fields(run.block, energy.block if energy else run.block)
     imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
@@ -274,15 +274,15 @@ def _record(history: _History, run: _Found, energy: _Found | None, node_id: str)
         "placement": {"verdict": "unproved", "looks": 0, "threads": []},
         **measured.fields,
         "unavailable": {
-            "placement": NOBODY_LOOKED,
-            "driver": NOT_THERE,
-            "governor_read": NOT_THERE,
+            "placement": NOT_OBSERVED,
+            "driver": NOT_IN_LOG,
+            "governor_read": NOT_IN_LOG,
             **measured.unavailable,
         },
     }
 
 
-NOT_THERE = "not in the imported perf log"
+NOT_IN_LOG = "not in the imported perf log"
 # perf names core PMUs after the kinds they count on Intel's hybrid CPUs.
 _KINDS = {"cpu_core": ("P",), "cpu_atom": ("E",), "cpu_lowpower": ("LP-E",)}
 _OF_POWER = ("power_pkg_w", "energy_net_j", "idle_power_w")
@@ -336,8 +336,8 @@ def _without_time(*names: str) -> Reading:
 
 def _energy(block: Block) -> Reading:
     """Return the joules of each domain during a log's time, or why there are none."""
-    found = reading_of({domain: _joules(block.rows, event) for domain, event in EVENTS.items()})
-    return domain_fields(found.fields, found.unavailable, block.elapsed_s or 0.0, "perf")
+    joules = reading_of({domain: _joules(block.rows, event) for domain, event in EVENTS.items()})
+    return domain_fields(joules.fields, joules.unavailable, block.elapsed_s or 0.0, "perf")
 
 
 def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
@@ -348,19 +348,19 @@ def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
             return Unavailable(f"{row.name}: {row.state}")
         if row.unit != UNIT:
             return Unavailable(f"{row.name}: counted in {row.unit or 'no unit'}, not in {UNIT}")
-    return sum(row.value or 0.0 for row in parts) if parts else Unavailable(NOT_THERE)
+    return sum(row.value or 0.0 for row in parts) if parts else Unavailable(NOT_IN_LOG)
 
 
 def _times(block: Block) -> Reading:
     known = {"elapsed_s": block.elapsed_s, "user_s": block.user_s, "system_s": block.system_s}
-    found = {name: value for name, value in known.items() if value is not None}
+    times = {name: value for name, value in known.items() if value is not None}
     absent = {
         "elapsed_s": "perf stat -x and -j print no elapsed time; ask for the event duration_time",
-        "user_s": NOT_THERE,
-        "system_s": NOT_THERE,
-        "max_rss_bytes": NOT_THERE,
+        "user_s": NOT_IN_LOG,
+        "system_s": NOT_IN_LOG,
+        "max_rss_bytes": NOT_IN_LOG,
     }
-    return Reading(found, {name: why for name, why in absent.items() if name not in found})
+    return Reading(times, {name: why for name, why in absent.items() if name not in times})
 
 
 def _counters(block: Block) -> Reading:
@@ -368,7 +368,7 @@ def _counters(block: Block) -> Reading:
         return no_counters(_OF_ALL_CPUS)
     rows = tuple(row for row in block.rows if row.pmu != "power")
     if not rows:
-        return no_counters(NOT_THERE)
+        return no_counters(NOT_IN_LOG)
     used = (block.user_s or 0.0) + (block.system_s or 0.0)
     kernel_share = (block.system_s or 0.0) / used if used > 0 else None
     reading = read_counters(PerfOutput(rows, ()), _kinds(rows), kernel_share=kernel_share)
@@ -379,14 +379,14 @@ def _counters(block: Block) -> Reading:
 
 def _kinds(rows: Sequence[Row]) -> Mapping[str, Sequence[str]]:
     """Return the core PMUs of the node: one of Intel's two implies the other."""
-    seen = {row.pmu for row in rows} & set(_KINDS)
-    if not seen:
+    pmus = {row.pmu for row in rows} & set(_KINDS)
+    if not pmus:
         return {}
-    return {pmu: kinds for pmu, kinds in _KINDS.items() if pmu in seen or pmu != "cpu_lowpower"}
+    return {pmu: kinds for pmu, kinds in _KINDS.items() if pmu in pmus or pmu != "cpu_lowpower"}
 
 
 def _forget_times(reading: Reading) -> None:
-    """Drop what was made of the nominal second that rows without a clock have."""
+    """Drop what was computed from the nominal second of rows without a clock."""
     reason = "no task-clock in the imported perf log"
     for name in ("task_clock_s", "freq_ghz", "freq_mean_ghz"):
         if name in reading.fields or name == "task_clock_s":
@@ -423,10 +423,10 @@ def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
 
 def _error_of(rows: Sequence[Row], event: str | None) -> float | None:
     """Return the standard error of an event's mean in its unit; None when it is not that simple."""
-    found = [row for row in rows if canonical_event(row.event) == event]
-    if len(found) != 1 or not found[0].always:
+    matching = [row for row in rows if canonical_event(row.event) == event]
+    if len(matching) != 1 or not matching[0].always:
         return None
-    value, percent, unit = found[0].value, found[0].error_percent, found[0].unit
+    value, percent, unit = matching[0].value, matching[0].error_percent, matching[0].unit
     # A mean count is printed without decimals: a small one is too coarse for a percentage of it.
     if value is None or percent is None or (not unit and value < _MIN_COUNT):
         return None

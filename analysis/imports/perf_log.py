@@ -1,7 +1,7 @@
-"""A log of `perf stat`, whichever way it was written: for people, as CSV or as JSON.
+"""A log of `perf stat`: for people, as CSV or as JSON.
 
-What perf prints for people depends on the locale (LC_NUMERIC) of who ran it: numbers are grouped,
-and have its decimal sign. Layout: Linux tools/perf/util/stat-display.c. A count is followed by its
+What perf prints for people depends on its user's locale (LC_NUMERIC): numbers are grouped, and have
+the locale's decimal sign. Layout: Linux tools/perf/util/stat-display.c. A count is followed by its
 unit and event, behind `#` by a metric, then by `( +- x% )` under `-r` and by `(y%)` when it was
 counting for a part of the time only.
 """
@@ -124,7 +124,6 @@ def read_log(path: Path) -> list[Block]:
 
 
 def _is_text(lines: Sequence[str]) -> bool:
-    """Return whether these lines are of a log for people."""
     return any(_HEADER.fullmatch(line) or _INTERVALS.fullmatch(line.strip()) for line in lines)
 
 
@@ -169,18 +168,18 @@ def _failure(ended: re.Match[str] | None, header: re.Match[str]) -> str:
 
 
 def _read_line(block: _OpenText, number: int, line: str) -> None:
-    words = line.strip()
+    text = line.strip()
     block.lines.append(line)
     if block.elapsed:
         usage = _USAGE.fullmatch(line)
         if usage:
             block.used[usage["of"]] = decimal(usage["seconds"])
         return
-    if words.startswith("#"):
+    if text.startswith("#"):
         # A metric that continues the line above, or the runs' times one by one (--table).
-        block.in_table = words.startswith("# Table of individual measurements")
+        block.in_table = text.startswith("# Table of individual measurements")
         return
-    if not words or block.in_table:
+    if not text or block.in_table:
         return
     block.elapsed = _ELAPSED.fullmatch(line)
     if block.elapsed:
@@ -188,8 +187,8 @@ def _read_line(block: _OpenText, number: int, line: str) -> None:
     row = _text_row(line)
     if row:
         block.rows.append(row)
-    elif not _METRICS.match(words):
-        raise _LogError(number, f"{words[:60]!r} is no line of perf stat; expected a count")
+    elif not _METRICS.match(text):
+        raise _LogError(number, f"{text[:60]!r} is no line of perf stat; expected a count")
 
 
 def _text_row(line: str) -> Row | None:
@@ -197,24 +196,24 @@ def _text_row(line: str) -> Row | None:
     rest = line[: share.start()] if share else line
     error = _ERROR.search(rest)
     rest = (rest[: error.start()] if error else rest).split(" # ")[0].rstrip()
-    found = _COUNT.fullmatch(rest)
-    if not found:
+    count = _COUNT.fullmatch(rest)
+    if not count:
         return None
-    unit, name = _unit_and_event(found["what"].strip())
+    unit, name = _unit_and_event(count["what"].strip())
     names = split_event(name)
     if names is None:
         return None
     pmu, event, modifiers = names
     percent = decimal(error["percent"]) if error else None
-    row = Row(event, pmu, modifiers, None, unit, 0, "counted", found["place"], None, percent)
-    if found["value"] == "<not counted>":
+    row = Row(event, pmu, modifiers, None, unit, 0, "counted", count["place"], None, percent)
+    if count["value"] == "<not counted>":
         return replace(row, state="not counted")
-    if found["value"] == "<not supported>":
+    if count["value"] == "<not supported>":
         return replace(row, state="not supported")
     whole = decimal(share["percent"]) / 100 if share else 1.0
     return replace(
         row,
-        value=localised(found["value"]),
+        value=localised(count["value"]),
         run_ns=round(whole * _NOMINAL_NS),
         always=whole == 1,
     )

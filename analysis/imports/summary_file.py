@@ -26,16 +26,16 @@ def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]
         numbers.keep(_case_of(row), *_numbers_of(row))
     added = list(new)
     numbers.number([identity for _, identity, _ in added])
-    seen = {_numbers_of(row) for row in rows}
+    taken = {_numbers_of(row) for row in rows}
     for where, identity, columns in added:
         place = numbers.of(identity)
-        if place in seen:
+        if place in taken:
             raise UserError(
                 f"{where}: a second average of the same case ({identity.fields['app']}, "
                 f"{identity.fields['mapping']}, {identity.fields['governor']}); averages cannot be "
                 "averaged: give each case one"
             )
-        seen.add(place)
+        taken.add(place)
         rows.append({"table_number": str(place[0]), "case_number": str(place[1]), **columns})
     _write(into, rows)
 

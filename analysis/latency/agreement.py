@@ -15,7 +15,7 @@ from analysis.latency.model import Array, Latency
 from runners.node.topology import Topology
 
 SIBLINGS, L2, L3, PACKAGE, NUMA = "SMT siblings", "L2", "L3", "package", "NUMA node"
-# What the kernel tells of how near CPUs are, inner levels first; a kind says nothing of that.
+# The kernel's levels of nearness, inner levels first; a core kind is none.
 LEVELS = (SIBLINGS, L2, L3, PACKAGE, NUMA)
 # By a smaller factor a group is not nearer in any way that matters to thread placement.
 NO_NEARER = 1.05
@@ -102,11 +102,11 @@ def compare(latency: Latency, clusters: Clusters) -> Agreement:
         for cpus in [_cpus(latency, cluster.rows)]
     )
     named = [group for group in groups if group.names]
-    found = {one.cpus for one in measured}
-    lacking = [group for group in named if group.cpus not in found]
+    clusters_found = {one.cpus for one in measured}
+    lacking = [group for group in named if group.cpus not in clusters_found]
     return Agreement(
         measured,
-        tuple(_denied(latency, group, named, found) for group in lacking)
+        tuple(_denied(latency, group, named, clusters_found) for group in lacking)
         if enough(latency.both_ways)
         else (),
         tuple(_level(latency, clusters, level, named) for level in range(1, clusters.levels + 1)),
@@ -117,13 +117,13 @@ def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGro
     """Return the kernel's groups among the measured CPUs, smaller ones first."""
     cpus = frozenset(measured)
 
-    def kept(group: Iterable[int]) -> tuple[int, ...]:
+    def measured_cpus(group: Iterable[int]) -> tuple[int, ...]:
         return tuple(sorted(cpus.intersection(group)))
 
     names: dict[tuple[int, ...], dict[str, None]] = {}
     for name, group in _levels(topology):
-        names.setdefault(kept(group), {})[name] = None
-    kinds = {kept(kind.cpus): kind.name for kind in topology.kinds}
+        names.setdefault(measured_cpus(group), {})[name] = None
+    kinds = {measured_cpus(kind.cpus): kind.name for kind in topology.kinds}
     groups = [
         KernelGroup(group, tuple(names.get(group, ())), kinds.get(group, ""))
         for group in {**names, **kinds}
@@ -133,7 +133,6 @@ def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGro
 
 
 def _levels(topology: Topology) -> Iterator[tuple[str, Iterable[int]]]:
-    """Yield the groups of every level with its name, inner ones first."""
     for core in topology.cores:
         yield SIBLINGS, core.cpus
     for level, name in ((2, L2), (3, L3)):
@@ -157,13 +156,13 @@ def _denied(
     latency: Latency,
     group: KernelGroup,
     named: Sequence[KernelGroup],
-    found: Iterable[tuple[int, ...]],
+    clusters: Iterable[tuple[int, ...]],
 ) -> Denied:
     mine = frozenset(group.cpus)
     larger = [one.cpus for one in named if mine < frozenset(one.cpus)]
     around = min(larger, key=len, default=latency.cpus)
     outside = _block(latency, group.cpus, [cpu for cpu in around if cpu not in mine])
-    shared = {cpus: len(mine.intersection(cpus)) / len(mine.union(cpus)) for cpus in found}
+    shared = {cpus: len(mine.intersection(cpus)) / len(mine.union(cpus)) for cpus in clusters}
     nearest = max(shared, key=lambda cpus: shared[cpus], default=())
     return Denied(
         group,
@@ -199,9 +198,9 @@ def _level(
     mine = tuple(_cpus(latency, cluster.rows) for cluster in clusters.at_level(level))
     labels = _labels(latency.cpus, mine)
     alike = {
-        name: rand_index(labels, _labels(latency.cpus, told))
+        name: rand_index(labels, _labels(latency.cpus, kernel_cpus))
         for name in LEVELS
-        if (told := [group.cpus for group in named if name in group.names])
+        if (kernel_cpus := [group.cpus for group in named if name in group.names])
     }
     best = max(alike, key=lambda name: alike[name], default="")
     return LevelMatch(level, mine, best, alike.get(best, 0.0))

@@ -36,7 +36,7 @@ FALSE_ALARMS = 0.05
 MIN_GAP = math.log(1.05)
 # By which share of a cluster's gap each of its CPUs must be nearer to it than to others outside.
 MIN_OF_EACH = 0.25
-# Which share of the pairs must have been measured: fewer tell little of who is apart from whom.
+# The share of pairs that must have been measured for clusters to be detected.
 ENOUGH = 0.75
 # Equal medians have no spread; what their rounding makes is none either.
 _MIN_SD = 1e-6
@@ -97,10 +97,10 @@ def find_clusters(ns: Array) -> Clusters:
     np.fill_diagonal(log_ns, np.nan)
     wrong = disturbed(log_ns)
     used = np.where(wrong, np.nan, log_ns)
-    found = _Search(used).below(tree_of(used)) if len(used) > 2 and enough(ns) else []
-    found.sort(key=lambda cluster: (-len(cluster.rows), cluster.rows))
+    clusters = _Search(used).below(tree_of(used)) if len(used) > 2 and enough(ns) else []
+    clusters.sort(key=lambda cluster: (-len(cluster.rows), cluster.rows))
     pairs = tuple((int(a), int(b)) for a, b in np.argwhere(np.triu(wrong)))
-    return Clusters(tuple(found), pairs, _scatter(used, found))
+    return Clusters(tuple(clusters), pairs, _scatter(used, clusters))
 
 
 def enough(ns: Array) -> bool:
@@ -116,7 +116,7 @@ class _Search:
 
     def below(self, whole: Branch) -> list[Cluster]:
         """Return the clusters inside a branch, itself excluded, outer ones first."""
-        found: list[Cluster] = []
+        clusters: list[Cluster] = []
         # A list in place of calls: a tree of equal pairs is as deep as it has rows.
         todo = [(part, whole, whole) for part in whole.parts]
         while todo:
@@ -131,8 +131,8 @@ class _Search:
             within, outside = gap
             level = 1 + max((cluster.level for cluster in inner), default=0)
             rows = tuple(sorted(int(row) for row in branch.rows))
-            found += [Cluster(rows, math.exp(within), math.exp(outside), level), *inner]
-        return found
+            clusters += [Cluster(rows, math.exp(within), math.exp(outside), level), *inner]
+        return clusters
 
     def _gap(self, branch: Branch, parent: Branch, around: Branch) -> tuple[float, float] | None:
         """Return the mean log latencies within and outwards; None when it is no cluster."""
@@ -194,15 +194,15 @@ class _Search:
         )
         gap = float(outwards.mean() - within.mean())
         about = within - within.mean()
-        found = 0.0
+        least = 0.0
         for away, free in spreads:
             df = free + len(within) - 1
             if df > 0:
                 sd = math.sqrt(float((away**2).sum() + (about**2).sum()) / df)
                 error = max(sd, _MIN_SD) * math.sqrt(1 / len(within) + 1 / len(outwards))
                 p = 2 * float(special.stdtr(df, -gap / error))
-                found = min(found, math.log(p) if p else -math.inf)
-        return found
+                least = min(least, math.log(p) if p else -math.inf)
+        return least
 
 
 def _blocks(branch: Branch, height: float) -> Iterator[Branch]:

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 # From that many runs of a pair on, the runs are what its uncertainty is judged by: the samples of
-# one run share a line and a direction. Fewer runs say too little of that, and samples stand in.
+# one run share a line and a direction. With fewer runs, samples are used instead.
 MIN_RUNS = 4
 _QUANTILES = {"q05_ns": 0.05, "q25_ns": 0.25, "median_ns": 0.5, "q75_ns": 0.75, "q95_ns": 0.95}
 NS_PER_S = 1e9
@@ -80,12 +80,12 @@ class Latency:
         one-way transfers a second, with its 95 % interval `rate_low_per_s`, `rate_high_per_s`.
         """
         counts = self.runs["n"].to_numpy()
-        found = _described(self._ends, counts, self.one_way_ns)
+        pairs = _described(self._ends, counts, self.one_way_ns)
         grouped = self.runs.groupby(self._numbers, sort=True)
-        found["runs"] = grouped.size().to_numpy()
-        found["switched"] = grouped["switched"].sum(min_count=1).to_numpy()
+        pairs["runs"] = grouped.size().to_numpy()
+        pairs["switched"] = grouped["switched"].sum(min_count=1).to_numpy()
         units = self.units
-        return found.join(rates(units["pair"].to_numpy(), units["mean_ns"].to_numpy()))
+        return pairs.join(rates(units["pair"].to_numpy(), units["mean_ns"].to_numpy()))
 
     @cached_property
     def units(self) -> pd.DataFrame:
@@ -108,9 +108,9 @@ class Latency:
     @cached_property
     def matrix(self) -> Array:
         """The median one-way time in ns from the row's CPU to the column's; NaN: not measured."""
-        told = self.directed
+        pairs = self.directed
         matrix = np.full((len(self.cpus),) * 2, np.nan)
-        matrix[self._rows(told["from_cpu"]), self._rows(told["to_cpu"])] = told["median_ns"]
+        matrix[self._rows(pairs["from_cpu"]), self._rows(pairs["to_cpu"])] = pairs["median_ns"]
         return matrix
 
     @cached_property
@@ -160,20 +160,20 @@ class Latency:
 
 
 def _described(keys: pd.DataFrame, counts: Rows, samples: Array) -> pd.DataFrame:
-    """Return what the samples of runs with the same keys say together, a row a key, sorted."""
+    """Return the statistics of all samples of runs with the same keys, a row a key, sorted."""
     names = list(keys.columns)
     groups = keys.groupby(names, sort=True)
     number = np.repeat(np.asarray(groups.ngroup(), dtype=np.intp), counts)
     values = pd.Series(samples)
     grouped = values.groupby(number)
-    found = groups.size().reset_index()[names]
-    found["n"] = grouped.size()
-    found["mean_ns"], found["sd_ns"] = grouped.mean(), grouped.std(ddof=1)
+    table = groups.size().reset_index()[names]
+    table["n"] = grouped.size()
+    table["mean_ns"], table["sd_ns"] = grouped.mean(), grouped.std(ddof=1)
     for name, share in _QUANTILES.items():
-        found[name] = grouped.quantile(share)
-    away = (values - found["median_ns"].to_numpy()[number]).abs()
-    found["mad_ns"] = away.groupby(number).median()
-    return found
+        table[name] = grouped.quantile(share)
+    away = (values - table["median_ns"].to_numpy()[number]).abs()
+    table["mad_ns"] = away.groupby(number).median()
+    return table
 
 
 def rates(groups: Rows, times_ns: Array) -> pd.DataFrame:

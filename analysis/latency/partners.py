@@ -37,8 +37,8 @@ class Partners:
     """A CPU's siblings on its own core, and its best partner on another one.
 
     `rate_per_s` and `rate_interval` are one-way transfers with the best partner, None without one;
-    the interval's ends are NaN where they cannot be told. `runner_up` is the next best, `tied` the
-    CPUs that cannot be told from the best, at most MAX_TIED of them, nearest first.
+    the interval's ends are NaN where they are unknown. `runner_up` is the next best, `tied` the
+    CPUs that do not differ from the best beyond noise, at most MAX_TIED, nearest first.
     """
 
     cpu: int
@@ -83,14 +83,14 @@ def _of(
         if len(tied) == MAX_TIED or differ(pairs[0], pair):
             break
         tied.append(one.cpu)
-    told = latency.pairs.iloc[pairs[0]]
+    best_pair = latency.pairs.iloc[pairs[0]]
     return Partners(
         cpu,
         kind,
         siblings,
         others[0],
-        float(told["rate_per_s"]),
-        Interval(float(told["rate_low_per_s"]), float(told["rate_high_per_s"])),
+        float(best_pair["rate_per_s"]),
+        Interval(float(best_pair["rate_low_per_s"]), float(best_pair["rate_high_per_s"])),
         others[1] if len(others) > 1 else None,
         tuple(tied),
     )
@@ -114,15 +114,15 @@ class Nearness:
 def find_nearness(latency: Latency) -> list[Nearness]:
     """Return the measured pairs by relation and kinds, nearest relations first."""
     relation, kinds = relations(latency.topology), kinds_of_pairs(latency.topology)
-    found: dict[tuple[str, str], list[float]] = {}
+    by_relation: dict[tuple[str, str], list[float]] = {}
     pairs = latency.pairs
     for a, b, ns in zip(pairs["a"], pairs["b"], pairs["median_ns"], strict=True):
-        found.setdefault((relation(a, b), kinds(a, b)), []).append(ns)
-    order = sorted(found, key=lambda key: (RELATIONS.index(key[0]), key[1]))
+        by_relation.setdefault((relation(a, b), kinds(a, b)), []).append(ns)
+    order = sorted(by_relation, key=lambda key: (RELATIONS.index(key[0]), key[1]))
     return [
         Nearness(*key, len(ns), float(np.median(ns)), min(ns), max(ns))
         for key in order
-        for ns in [found[key]]
+        for ns in [by_relation[key]]
     ]
 
 
@@ -213,7 +213,7 @@ def _blocks(latency: Latency) -> list[list[int]]:
 
 
 class _Judge:
-    """Chooses orders, and says what they gain. CPUs are rows of the latencies' matrices here."""
+    """Chooses orders and computes their gain. CPUs are rows of the latencies' matrices here."""
 
     def __init__(self, latency: Latency) -> None:
         self._latency = latency
@@ -244,8 +244,8 @@ class _Judge:
     def _gain(
         self, how: str, blocks: Sequence[Sequence[int]], numerical: Sequence[int]
     ) -> tuple[Difference | None, str]:
-        """Return log(time in numerical order / time in the chosen order), or why it is not told."""
-        found = []
+        """Return log(time in numerical order / time in the chosen order), or why it is unknown."""
+        halves = []
         for cost, times in zip(self._costs, reversed(self._times), strict=True):
             chosen = _chosen(how, cost, blocks, len(numerical))
             pairs = [self._pairs(how, order) for order in (numerical, chosen)]
@@ -254,13 +254,13 @@ class _Judge:
             before, after = (_mean_time(times.iloc[rows]) for rows in pairs)
             if before is None or after is None:
                 return None, "too few samples of these pairs to judge by"
-            found.append(Difference.from_summary(*before, *after))
+            halves.append(Difference.from_summary(*before, *after))
         return (
             Difference(
-                sum(one.log_ratio for one in found) / 2,
-                sum(one.standard_error**2 for one in found) ** 0.5 / 2,
-                min(one.df for one in found),
-                min(one.n for one in found),
+                sum(one.log_ratio for one in halves) / 2,
+                sum(one.standard_error**2 for one in halves) ** 0.5 / 2,
+                min(one.df for one in halves),
+                min(one.n for one in halves),
                 paired=False,
             ),
             "",
@@ -298,9 +298,9 @@ def _chosen(how: str, cost: Array, blocks: Sequence[Sequence[int]], length: int)
     chain: list[int] = []
     for block in blocks:
         within = cost[np.ix_(block, block)]
-        wanted = min(length, len(block))
-        found = near_pairs(within) if how == PAIRS else short_chain(within, wanted)
-        rows = [block[at] for at in found]
+        count = min(length, len(block))
+        order = near_pairs(within) if how == PAIRS else short_chain(within, count)
+        rows = [block[at] for at in order]
         if chain and cost[chain[-1], rows[-1]] < cost[chain[-1], rows[0]]:
             rows.reverse()
         chain += rows

@@ -1,4 +1,4 @@
-"""Reading a latency file, which may come from anybody: nothing in it is trusted unseen."""
+"""Reading a latency file, which may come from anybody: every value is checked."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ def read_latency(path: Path) -> Latency:
     Raises UserError, naming file and field, for what cannot be read, is larger than any measurement
     (1024 CPUs, 512 MB), or is not as `pinstudy latency` writes it.
     """
-    told = _opened(path)
-    told.valid("kind", lambda value: value == KIND, repr(KIND))
-    told.valid(
+    file = _opened(path)
+    file.valid("kind", lambda value: value == KIND, repr(KIND))
+    file.valid(
         "schema",
         lambda value: type(value) is int and value == SCHEMA,
         f"{SCHEMA}, the version that this pinstudy reads",
     )
-    topology = _topology(told.table("topology"))
+    topology = _topology(file.table("topology"))
     online = frozenset(topology.online)
     left_out = tuple(
         LeftOut(one.pair("cpus", online), one.text("reason"))
-        for one in told.tables("left_out", MAX_PAIRS)
+        for one in file.tables("left_out", MAX_PAIRS)
     )
-    runs, samples = _runs(told, online)
+    runs, samples = _runs(file, online)
     latency = Latency(
-        node_id=told.text("node_id"),
-        started_at=told.text("started_at"),
-        method=told.word("method", METHODS),
-        plan=told.word("plan", PLANS),
-        pairs_of_node=told.whole("pairs_of_node", 1, _MAX_COUNT),
-        addresses=told.whole("addresses", 1, MAX_ADDRESSES),
+        node_id=file.text("node_id"),
+        started_at=file.text("started_at"),
+        method=file.word("method", METHODS),
+        plan=file.word("plan", PLANS),
+        pairs_of_node=file.whole("pairs_of_node", 1, _MAX_COUNT),
+        addresses=file.whole("addresses", 1, MAX_ADDRESSES),
         topology=topology,
         left_out=left_out,
         runs=runs,
         one_way_ns=samples,
     )
     if len(latency.cpus) > MAX_CPUS:
-        raise told.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
+        raise file.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
     return latency
 
 
@@ -89,13 +89,12 @@ def _opened(path: Path) -> Checked:
         raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None
 
 
-def _runs(told: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
-    """Return the rows of all runs, and their samples one after the other."""
+def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
     rows: list[tuple[int, int, int, int, float, int]] = []
     parts: list[Array] = []
-    addresses = told.whole("addresses", 1, MAX_ADDRESSES)
+    addresses = file.whole("addresses", 1, MAX_ADDRESSES)
     seen: set[frozenset[int]] = set()
-    for pair in told.tables("pairs", MAX_PAIRS):
+    for pair in file.tables("pairs", MAX_PAIRS):
         a, b = pair.pair("cpus", online)
         if frozenset((a, b)) in seen:
             raise pair.wrong("cpus", "each pair once")
@@ -120,27 +119,27 @@ def _runs(told: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
                 )
             )
     if not rows:
-        raise told.wrong("pairs", "one measured pair or more")
+        raise file.wrong("pairs", "one measured pair or more")
     names = ["from_cpu", "to_cpu", "address", "round_trips", "switched", "n"]
     return pd.DataFrame(rows, columns=names), np.concatenate(parts)
 
 
-def _topology(told: Checked) -> Topology:
+def _topology(table: Checked) -> Topology:
     """Return the topology of `runners.node.topology.topology_json`'s table.
 
     Raises UserError, naming file and field, for CPUs that are not online or in two cores.
     """
-    online = told.cpus("online")
+    online = table.cpus("online")
     if not 0 < len(online) <= MAX_ONLINE:
-        raise told.wrong("online", f"1 to {MAX_ONLINE} CPUs")
+        raise table.wrong("online", f"1 to {MAX_ONLINE} CPUs")
     known = frozenset(online)
     cores = tuple(
         Core(core.cpus_of(known), core.text("kind"), core.whole("package", -1, 2**31))
-        for core in told.tables("cores", MAX_ONLINE)
+        for core in table.tables("cores", MAX_ONLINE)
     )
-    _refuse_shared(told, "cores", cores)
+    _refuse_shared(table, "cores", cores)
     if sum(len(core.cpus) for core in cores) < len(online):
-        raise told.wrong("cores", "every CPU that is online")
+        raise table.wrong("cores", "every CPU that is online")
     kinds = tuple(
         CoreKind(
             kind.text("name"),
@@ -148,9 +147,9 @@ def _topology(told: Checked) -> Topology:
             kind.text("evidence"),
             declared=kind.values.get("declared") is True,
         )
-        for kind in told.tables("kinds", _MAX_LEVEL)
+        for kind in table.tables("kinds", _MAX_LEVEL)
     )
-    _refuse_shared(told, "kinds", kinds)
+    _refuse_shared(table, "kinds", kinds)
     return Topology(
         kinds=kinds,
         cores=cores,
@@ -161,20 +160,20 @@ def _topology(told: Checked) -> Topology:
                 cache.whole("size_bytes", 1, 2**50) if cache.has("size_bytes") else None,
                 cache.cpus_of(known),
             )
-            for cache in told.tables("caches", _MAX_CACHES)
+            for cache in table.tables("caches", _MAX_CACHES)
         ),
         numa=tuple(
             NumaNode(node.whole("node", 0, _MAX_NUMBER), node.cpus_of(known, least=0))
-            for node in told.tables("numa", MAX_ONLINE)
+            for node in table.tables("numa", MAX_ONLINE)
         ),
         online=online,
-        offline=told.cpus("offline"),
-        allowed=told.cpus("allowed"),
+        offline=table.cpus("offline"),
+        allowed=table.cpus("allowed"),
     )
 
 
-def _refuse_shared(told: Checked, name: str, groups: Sequence[Core] | Sequence[CoreKind]) -> None:
+def _refuse_shared(table: Checked, name: str, groups: Sequence[Core] | Sequence[CoreKind]) -> None:
     """Raise UserError when a CPU is in two groups."""
     listed = [cpu for group in groups for cpu in group.cpus]
     if len(set(listed)) != len(listed):
-        raise told.wrong(name, "each CPU in one of them only")
+        raise table.wrong(name, "each CPU in one of them only")

@@ -1,4 +1,4 @@
-"""All that a node's latencies say: sentences, tables, mappings, for the terminal and the report."""
+"""Findings on a node's latencies: sentences, tables, mappings, for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LIKE = 0.5
 
 @dataclass(frozen=True)
 class LatencyFindings:
-    """What was found, as data; and how it is told."""
+    """The findings as data, sentences, tables and mappings."""
 
     latency: Latency
     clusters: Clusters
@@ -70,8 +70,8 @@ class LatencyFindings:
         def key(one: Measured) -> tuple[int, int, str]:
             return one.cluster.level, len(one.cpus), _kernel_name(one)
 
-        found = sorted(self.agreement.measured, key=key)
-        return [list(alike) for _, alike in groupby(found, key)]
+        clusters = sorted(self.agreement.measured, key=key)
+        return [list(alike) for _, alike in groupby(clusters, key)]
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class LatencyFindings:
 
 
 def latency_findings(latency: Latency) -> LatencyFindings:
-    """Return what the latencies say; seconds for hundreds of CPUs."""
+    """Return the findings on latencies; takes seconds for hundreds of CPUs."""
     clusters = find_clusters(latency.both_ways)
     return LatencyFindings(
         latency,
@@ -182,31 +182,31 @@ def pairs_csv(latency: Latency) -> str:
     return str(frame.to_csv(index=False, lineterminator="\n"))
 
 
-def _tables(found: LatencyFindings) -> Iterator[Table]:
+def _tables(findings: LatencyFindings) -> Iterator[Table]:
     yield table_of(
         "One way between two CPUs, both directions; nearest first, rates are harmonic means",
         _PAIRS,
-        found.pairs[:MAX_PAIRS],
-        _rest(len(found.pairs), MAX_PAIRS, "pairs.csv"),
+        findings.pairs[:MAX_PAIRS],
+        _rest(len(findings.pairs), MAX_PAIRS, "pairs.csv"),
     )
     yield table_of(
         "One way between two CPUs, by how near the kernel says that they are",
         _NEARNESS,
-        found.nearness,
+        findings.nearness,
     )
-    if found.alike:
+    if findings.alike:
         like: Written[Sequence[Measured]] = (
             Column("most like (adjusted Rand index)", right=False),
-            lambda alike: _likeness(found.agreement.levels[alike[0].cluster.level - 1]),
+            lambda alike: _likeness(findings.agreement.levels[alike[0].cluster.level - 1]),
         )
-        yield table_of("Clusters by the measured latencies", [*_CLUSTERS, like], found.alike)
+        yield table_of("Clusters by the measured latencies", [*_CLUSTERS, like], findings.alike)
     yield table_of(
         "The best partner of each CPU, on another core; rates are harmonic means",
         _PARTNERS,
-        found.partners[:MAX_ROWS],
-        _rest(len(found.partners), MAX_ROWS, "what --json prints"),
+        findings.partners[:MAX_ROWS],
+        _rest(len(findings.partners), MAX_ROWS, "what --json prints"),
     )
-    if found.teams:
+    if findings.teams:
         note = (
             "The gain is judged by measurements that did not choose the order; the chosen order's "
             "rate is not, and flatters it."
@@ -215,8 +215,8 @@ def _tables(found: LatencyFindings) -> Iterator[Table]:
             "Orders of CPUs for threads that talk: harmonic mean of the neighbours' transfers a "
             "second",
             _TEAMS,
-            found.teams,
-            (("", note), *(("", why) for why in _unknown_gains(found.teams))),
+            findings.teams,
+            (("", note), *(("", why) for why in _unknown_gains(findings.teams))),
         )
 
 
@@ -228,8 +228,8 @@ def _likeness(match: LevelMatch) -> str:
 def _unknown_gains(teams: Sequence[Team]) -> Iterator[str]:
     for team in teams:
         if team.gain is None:
-            who = f"{plural(len(team.cpus), 'thread')}, {talking(team)}"
-            yield f"{who}: what the order gains cannot be told: {team.why_no_gain}."
+            team_text = f"{plural(len(team.cpus), 'thread')}, {talking(team)}"
+            yield f"{team_text}: what the order gains cannot be told: {team.why_no_gain}."
 
 
 def _rest(rows: int, most: int, where: str) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""What the latencies of a node say, in sentences."""
+"""A node's latencies in sentences: clusters, agreement with the kernel, orders of CPUs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from analysis.latency.agreement import (
 from analysis.latency.clusters import Clusters, enough
 from analysis.latency.model import Latency
 from analysis.latency.partners import NEXT, Team
+from analysis.results.case_summary import grouped
 from analysis.verdict import phrases
 from base.cpulist import format_cpulist
 from base.text import first_of, one_line, plural
 
 # CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
 PUBLISHED = (15.5, 16.6)
-NOT_SEEN = "quoted at second hand; the original was not seen"
+SECOND_HAND = "quoted at second hand; the original was not seen"
 # Medians that scatter by less are alike for whoever places threads.
 _ALIKE = 0.1
 _MAX_DISTURBED = 3
@@ -37,7 +38,7 @@ _METHODS = {
     "store": "stores and loads (store)",
 }
 _GROUPS = {SIBLINGS: "core with siblings", "L2": "L2 cluster", "L3": "L3 group"}
-_SAYS = {
+_KERNEL_CLAIMS = {
     SIBLINGS: "are siblings of one core",
     PACKAGE: "are one package",
     NUMA: "are one NUMA node",
@@ -66,8 +67,8 @@ def measured_sentences(latency: Latency) -> Iterator[str]:
         )
     if latency.left_out:
         reasons = list(dict.fromkeys(one_line(one.reason) for one in latency.left_out))
-        pairs_left = plural(len(latency.left_out), "pair")
-        yield f"Left out: {pairs_left}, because: {first_of(reasons, _MAX_REASONS)}."
+        count = plural(len(latency.left_out), "pair")
+        yield f"Left out: {count}, because: {first_of(reasons, _MAX_REASONS)}."
 
 
 def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
@@ -90,7 +91,7 @@ def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement
         )
         return
     if not clusters.found:
-        yield _none_found(latency, clusters)
+        yield _no_clusters(latency, clusters)
     found = [one.same for one in agreement.measured if one.same and one.same.names]
     if found and not agreement.denied:
         yield f"The kernel's topology agrees: {_kinds_of_groups(found)} were all found."
@@ -101,7 +102,7 @@ def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement
         yield _disturbed(latency, clusters)
 
 
-def _none_found(latency: Latency, clusters: Clusters) -> str:
+def _no_clusters(latency: Latency, clusters: Clusters) -> str:
     if clusters.scatter <= _ALIKE:
         return (
             "No clusters: all pairs are alike within noise (they differ by "
@@ -119,8 +120,8 @@ def _spread(values: Sequence[float]) -> str:
     return low if low == high else f"{low.removesuffix(' ns')} to {high}"
 
 
-def _kinds_of_groups(found: Sequence[KernelGroup]) -> str:
-    inner_first = sorted(found, key=lambda group: LEVELS.index(group.names[0]))
+def _kinds_of_groups(groups_found: Sequence[KernelGroup]) -> str:
+    inner_first = sorted(groups_found, key=lambda group: LEVELS.index(group.names[0]))
     counts = Counter(_GROUPS.get(group.names[0], group.names[0]) for group in inner_first)
     return listed([_several(count, name) for name, count in counts.items()])
 
@@ -131,10 +132,10 @@ def _several(count: int, name: str) -> str:
     return plural(count, first) + (f" with {rest}" if rest else "")
 
 
-def says(group: KernelGroup) -> str:
-    """Return what the kernel says of a group: `share an L2 and an L3`."""
-    shared = [name for name in group.names if name not in _SAYS]
-    parts = [_SAYS[name] for name in group.names if name in _SAYS]
+def kernel_claim(group: KernelGroup) -> str:
+    """Return what the kernel claims of a group: `share an L2 and an L3`."""
+    shared = [name for name in group.names if name not in _KERNEL_CLAIMS]
+    parts = [_KERNEL_CLAIMS[name] for name in group.names if name in _KERNEL_CLAIMS]
     if shared:
         parts.append(f"share an {' and an '.join(shared)}")
     return " and ".join(parts)
@@ -142,13 +143,10 @@ def says(group: KernelGroup) -> str:
 
 def _denials(denied: Sequence[Denied]) -> Iterator[str]:
     """Yield a sentence for each way in which groups of the kernel were not found."""
-    alike: dict[tuple[str, Why], list[Denied]] = {}
-    for one in denied:
-        alike.setdefault((says(one.group), one.why), []).append(one)
-    for (said, why), many in alike.items():
+    for many in grouped(denied, lambda one: (kernel_claim(one.group), one.why)):
         each = " each" if len(many) > 1 else ""
-        start = f"The kernel says that {groups([one.group.cpus for one in many])}{each} {said}"
-        yield f"{start}; {_measured(why, many)}."
+        claim = f"{groups([one.group.cpus for one in many])}{each} {kernel_claim(many[0].group)}"
+        yield f"The kernel says that {claim}; {_measured(many[0].why, many)}."
 
 
 def _measured(why: Why, many: Sequence[Denied]) -> str:
@@ -170,8 +168,8 @@ def _measured(why: Why, many: Sequence[Denied]) -> str:
 
 
 def _part(one: Denied) -> str:
-    mine, found = set(one.group.cpus), set(one.nearest)
-    without, more = sorted(mine - found), sorted(found - mine)
+    mine, cluster = set(one.group.cpus), set(one.nearest)
+    without, more = sorted(mine - cluster), sorted(cluster - mine)
     parts = [f"without {cpus(without)}"] if without else []
     parts += [f"with {cpus(more)}"] if more else []
     return f"measured, {cpus(one.nearest)} are the cluster, {' and '.join(parts)}"
@@ -179,14 +177,14 @@ def _part(one: Denied) -> str:
 
 def _disturbed(latency: Latency, clusters: Clusters) -> str:
     rows = clusters.disturbed
-    told = [
+    pairs = [
         f"{latency.cpus[a]} and {latency.cpus[b]} ({ns(float(latency.both_ways[a, b]))})"
         for a, b in rows
     ]
     verb = "takes" if len(rows) == 1 else "take"
     return (
         f"{plural(len(rows), 'pair')} {verb} more than three times as long as the way over a third "
-        f"CPU, as if disturbed, and no cluster rests on that: CPUs {listed(told, _MAX_DISTURBED)}."
+        f"CPU, as if disturbed, and no cluster rests on that: CPUs {listed(pairs, _MAX_DISTURBED)}."
     )
 
 
@@ -200,7 +198,7 @@ def team_sentences(latency: Latency, teams: Sequence[Team]) -> Iterator[str]:
     low, high = PUBLISHED
     yield (
         f"Published: {low} -> {high} million/s ({gained(high / low)}) by choosing neighbours well "
-        f"({NOT_SEEN})."
+        f"({SECOND_HAND})."
     )
     kinds = [kind.name for kind in latency.topology.kinds]
     if len(kinds) > 1:
@@ -247,5 +245,5 @@ def groups(many: Sequence[Sequence[int]]) -> str:
     A group whose list has a comma of its own stands in brackets.
     """
     texts = [format_cpulist(one) for one in sorted(many, key=min)]
-    apart = len(texts) > 1 and any("," in text for text in texts)
-    return "CPUs " + listed([f"({text})" if apart else text for text in texts])
+    bracketed = len(texts) > 1 and any("," in text for text in texts)
+    return "CPUs " + listed([f"({text})" if bracketed else text for text in texts])

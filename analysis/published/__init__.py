@@ -22,7 +22,7 @@ class Publication:
     """A publication's results: their folder, and what must stand under their tables."""
 
     folder: Path
-    remarks: tuple[str, ...]
+    footnotes: tuple[str, ...]
 
 
 def names() -> tuple[str, ...]:

@@ -1,18 +1,18 @@
-"""The report's section on the affinity experiments: what each came to, what was not possible."""
+"""The report's part on the affinity experiments: their sections, and what was not possible."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.affinity.c2c import tell_lines
-from analysis.affinity.contention import tell_contention
+from analysis.affinity.c2c import lines_section
+from analysis.affinity.contention import contention_section
 from analysis.affinity.experiments import Affinity
-from analysis.affinity.measured import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
-from analysis.affinity.pingpong import tell_pingpong
-from analysis.affinity.smt import tell_smt
-from analysis.affinity.team import tell_team
-from analysis.affinity.told import Told, lacking, title_of
+from analysis.affinity.pingpong import pingpong_section
+from analysis.affinity.section import Section, lacking, title_of
+from analysis.affinity.smt import smt_section
+from analysis.affinity.team import describe_team
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.results.node_files import node_cpus
@@ -23,7 +23,7 @@ from base import PINSTUDY
 from base.text import as_typed
 
 # Each experiment's title and introduction, in the order of the page.
-WORDS = {
+TEXTS = {
     CONTENTION: (
         "Contention: threads that share a cache line",
         "Pairs of threads add to one number a pair, again and again. Where the two of a pair are "
@@ -53,73 +53,71 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment as the page tells it, with its program's name."""
+    """One experiment of the page; `app` is its program's name."""
 
     app: str
     title: str
     introduction: str
-    parts: list[Told]
+    parts: list[Section]
     lacking: list[str]
 
 
-def experiments(results: Results, found: Affinity, findings: Findings) -> list[Experiment]:
+def experiments(results: Results, affinity: Affinity, findings: Findings) -> list[Experiment]:
     """Return the experiments that results hold or lack, in the order of the page."""
-    parts, absent = _parts(results, found, findings), _absent(results, found, findings)
+    parts, absent = _parts(results, affinity, findings), _absent(results, affinity, findings)
     return [
         Experiment(app, title, introduction, parts.get(app, []), absent.get(app, []))
-        for app, (title, introduction) in WORDS.items()
+        for app, (title, introduction) in TEXTS.items()
         if app in parts or app in absent
     ]
 
 
-def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, list[Told]]:
-    """Return the parts of the experiments that have any."""
+def _parts(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[Section]]:
     margin = findings.margin
-    told = {
-        CONTENTION: [tell_contention(one, margin) for one in found.contention],
-        SMT: [tell_smt(one) for one in found.sharing],
-        PINGPONG: [tell_pingpong(one) for one in found.exchanges],
+    sections = {
+        CONTENTION: [contention_section(one, margin) for one in affinity.contention],
+        SMT: [smt_section(one) for one in affinity.sharing],
+        PINGPONG: [pingpong_section(one) for one in affinity.exchanges],
     }
-    parts = {name: _numbered(name, of_one) for name, of_one in told.items() if of_one}
-    if found.lines is not None and found.lines.cases:
+    parts = {name: _numbered(name, of_one) for name, of_one in sections.items() if of_one}
+    if affinity.lines is not None and affinity.lines.cases:
         node = node_cpus(results)
-        lines = [tell_lines(cases, node) for cases in found.lines.groups()]
+        lines = [lines_section(cases, node) for cases in affinity.lines.groups()]
         parts.setdefault(CONTENTION, []).extend(_numbered("cache lines", lines))
-    if found.teams:
+    if affinity.teams:
         parts[THREADMAP] = [
-            Told(f"{at}. {title_of(teams[0].case)}", tuple(map(tell_team, teams)))
-            for at, teams in enumerate(found.teams, 1)
+            Section(f"{at}. {title_of(teams[0].case)}", tuple(map(describe_team, teams)))
+            for at, teams in enumerate(affinity.teams, 1)
         ]
-    if found.latency is not None:
-        parts[LATENCY] = list(_latency(found.latency))
+    if affinity.latency is not None:
+        parts[LATENCY] = list(_latency(affinity.latency))
     return parts
 
 
-def _numbered(name: str, told: Sequence[Told]) -> list[Told]:
+def _numbered(name: str, sections: Sequence[Section]) -> list[Section]:
     return [
-        replace(one, title=f"{at}. {one.title}", name=f"{sentence(name)} {at}")
-        for at, one in enumerate(told, 1)
+        replace(section, title=f"{at}. {section.title}", name=f"{sentence(name)} {at}")
+        for at, section in enumerate(sections, 1)
     ]
 
 
-def _latency(latency: Latency) -> Iterator[Told]:
-    found = latency_findings(latency)
-    yield Told("What the pairs of CPUs say", found.sentences)
-    for at, table in enumerate(found.tables, 1):
-        yield Told("", (), table, f"Latency {at}")
-    if found.mappings:
-        pinned = (f"{sentence(what)}: {variables}." for what, variables in found.mappings)
-        yield Told("Mappings that follow", tuple(pinned))
+def _latency(latency: Latency) -> Iterator[Section]:
+    findings = latency_findings(latency)
+    yield Section("What the pairs of CPUs say", findings.sentences)
+    for at, table in enumerate(findings.tables, 1):
+        yield Section("", (), table, f"Latency {at}")
+    if findings.mappings:
+        pinned = (f"{sentence(what)}: {variables}." for what, variables in findings.mappings)
+        yield Section("Mappings that follow", tuple(pinned))
 
 
-def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, list[str]]:
-    """Return what could not be done of each experiment, and why."""
-    absent = {app: list(lacking(cases_of(findings, app))) for app in found.apps}
+def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:
+    absent = {app: list(lacking(cases_of(findings, app))) for app in affinity.apps}
     if CONTENTION in absent:
-        absent[CONTENTION] += _no_lines(found)
-    if found.why_no_latency:
-        absent[LATENCY] = [f"The latencies cannot be shown: {found.why_no_latency}."]
-    elif found.latency is None:
+        absent[CONTENTION] += _no_lines(affinity)
+    if affinity.why_no_latency:
+        absent[LATENCY] = [f"The latencies cannot be shown: {affinity.why_no_latency}."]
+    elif affinity.latency is None:
         absent[LATENCY] = [
             "The latency between CPUs was not measured here; "
             f"`{PINSTUDY} latency --into {as_typed(results.name)}` does that, and the report then "
@@ -128,14 +126,14 @@ def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, 
     return absent
 
 
-def _no_lines(found: Affinity) -> Iterator[str]:
+def _no_lines(affinity: Affinity) -> Iterator[str]:
     """Yield why the cache lines that cores took from each other are not known."""
-    if found.lines is None:
+    if affinity.lines is None:
         yield (
             "Nobody looked which cache lines cores took from each other (HITM): the study does not "
             "collect c2c."
         )
         return
-    if found.lines.unavailable:
-        yield f"Contended cache lines could not be looked for: {found.lines.unavailable}."
-    yield from (f"{one}." for one in found.lines.passed_over)
+    if affinity.lines.unavailable:
+        yield f"Contended cache lines could not be looked for: {affinity.lines.unavailable}."
+    yield from (f"{one}." for one in affinity.lines.passed_over)

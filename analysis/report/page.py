@@ -14,10 +14,10 @@ from typing import TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from analysis.advice import tell
+from analysis.advice import sentences as advice_sentences
 from analysis.advice import text as advice_text
 from analysis.affinity.experiments import affinity
-from analysis.answer import Answer, find
+from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import compare_programs
 from analysis.compare.tables import compare_tables, conclusions
 from analysis.figures.drawing import Drawing, NotDrawn
@@ -26,9 +26,9 @@ from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, UNITS
-from analysis.report import words
+from analysis.report import sentences
 from analysis.report.affinity import experiments
-from analysis.report.left_aside import excluded_runs, missing, places_of
+from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
 from analysis.results.files import write_file
 from analysis.results.node_files import node_sheets
@@ -74,15 +74,15 @@ def write_report(source: str, into: Path | None = None) -> Path:
     folder = into or results.folder
     if folder is None:
         raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
-    return write_file(folder / FILE, report_html(results, find(results)))
+    return write_file(folder / FILE, report_html(results, analyze(results)))
 
 
 def report_html(results: Results, answer: Answer) -> str:
     """Return the report as HTML that needs nothing but itself."""
     pictured = range(min(len(answer.tables), MAX_PICTURED))
-    found = affinity(results, answer)
+    measured = affinity(results, answer)
     of_tables = _pictures(table_figures(results, answer, pictured))
-    of_experiments = _pictures(affinity_figures(results, found)) if found else {}
+    of_experiments = _pictures(affinity_figures(results, measured)) if measured else {}
     drift = _picture(draw_drift(results, answer))
     places = places_of(answer)
     sheets = node_sheets(results)
@@ -91,13 +91,13 @@ def report_html(results: Results, answer: Answer) -> str:
         answer=answer,
         title=_title(results),
         sheets=sheets,
-        # `find` and `tables_of_cases` group the cases alike.
+        # `analyze` and `tables_of_cases` group the cases alike.
         tables=list(
-            zip(answer.tables, tables_of_cases(results.cases, results.remarks), strict=True)
+            zip(answer.tables, tables_of_cases(results.cases, results.footnotes), strict=True)
         ),
         of_tables=of_tables,
         most_pictured=MAX_PICTURED,
-        experiments=experiments(results, found, answer) if found else [],
+        experiments=experiments(results, measured, answer) if measured else [],
         of_experiments=of_experiments,
         programs=compare_programs(results, answer),
         drift=drift,
@@ -112,10 +112,10 @@ def _pictures(
     drawn: Iterable[tuple[Of, Drawing | NotDrawn]],
 ) -> dict[Of, list[Picture | NotDrawn]]:
     """Return the figures of each table or experiment; of each its bytes are kept, no more."""
-    found: dict[Of, list[Picture | NotDrawn]] = {}
+    pictures: dict[Of, list[Picture | NotDrawn]] = {}
     for of, each in drawn:
-        found.setdefault(of, []).append(_picture(each))
-    return found
+        pictures.setdefault(of, []).append(_picture(each))
+    return pictures
 
 
 def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
@@ -191,9 +191,9 @@ def _template() -> Template:
         "script": script,
         "script_digest": _digest(script),
         "objective_names": NOUNS,
-        # What words and tables the page has of an answer, its templates ask for themselves.
-        "words": words,
-        "tell": tell,
+        # Templates build the sentences and tables of an answer themselves.
+        "sentences": sentences,
+        "advice_sentences": advice_sentences,
         "advice_text": advice_text,
         "why_continue": why_continue,
         "drift_sentences": drift_sentences,
@@ -214,8 +214,8 @@ def _visible(value: object) -> object:
 
 def _leading_number(cell: str) -> str:
     """Return the number that a cell is sorted by; empty where it has none."""
-    found = _NUMBER.match(cell)
-    return found[0] if found else ""
+    match = _NUMBER.match(cell)
+    return match[0] if match else ""
 
 
 def _unbroken(sentence: str) -> Markup:

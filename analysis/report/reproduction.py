@@ -1,4 +1,4 @@
-"""How results are made again: the commands, the study as it was kept, and what took part."""
+"""How to reproduce results: the commands, the study's file, and the versions of all parts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from analysis.advice.raced import rule_of
+from analysis.advice.race_records import rule_of
 from analysis.format.table import Column, Table
-from analysis.report.left_aside import Place
+from analysis.report.exclusions import Place
 from analysis.results.files import read_limited
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
@@ -23,7 +23,7 @@ from runners.records.reader import read_records
 from runners.records.values import BASELINE, SKIPPED
 from runners.study.machine import APPS, STUDY_FILE
 
-# All that is asked of them here is the same in the records of a case: the first ones have it.
+# The records of a case agree in these fields, so that the first records are enough.
 MAX_RECORDS = 10_000
 MAX_STUDY_CHARACTERS = 100_000
 MAX_APPS = 100
@@ -37,10 +37,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 
 @dataclass(frozen=True)
 class Parts:
-    """What took part in the runs, by the records' own words.
+    """The versions and command lines in the records.
 
-    `rules` are in words what ended the repetitions of a case, where a precision did; `lines` has
-    the command line of each case's first run.
+    `rules` are sentences on what ended the repetitions of a case; `lines` has the command line of
+    each case's first run.
     """
 
     rules: list[str]
@@ -50,7 +50,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What it takes: commands to type, the study's text (None if not kept), what took part.
+    """The commands to type, the study's text (None without its file), and the versions.
 
     `apps` are the texts of the apps' files by name.
     """
@@ -66,7 +66,7 @@ class Reproduction:
 def reproduction(
     results: Results, places: Mapping[str, Place], sheets: Sequence[NodeSheet]
 ) -> Reproduction | None:
-    """Return how to make the results again; None for results that no pinstudy has made."""
+    """Return how to reproduce the results; None for those that pinstudy did not make."""
     if results.runs is None or results.folder is None:
         return None
     parts = _parts_of(results.folder / "records", places)
@@ -108,7 +108,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
-    """Return what took part in the runs; None for imported ones.
+    """Return the versions and command lines of runs; None for imported ones.
 
     A folder has imported runs only, or none.
     """
@@ -149,15 +149,15 @@ def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
 
 
 def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
+    pairs = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
     versions, runtime = record.get("versions"), record.get("runtime")
     if isinstance(versions, dict):
-        found += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
+        pairs += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
     if isinstance(runtime, dict):
-        found.append(("OpenMP runtime", runtime.get("version")))
-    found.append(("program", record.get("build")))
-    found.append(("program and libraries, SHA-256", record.get("program_digest")))
-    return [(what, version) for what, version in found if isinstance(version, str) and version]
+        pairs.append(("OpenMP runtime", runtime.get("version")))
+    pairs.append(("program", record.get("build")))
+    pairs.append(("program and libraries, SHA-256", record.get("program_digest")))
+    return [(what, version) for what, version in pairs if isinstance(version, str) and version]
 
 
 def _rule(rule: object) -> str:

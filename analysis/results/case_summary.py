@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from runners.records.placed_runs import PlacedRuns
+
+Item = TypeVar("Item")
 
 
 class TableKey(NamedTuple):
@@ -27,19 +29,19 @@ class Moments:
     """A measure over a case's runs, in the measure's unit.
 
     `n` runs have it, None where the source of imported means does not say how many. `mean`, and
-    `sd` with n - 1, are NaN where they are not known. `mean_given` and `sd_given` are the texts of
+    `sd` with n - 1, are NaN where they are not known. `mean_text` and `sd_text` are the texts of
     imported ones, whose digits tables keep.
     """
 
     n: int | None = 0
     mean: float = math.nan
     sd: float = math.nan
-    mean_given: str = ""
-    sd_given: str = ""
+    mean_text: str = ""
+    sd_text: str = ""
 
 
 class Placing(NamedTuple):
-    """A mapping: its name, which CPUs it selects, and how it binds; None where nobody tells."""
+    """A mapping: its name, which CPUs it selects, and how it binds; None where it is unknown."""
 
     mapping: str
     selection: str | None
@@ -56,10 +58,11 @@ class CaseSummary:
     (shares) and `freq_ghz` are means by core kind. `drivers`, `governors_read` and
     `implementations` are the distinct ones of the averaged runs.
 
-    `excluded` counts the other runs by status; `reasons` are given by status or measure. `left_out`
-    is why the case was not run, None for one that was. `placed` counts the runs by whether the
-    placement of threads, and of a guest's CPUs, was proved; `unproved` and `vcpus_unproved` tell
-    the two apart. `disturbed` counts averaged runs by runners.records.disturbances.DISTURBANCES.
+    `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
+    why the case was not run, None for one that was. `placed` counts the runs by whether the
+    placement of threads, and of a guest's CPUs, was proved; `unproved` counts those of threads,
+    `vcpus_unproved` those of the guest. `disturbed` counts averaged runs by DISTURBANCES of
+    runners.records.disturbances.
     """
 
     case_id: str
@@ -94,7 +97,7 @@ class CaseSummary:
     implementations: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    left_out: str | None = None
+    skip_reason: str | None = None
     unproved: int = 0
     vcpus_unproved: int = 0
     placed: PlacedRuns = field(default_factory=PlacedRuns)
@@ -168,6 +171,14 @@ L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
 MAX_METRICS = 32
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Return the items of each key together, in the order of the keys' first items."""
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
 
 
 def with_unit_last(measure: str, statistic: str) -> str:

@@ -1,4 +1,4 @@
-"""What concerns every table of a results folder: declared kinds, emulation, several nodes."""
+"""Footnotes for every table of a results folder: declared kinds, emulation, several nodes."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _MIN_BLOCKS = 2
 _LEVEL = 0.05
 
 
-def folder_remarks(runs: Runs, folder: Path) -> list[str]:
-    """Return what concerns every table of a results folder."""
-    remarks = [RACED] if runs.raced else []
+def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
+    """Return the footnotes of every table of a results folder."""
+    footnotes = [RACED] if runs.raced else []
     if (runs.frame["node"] == "virtual").any():
-        remarks.append("numbers of a virtual node's model, not of hardware")
-    if divided := pool_remark(runs.frame):
-        remarks.append(divided)
+        footnotes.append("numbers of a virtual node's model, not of hardware")
+    if divided := pool_footnote(runs.frame):
+        footnotes.append(divided)
     digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
     if any((read_node(folder, digest) or {}).get("virtual_machine") is True for digest in digests):
-        remarks.append(
+        footnotes.append(
             "measured in a virtual machine, whose CPUs are what its host makes of them: no "
             "evidence about hardware"
         )
     if (runs.frame["vm_accelerator"] == "tcg").any():
-        remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
+        footnotes.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
-        remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
+        footnotes.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
     names = runs.frame["daemons"].dropna().unique()
     if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
-        remarks.append(
+        footnotes.append(
             one_line(
                 "running meanwhile, and known to change frequencies, masks or interrupts: "
                 f"{', '.join(daemons)}"
@@ -58,44 +58,44 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
         )
     for why, count in runs.refused.items():
         helps = f" (a run that was killed leaves one; `{PINSTUDY} run` makes it again)"
-        remarks.append(
+        footnotes.append(
             f"{plural(count, 'line')} of the records {why}, and not used"
             f"{helps if why == TORN.why else ''}"
         )
     if runs.unusable:
         lines = plural(runs.unusable, "line")
-        remarks.append(f"{lines} of the records without a case, and not used")
-    remarks += _repeated(runs.repeated)
+        footnotes.append(f"{lines} of the records without a case, and not used")
+    footnotes += _repeated(runs.repeated)
     if runs.more_metrics:
-        remarks.append(
+        footnotes.append(
             f"the programs' own metrics: the first {MAX_METRICS} names in the alphabet are used, "
             "and others are in the records"
         )
-    return remarks
+    return footnotes
 
 
 def _repeated(records: pd.DataFrame) -> Iterator[str]:
-    """Name the repetitions that have several records, with all of these, and which one counts."""
+    """Yield which repetitions have several records, how each ended, and which one counts."""
     if records.empty:
         return
     runs = records.groupby(["case_id", "warmup", "repetition"], observed=True, sort=False)
-    told = []
+    texts = []
     for (_, warmup, repetition), of in islice(iter(runs), _MAX_REPEATED):
         first = of.iloc[0]
         row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
-        which = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
+        kind = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
         ends = of[["attempt", "status", "elapsed_s"]].itertuples(index=False, name=None)
         each = "; ".join(_ended(*end) for end in ends)
-        told.append(one_line(f"{row}, {which} ({each})"))
-    more = f", and {runs.ngroups - len(told)} more" if runs.ngroups > len(told) else ""
+        texts.append(one_line(f"{row}, {kind} ({each})"))
+    more = f", and {runs.ngroups - len(texts)} more" if runs.ngroups > len(texts) else ""
     yield (
-        f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(told)}{more}; the "
+        f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(texts)}{more}; the "
         "first one counts, by attempt and then by node, whatever came of it"
     )
 
 
 def _ended(attempt: float, status: str, elapsed_s: float) -> str:
-    """Return how one of several records of a run says that it ended."""
+    """Return the attempt and the end of one of several records of a run."""
     end = one_line(status)
     if status == OK:
         end = "time not measured" if math.isnan(elapsed_s) else f"{elapsed_s:.6g} s"
@@ -115,7 +115,7 @@ def _declared_kinds(folder: Path, digest: str) -> str:
     return one_line(", ".join(parts))
 
 
-def pool_remark(frame: pd.DataFrame) -> str:
+def pool_footnote(frame: pd.DataFrame) -> str:
     """Return over which nodes the runs are divided, and whether these differ; empty for one node.
 
     Comparisons are made within blocks, and a block is made on one node: a slow node makes no
@@ -135,7 +135,7 @@ def pool_remark(frame: pd.DataFrame) -> str:
 
 
 def _difference(good: pd.DataFrame) -> str:
-    """Return in words whether the nodes' times differ, by the means of their blocks."""
+    """Return whether the nodes' times differ, by the means of their blocks."""
     means = block_means(good)
     samples = {node: of for node, of in means.items() if len(of) >= _MIN_BLOCKS}
     if len(samples) < 2 or len(samples) < len(means):
@@ -150,9 +150,9 @@ def _difference(good: pd.DataFrame) -> str:
         return f"no difference between them was found (p = {p:.2g}, Alexander-Govern)"
     level = {node: float(np.mean(of)) for node, of in samples.items()}
     slow, fast = max(level, key=level.__getitem__), min(level, key=level.__getitem__)
-    apart = np.expm1(level[slow] - level[fast]) * 100
+    percent = np.expm1(level[slow] - level[fast]) * 100
     return (
-        f"{slow} took {apart:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
+        f"{slow} took {percent:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
         "widens the spread of means, not of comparisons within blocks"
     )
 

@@ -80,8 +80,8 @@ class Reasons:
         try:
             return self._sets[tuple(map(pair_of, value.items()))]
         except TypeError:
-            given = ((name, text) for name, text in value.items() if isinstance(text, str))
-            return self._sets[tuple(map(pair_of, given))]
+            texts = ((name, text) for name, text in value.items() if isinstance(text, str))
+            return self._sets[tuple(map(pair_of, texts))]
 
     def numbers_of(self, others: Reasons) -> NDArray[np.int32]:
         """Return the numbers here of the sets of others, by their numbers there."""
@@ -215,11 +215,11 @@ class Sparse:
 
     def columns(self) -> dict[str, Floats]:
         """Return the columns that have a number, NaN where a record has none; parts are used up."""
-        made = {}
+        columns_by_name = {}
         for name in sorted(self._parts):
             column = np.full(self._rows, np.nan)
             for first, values in self._parts.pop(name):
                 column[first : first + len(values)] = values
             if np.isfinite(column).any():
-                made[self._pattern.format(name)] = column
-        return made
+                columns_by_name[self._pattern.format(name)] = column
+        return columns_by_name

@@ -133,10 +133,10 @@ def read_limited(path: Path) -> bytes | None:
 ELSEWHERE = "or name a writable folder with --into"
 
 
-def write_file(path: Path, content: str | bytes, advice: str = ELSEWHERE) -> Path:
+def write_file(path: Path, content: str | bytes, hint: str = ELSEWHERE) -> Path:
     """Write a file, whole or not at all; return its path.
 
-    `advice` follows "make room" in the error that is raised when the folder cannot be written:
+    `hint` follows "make room" in the error that is raised when the folder cannot be written:
     StudyError when the disk is full, else UserError.
     """
     try:
@@ -145,13 +145,13 @@ def write_file(path: Path, content: str | bytes, advice: str = ELSEWHERE) -> Pat
         kind = StudyError if is_full(error) else UserError
         raise kind(
             f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
-            f"room, {advice}"
+            f"room, {hint}"
         ) from error
     return path
 
 
-def again(command: str) -> str:
-    """Return the advice to make the file again by a command, in a folder that can be written."""
+def rerun_hint(command: str) -> str:
+    """Return the hint to rerun a command after making the folder writable."""
     return f"or make the folder writable, and run `{command}`"
 
 

@@ -31,10 +31,10 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True)
 class NodeSheet:
-    """One node: `in_short` and `summary` for the first screen, `rows` with all that is told.
+    """One node: `in_short` and `summary` for the first screen, `rows` with all facts.
 
-    `picture` is lstopo's SVG as it was found, None where `why_no_picture` says why; `absent` are
-    facts that could not be had, with their reasons; `declared` is what --kinds was given.
+    `picture` is lstopo's SVG, None where `why_no_picture` says why; `absent` are unknown facts with
+    their reasons; `declared` is the value of --kinds.
     """
 
     name: str
@@ -77,41 +77,41 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         f"{name} (CPUs {cpus})" for name, cpus in _table(cpufreq, "drivers").items()
     )
     summary = [
-        ("processor", _word(node, "cpu_model")),
+        ("processor", _text(node, "cpu_model")),
         ("cores", "; ".join(_kind_of(kind, cores) for kind in kinds)),
-        ("kernel", _word(node, "kernel")),
-        ("frequency driver", drivers or _word(cpufreq, "reason")),
+        ("kernel", _text(node, "kernel")),
+        ("frequency driver", drivers or _text(cpufreq, "reason")),
         ("memory", _bytes(node.get("memory_bytes"))),
     ]
     if node.get("virtual_machine") is True:
         summary.append(("kind of machine", "virtual"))
     rows = [
         *summary,
-        *((f"evidence for {_word(k, 'name')}-cores", _word(k, "evidence")) for k in kinds),
+        *((f"evidence for {_text(k, 'name')}-cores", _text(k, "evidence")) for k in kinds),
         *_caches(topology),
-        ("microcode", _word(node, "microcode")),
-        ("SMT", _word(node, "smt")),
+        ("microcode", _text(node, "microcode")),
+        ("SMT", _text(node, "smt")),
         ("turbo", _TURBO.get(str(cpufreq.get("turbo")), "")),
-        ("driver's mode", _word(cpufreq, "mode")),
+        ("driver's mode", _text(cpufreq, "mode")),
         ("governors in force", _grouped(_table(cpufreq, "governors"))),
         *_limits(_list(node, "power_limits")),
         ("highest frequencies (kHz)", _grouped(_table(cpufreq, "highest_khz"))),
         ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
         ("capacities", _grouped(_table(node, "cpu_capacity"))),
-        ("ITMT", _word(node, "itmt_enabled")),
-        ("scheduler of sched_ext", _word(node, "sched_ext_scheduler")),
-        ("autogroups", _word(node, "sched_autogroup")),
-        ("NMI watchdog", _word(node, "nmi_watchdog")),
-        ("boot options", _word(node, "boot_options")),
-        ("firmware", _word(node, "firmware")),
-        ("product", _word(node, "product")),
-        ("isolated CPUs", _word(node, "isolated")),
-        ("transparent huge pages", _word(node, "transparent_hugepages")),
+        ("ITMT", _text(node, "itmt_enabled")),
+        ("scheduler of sched_ext", _text(node, "sched_ext_scheduler")),
+        ("autogroups", _text(node, "sched_autogroup")),
+        ("NMI watchdog", _text(node, "nmi_watchdog")),
+        ("boot options", _text(node, "boot_options")),
+        ("firmware", _text(node, "firmware")),
+        ("product", _text(node, "product")),
+        ("isolated CPUs", _text(node, "isolated")),
+        ("transparent huge pages", _text(node, "transparent_hugepages")),
     ]
     absent = tuple((str(k), str(v)) for k, v in _table(node, "unavailable").items())
     picture, why = _picture(path, dict(absent))
     return NodeSheet(
-        name=pool or _word(node, "node_id") or "node",
+        name=pool or _text(node, "node_id") or "node",
         in_short="; ".join(text for _, text in summary[:2] if text) or "nothing more is known",
         summary=tuple(row for row in summary if row[1]),
         rows=tuple(row for row in rows if row[1]),
@@ -133,10 +133,10 @@ def _picture(path: Path, absent: Mapping[str, str]) -> tuple[bytes | None, str]:
 
 
 def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
-    name = _word(kind, "name")
-    count = sum(_word(core, "kind") == name for core in cores)
+    name = _text(kind, "name")
+    count = sum(_text(core, "kind") == name for core in cores)
     declared = ", declared by hand" if kind.get("declared") is True else ""
-    return f"{plural(count, f'{name}-core')} (CPUs {_word(kind, 'cpus')}{declared})"
+    return f"{plural(count, f'{name}-core')} (CPUs {_text(kind, 'cpus')}{declared})"
 
 
 def kinds_option(sheets: Iterable[NodeSheet]) -> str:
@@ -149,7 +149,7 @@ def _declared(kinds: list[dict[str, Any]]) -> str:
     """Return what `--kinds` was given, empty when kinds were found."""
     if not any(kind.get("declared") is True for kind in kinds):
         return ""
-    return ",".join(f"{_word(kind, 'name')}={_word(kind, 'cpus')}" for kind in kinds)
+    return ",".join(f"{_text(kind, 'name')}={_text(kind, 'cpus')}" for kind in kinds)
 
 
 def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
@@ -157,7 +157,7 @@ def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
     counts: dict[tuple[str, str], int] = {}
     for cache in _list(topology, "caches"):
         if isinstance(cache, dict):
-            key = (_word(cache, "level"), _bytes(cache.get("size_bytes")))
+            key = (_text(cache, "level"), _bytes(cache.get("size_bytes")))
             counts[key] = counts.get(key, 0) + 1
     levels: dict[str, list[str]] = {}
     for (level, size), count in counts.items():
@@ -170,11 +170,11 @@ def _limits(limits: Iterable[object]) -> Iterator[Row]:
     """Yield the limits of each domain, a zone's own by their names."""
     parts: dict[str, list[str]] = {}
     for limit in limits:
-        if isinstance(limit, dict) and (watts := _word(limit, "power_w")):
-            window = _word(limit, "window_s")
+        if isinstance(limit, dict) and (watts := _text(limit, "power_w")):
+            window = _text(limit, "window_s")
             over = f" over {window} s" if window else ""
-            name = _LIMITS.get(_word(limit, "name"), _word(limit, "name") or "limit")
-            where = f"{_word(limit, 'domain') or 'unknown'} ({_word(limit, 'zone')})"
+            name = _LIMITS.get(_text(limit, "name"), _text(limit, "name") or "limit")
+            where = f"{_text(limit, 'domain') or 'unknown'} ({_text(limit, 'zone')})"
             parts.setdefault(where, []).append(f"{name} {watts} W{over}")
     for where, texts in parts.items():
         yield f"power limits of {where}", ", ".join(texts)
@@ -185,7 +185,6 @@ def _grouped(values: Mapping[str, Any]) -> str:
 
 
 def _bytes(value: object) -> str:
-    """Return a number of bytes in KiB, MiB or GiB."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**60:
         return ""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -195,7 +194,7 @@ def _bytes(value: object) -> str:
     return f"{value} bytes"
 
 
-def _word(values: Mapping[str, Any], name: str) -> str:
+def _text(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     return str(value) if isinstance(value, (str, int, float)) else ""
 
@@ -226,8 +225,8 @@ class NodeCpus:
         numbers = cpus_of(cpus)
         if not numbers or not all(cpu in self.kind for cpu in numbers):
             return ()
-        found = {self.kind[cpu] for cpu in numbers}
-        return tuple(name for name in self.order if name in found)
+        names = {self.kind[cpu] for cpu in numbers}
+        return tuple(name for name in self.order if name in names)
 
 
 def node_cpus(results: Results) -> NodeCpus:
@@ -241,10 +240,10 @@ def node_cpus(results: Results) -> NodeCpus:
     topology = node.get("topology") if node else None
     if not isinstance(topology, dict):
         return NodeCpus({})
-    found = topology.get("kinds")
+    listed = topology.get("kinds")
     kinds = {
         one_line(kind["name"]): cpus_of(kind.get("cpus"))
-        for kind in (found if isinstance(found, list) else ())
+        for kind in (listed if isinstance(listed, list) else ())
         if isinstance(kind, dict) and isinstance(kind.get("name"), str)
     }
     of_cpus = {cpu: name for name, cpus in kinds.items() for cpu in cpus}

@@ -19,7 +19,7 @@ import pandas as pd
 
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
-from analysis.results.growing import REASONS, Growing, grow
+from analysis.results.record_columns import REASONS, RecordColumns, columns_of
 from base import PINSTUDY
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
@@ -50,7 +50,7 @@ class Runs:
     than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
     was a race.
 
-    `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
+    `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
     of runners.records.values), `unusable` those that do not say which row they belong to.
     `repeated` has the records, with the frame's columns, of repetitions of which several records
@@ -79,23 +79,23 @@ def read_runs(folder: Path) -> Runs:
             f"{folder}: no results here (expected records/*.jsonl); make some with "
             f"`{PINSTUDY} run quick`"
         )
-    growing = _grown(folder / "records")
-    frame, kinds = growing.frame()
+    columns = _read_columns(folder / "records")
+    frame, kinds = columns.frame()
     repeated = _repeated(frame)
     frame = _by_pool(_each_run_once(frame))
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
     good = are_good(frame)
-    reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
+    reasons = columns.reasons.by_case(frame["case_id"][good], numbers[good])
     return Runs(
         frame,
         kinds,
         reasons,
-        refused=growing.refused,
-        unusable=growing.unusable,
-        more_metrics=growing.sparse["metrics"].more,
-        raced=growing.raced,
-        ruled=growing.ruled,
+        refused=columns.refused,
+        unusable=columns.unusable,
+        more_metrics=columns.sparse["metrics"].more,
+        raced=columns.raced,
+        ruled=columns.ruled,
         repeated=repeated,
     )
 
@@ -120,39 +120,39 @@ def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[are_good(frame)]
 
 
-def _grown(folder: Path) -> Growing:
+def _read_columns(folder: Path) -> RecordColumns:
     """Return the columns of all shards, read by several processes where that is faster."""
     parts = parts_of(folder, PART_BYTES)
     workers = how_many(len(parts))
     if workers > 1 and sum(part.stop - part.start for part in parts) >= PARALLEL_FROM_BYTES:
         with suppress(BrokenProcessPool):
-            return _grown_together(parts, workers)
-    growing = Growing()
+            return _read_in_parallel(parts, workers)
+    columns = RecordColumns()
     for part in parts:
-        growing.read(part)
-    return growing
+        columns.read(part)
+    return columns
 
 
-def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
+def _read_in_parallel(parts: Sequence[Part], workers: int) -> RecordColumns:
     """Return the columns of the parts, in their order.
 
     Raises BrokenProcessPool when a process was killed, as for lack of memory.
     """
-    growing = Growing()
-    waiting: deque[Future[Growing]] = deque()
+    columns = RecordColumns()
+    waiting: deque[Future[RecordColumns]] = deque()
     with pool(workers) as processes:
         for part in parts:
-            waiting.append(processes.submit(grow, part))
+            waiting.append(processes.submit(columns_of, part))
             # What is done but not merged yet is in memory.
             if len(waiting) > 2 * workers:
-                growing.merge(waiting.popleft().result())
+                columns.merge(waiting.popleft().result())
         while waiting:
-            growing.merge(waiting.popleft().result())
-    return growing
+            columns.merge(waiting.popleft().result())
+    return columns
 
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the records of repetitions of which more than one says how it ended."""
+    """Return the records of repetitions that have more than one record of their end."""
     ended = frame.loc[~frame["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
     return frame.loc[ended.index[ended.duplicated(keep=False)]]
 
@@ -165,15 +165,15 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     prefer good ones would choose by outcome. A case that a later attempt could run after all is
     not left out.
     """
-    left_out = frame["status"] == SKIPPED
-    runs = frame.loc[~left_out, list(_RUN)]
-    again = frame.loc[runs.index, "status"] == INTERRUPTED
-    runs = runs.loc[again.sort_values(kind="stable").index].drop_duplicates()
-    kept = np.zeros(len(frame), dtype=bool)
-    kept[runs.index] = True
-    if left_out.any():
+    skipped = frame["status"] == SKIPPED
+    runs = frame.loc[~skipped, list(_RUN)]
+    interrupted = frame.loc[runs.index, "status"] == INTERRUPTED
+    runs = runs.loc[interrupted.sort_values(kind="stable").index].drop_duplicates()
+    chosen = np.zeros(len(frame), dtype=bool)
+    chosen[runs.index] = True
+    if skipped.any():
         by_row = frame.groupby([*TABLE_KEYS, *ROW_KEYS], observed=True, sort=False)
         row = by_row.ngroup()
-        last = row[left_out].drop_duplicates(keep="last")
-        kept[last.index[~last.isin(row[runs.index])]] = True
-    return frame if kept.all() else frame[kept].reset_index(drop=True)
+        last = row[skipped].drop_duplicates(keep="last")
+        chosen[last.index[~last.isin(row[runs.index])]] = True
+    return frame if chosen.all() else frame[chosen].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Where results are from: a results folder with records, one with summaries, or a publication.
+"""The sources of results: a results folder with records, one with summaries, or a publication.
 
 Records of several nodes, studies or programs are refused.
 """
@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.published import publication
 from analysis.results.case_summary import CaseSummary
-from analysis.results.caveats import folder_remarks
+from analysis.results.caveats import folder_footnotes
 from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
@@ -34,15 +34,15 @@ _OTHERWISE = (
 class Results:
     """Results by case, and by run where there are runs.
 
-    `name` is what people call them; `folder` is where they are and files about them belong, None
-    for a publication's. `remarks` have to stand under each of their tables.
+    `name` is for messages; `folder` holds them and the files about them, None for a publication.
+    `footnotes` have to stand under each of their tables.
     """
 
     name: str
     folder: Path | None
     runs: Runs | None
     cases: Sequence[CaseSummary]
-    remarks: tuple[str, ...]
+    footnotes: tuple[str, ...]
 
     @property
     def is_published(self) -> bool:
@@ -54,9 +54,9 @@ class Results:
         of_cases = {case.case_id: case for case in cases}
         reasons: list[object] = []
         if self.runs is not None:
-            given = self.runs.reasons
-            mine = given["case_id"].isin(of_cases) & given["field"].isin(fields)
-            reasons += given["reason"][mine].tolist()
+            absent = self.runs.reasons
+            mine = absent["case_id"].isin(of_cases) & absent["field"].isin(fields)
+            reasons += absent["reason"][mine].tolist()
         for case in of_cases.values():
             for field in fields:
                 reasons += case.reasons.get(field, ())
@@ -84,8 +84,8 @@ def open_results(source: str) -> Results:
     runs = read_runs(folder)
     check_one_node(runs.frame, folder)
     check_one_program(runs.frame, folder)
-    remarks = tuple(folder_remarks(runs, folder))
-    return Results(str(folder), folder, runs, summarise(runs), remarks)
+    footnotes = tuple(folder_footnotes(runs, folder))
+    return Results(str(folder), folder, runs, summarise(runs), footnotes)
 
 
 def sources_below(source: str) -> list[str]:
@@ -135,7 +135,7 @@ def folders_for(results: str, into: Path | None) -> list[tuple[str, Path | None]
 def _published(name: str) -> Results:
     source = publication(name)
     cases = read_summaries(source.folder / FILE, "the publication does not give it")
-    return Results(f"{PUBLISHED}{name}", None, None, cases, source.remarks)
+    return Results(f"{PUBLISHED}{name}", None, None, cases, source.footnotes)
 
 
 def _summaries(folder: Path) -> Results:
@@ -145,8 +145,8 @@ def _summaries(folder: Path) -> Results:
             "a folder of its own"
         )
     cases = read_summaries(folder / FILE, f"not in the imported {FILE}")
-    remark = f"means and deviations that were imported ({FILE}), without their runs"
-    return Results(str(folder), folder, None, cases, (remark,))
+    footnote = f"means and deviations that were imported ({FILE}), without their runs"
+    return Results(str(folder), folder, None, cases, (footnote,))
 
 
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:

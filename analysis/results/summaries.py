@@ -35,11 +35,11 @@ from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPP
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"
-# The word for what a source does not tell of a case.
+# The text for a property of a case that its source lacks.
 UNKNOWN = "unknown"
 
 _NEEDED = ("app", "threads", "mapping")
-_WORDS = ("variant", "size", "schedule", "wait_policy", "governor")
+_MAY_BE_UNKNOWN = ("variant", "size", "schedule", "wait_policy", "governor")
 _TEXTS = (
     "study", "node_id", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id", "status", "driver",
     "governor_read", "implementation", "excluded", "reasons",
@@ -106,7 +106,7 @@ def read_summaries(path: Path, absent: str) -> list[CaseSummary]:
     """Return the cases of a file of summaries, in the order of the tables.
 
     The texts of numbers are kept, so that tables show the digits that the source has. `absent` is
-    why a source does not tell a number.
+    why the source lacks a number.
 
     Raises UserError when the file cannot be read, ConfigError with every mistake in it.
     """
@@ -236,7 +236,7 @@ def _known(row: _Row, name: str) -> str | int | None:
     """Return what a case has in a column, whichever way it is written."""
     if name in _COUNTS:
         return row.count(name)
-    return row.text(name) or (UNKNOWN if name in _WORDS else None)
+    return row.text(name) or (UNKNOWN if name in _MAY_BE_UNKNOWN else None)
 
 
 def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
@@ -263,7 +263,7 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
                 n=row.count("n"),
                 vm_cpus=row.count("vm_cpus"),
                 vm_memory_mib=row.count("vm_memory_mib"),
-                left_out=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
+                skip_reason=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
                 **_facts(row, known),
                 **_numbers(row, absent),
                 **_circumstances(row),
@@ -285,22 +285,22 @@ def _facts(row: _Row, known: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numbers(row: _Row, absent: str) -> dict[str, Any]:
     """Return the moments of each measure, with the reasons of what is not there."""
-    given = _given_reasons(row.text("reasons") or "")
+    reasons = _parsed_reasons(row.text("reasons") or "")
     measures = {}
     for measure in (*MEASURES, *MORE_MEASURES):
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
         n = row.count("n") if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
         if not mean:
-            given.setdefault(measure, [absent])
-    given.setdefault("driver", [absent])
+            reasons.setdefault(measure, [absent])
+    reasons.setdefault("driver", [absent])
     if row.text("driver"):
-        del given["driver"]
+        del reasons["driver"]
     times = {
         f"time_{of}_s": _float(row.text(with_unit_last("elapsed_s", of)) or "")
         for of in ("median", "min", "max")
     }
-    return times | {"measures": measures, "reasons": given}
+    return times | {"measures": measures, "reasons": reasons}
 
 
 def _float(text: str) -> float:
@@ -313,7 +313,7 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         if of := _of_kind(name):
             what, kind = of
             by_kind[what][kind] = float(field.text)
-    excluded = _given_counts(row.text("excluded") or "")
+    excluded = _parsed_counts(row.text("excluded") or "")
     return by_kind | {
         "excluded": excluded,
         "governors_read": _parts(row.text("governor_read")),
@@ -336,23 +336,23 @@ def _parts(text: str | None) -> list[str]:
     return [part for part in (text or "").split("; ") if part]
 
 
-def _given_counts(text: str) -> dict[str, int]:
+def _parsed_counts(text: str) -> dict[str, int]:
     """Read `timeout: 2; failed: 1`, as tables.csv has it; what is not so is no count."""
     pairs = (part.rpartition(": ") for part in _parts(text))
     return {status: int(count) for status, _, count in pairs if status and _COUNT.fullmatch(count)}
 
 
-def _given_reasons(text: str) -> dict[str, list[str]]:
+def _parsed_reasons(text: str) -> dict[str, list[str]]:
     """Read `energy_pkg_j: no permission; migrations: …`, as tables.csv has it.
 
     A part that begins with no name of a measure or status belongs to the reason before it.
     """
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     name = ""
     for part in _parts(text):
         start, colon, rest = part.partition(": ")
         names_one = bool(colon) and start in _WITH_REASONS
         name = start if names_one else name
         if name:
-            found.setdefault(name, []).append(rest if names_one else part)
-    return found
+            reasons.setdefault(name, []).append(rest if names_one else part)
+    return reasons

@@ -31,7 +31,7 @@ _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 _EXPLAINED = (*MEASURES, "vcpu_migrations", "placement", "vcpu_placement", "driver")
 _UNPROVED = {"unproved": "placement_verdict", "vcpus_unproved": "vcpu_placement_verdict"}
 
-_Made = TypeVar("_Made")
+_New = TypeVar("_New")
 Mask = NDArray[np.bool_]
 
 
@@ -40,9 +40,9 @@ def summarise(runs: Runs) -> list[CaseSummary]:
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
     cases = _Cases(frame, keys.ngroup().to_numpy(), keys.ngroups)
-    left_out = (frame["status"] == SKIPPED).to_numpy()
+    skipped = (frame["status"] == SKIPPED).to_numpy()
     ok = (frame["status"] == OK).to_numpy()
-    counted = ~left_out & ~frame["warmup"].to_numpy()
+    counted = ~skipped & ~frame["warmup"].to_numpy()
     good, bad = counted & ok, counted & ~ok
     unproved = {
         name: cases.how_many(good & (frame[of] == UNPROVED).to_numpy()).tolist()
@@ -56,7 +56,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "measures": _measures(cases, good),
         "excluded": _excluded(cases, bad),
         "reasons": _reasons(cases, bad, runs.reasons),
-        "left_out": _left_out(cases, left_out),
+        "skip_reason": _skip_reasons(cases, skipped),
         "drivers": _distinct(cases, good, "driver"),
         "governors_read": _distinct(cases, good, "governor_read"),
         "implementations": _distinct(cases, good, "implementation"),
@@ -66,8 +66,8 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "disturbed": _disturbed(cases, good),
     }
     rows = zip(*columns.values(), strict=True)
-    found = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
-    return sorted(found, key=lambda case: case.order)
+    summaries = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
+    return sorted(summaries, key=lambda case: case.order)
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class _Cases:
         grouped = part.groupby(["number", *names], sort=False, dropna=False, observed=True)
         return grouped.size().reset_index(name="runs").itertuples(index=False, name=None)
 
-    def made(self, empty: Callable[[], _Made]) -> list[_Made]:
+    def new_for_each(self, empty: Callable[[], _New]) -> list[_New]:
         """Return an empty thing for each case."""
         return [empty() for _ in range(self.count)]
 
 
 def _facts(cases: _Cases) -> dict[str, list[Any]]:
-    """Return what identifies a case and what its row says of it, from its first run."""
+    """Return each case's identity and the facts of its row, from its first run."""
     first = cases.first_runs(list(dict.fromkeys((*_KEYS, *ROW_FACTS))))
     facts = {str(name): [_plain(value) for value in column] for name, column in first.items()}
     tables = zip(*(facts.pop(name) for name in ("table_number", *TABLE_KEYS)), strict=True)
@@ -118,13 +118,12 @@ def _plain(value: object) -> str | int | None:
 
 
 def _measures(cases: _Cases, good: Mask) -> list[dict[str, Moments]]:
-    """Return the moments of each measure, by case."""
     names = [*MEASURES, *MORE_MEASURES]
     numbers = pd.RangeIndex(cases.count)
     values = cases.frame.loc[good, names].groupby(cases.number[good], sort=False)
     mean, sd = values.mean().reindex(numbers), values.std(ddof=1).reindex(numbers)
     known = values.count().reindex(numbers, fill_value=0)
-    of_cases: list[dict[str, Moments]] = cases.made(dict)
+    of_cases: list[dict[str, Moments]] = cases.new_for_each(dict)
     for name in names:
         moments = zip(known[name].tolist(), mean[name].tolist(), sd[name].tolist(), strict=True)
         for of_case, each in zip(of_cases, moments, strict=True):
@@ -154,23 +153,23 @@ def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
 
 
 def _excluded(cases: _Cases, bad: Mask) -> list[dict[str, int]]:
-    excluded: list[dict[str, int]] = cases.made(dict)
+    excluded: list[dict[str, int]] = cases.new_for_each(dict)
     for number, status, runs in cases.combinations(bad, "status"):
         excluded[number][status] = runs
     return excluded
 
 
 def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
-    found: list[dict[str, int]] = cases.made(dict)
-    for number, told, runs in cases.combinations(good, "disturbed"):
-        for what in told.split(SEPARATOR) if isinstance(told, str) else ():
-            found[number][what] = found[number].get(what, 0) + runs
-    return found
+    counts: list[dict[str, int]] = cases.new_for_each(dict)
+    for number, text, runs in cases.combinations(good, "disturbed"):
+        for what in text.split(SEPARATOR) if isinstance(text, str) else ():
+            counts[number][what] = counts[number].get(what, 0) + runs
+    return counts
 
 
 def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, list[str]]]:
     """Return the reasons by status, for runs that went wrong, then by measure."""
-    reasons: list[dict[str, list[str]]] = cases.made(dict)
+    reasons: list[dict[str, list[str]]] = cases.new_for_each(dict)
     for number, status, reason, _ in cases.combinations(bad, "status", "reason"):
         if isinstance(reason, str) and reason:
             reasons[number].setdefault(status, []).append(reason)
@@ -179,38 +178,38 @@ def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, l
     for case_id, field, reason in explained.itertuples(index=False, name=None):
         by_case.setdefault(case_id, {}).setdefault(field, []).append(reason)
     for number, case_id in enumerate(cases.first_runs(["case_id"])["case_id"]):
-        given = by_case.get(case_id, {})
-        reasons[number] |= {field: given[field] for field in _EXPLAINED if field in given}
+        of_case = by_case.get(case_id, {})
+        reasons[number] |= {field: of_case[field] for field in _EXPLAINED if field in of_case}
     return reasons
 
 
-def _left_out(cases: _Cases, left_out: Mask) -> list[str | None]:
+def _skip_reasons(cases: _Cases, skipped: Mask) -> list[str | None]:
     """Return the last reason for which a case was left out, None for one that was not."""
     reasons: list[str | None] = [None] * cases.count
-    given = cases.frame["reason"][left_out]
-    for number, reason in zip(cases.number[left_out], given, strict=True):
+    texts = cases.frame["reason"][skipped]
+    for number, reason in zip(cases.number[skipped], texts, strict=True):
         reasons[number] = reason if isinstance(reason, str) else ""
     return reasons
 
 
 def _distinct(cases: _Cases, good: Mask, name: str) -> list[list[str]]:
     """Return the texts that a case's runs have in a column, in the order of their appearance."""
-    found: list[list[str]] = cases.made(list)
+    distinct: list[list[str]] = cases.new_for_each(list)
     for number, text, _ in cases.combinations(good, name):
         if isinstance(text, str) and text:
-            found[number].append(text)
-    return found
+            distinct[number].append(text)
+    return distinct
 
 
 def _means_by_kind(
     cases: _Cases, good: Mask, pattern: str, kinds: tuple[str, ...]
 ) -> list[dict[str, float]]:
     """Return the mean of each core kind's numbers over the runs that have one."""
-    found: list[dict[str, float]] = cases.made(dict)
+    means_by_kind: list[dict[str, float]] = cases.new_for_each(dict)
     names = {pattern.format(kind): kind for kind in kinds}
     means = cases.frame.loc[good, list(names)].groupby(cases.number[good], sort=False).mean()
     for name, kind in names.items():
         known = means[name].dropna()
         for number, mean in zip(known.index.tolist(), known.tolist(), strict=True):
-            found[number][kind] = mean
-    return found
+            means_by_kind[number][kind] = mean
+    return means_by_kind

@@ -1,4 +1,4 @@
-"""Turn p-values into a word (Holm's correction first), and forecast when it would be decided."""
+"""Turn p-values into an outcome (after Holm's correction), and forecast when one is decided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.statistics.difference import Difference
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-Word = Literal["better", "worse", "equivalent", "undecided"]
+Outcome = Literal["better", "worse", "equivalent", "undecided"]
 
 # The usual share of false claims among studies in which nothing differs.
 ALPHA = 0.05
@@ -24,9 +24,9 @@ ALPHA = 0.05
 FIRST_LOOK = 0.8
 # Two runs of each have next to no spread in one study of ten by chance alone.
 MIN_TO_DECIDE = 3
-# Nobody would make more repetitions.
+# A forecast goes no further.
 MAX_REPETITIONS = 1000
-# Fewer repetitions know too little of spread and ratio to say how many would decide.
+# With fewer repetitions spread and ratio are too uncertain for a forecast.
 MIN_TO_FORECAST = 10
 # The shares of studies that the smaller and the larger number of a forecast decide.
 CHANCES = (0.5, 0.8)
@@ -44,8 +44,8 @@ def share_of_look(look: int) -> float:
     return FIRST_LOOK if look <= 1 else (1 - FIRST_LOOK) / (look * (look - 1))
 
 
-def decide(log_ratio: float, p_different: float, p_outside: float) -> Word:
-    """Return the word for a case whose values are wanted small; the p-values are corrected.
+def decide(log_ratio: float, p_different: float, p_outside: float) -> Outcome:
+    """Return the outcome for a case whose values are wanted small; the p-values are corrected.
 
     A difference that is proved to be smaller than the margin does not matter, even where it is
     proved to exist; so `equivalent` comes first.

@@ -145,6 +145,5 @@ def _longest(along: Array, stretches: NDArray[np.intp] | None) -> float:
 
 
 def _centred(cases: NDArray[np.intp], values: Array) -> Array:
-    """Return the values less the mean of their case."""
     means = np.bincount(cases, weights=values) / np.bincount(cases)
     return np.asarray(values - means[cases])

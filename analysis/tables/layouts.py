@@ -1,4 +1,4 @@
-"""Which columns a table has, what stands in them, and what has to be said under it."""
+"""The columns of tables, their cells, and the footnotes under a table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from analysis.format.numbers import (
     mean_count,
 )
 from analysis.format.table import Column, Notes, joined
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case_summary import CaseSummary, grouped
 from base.text import one_line
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
 
 
-def table_remarks(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Yield what concerns rows of a table, each remark beginning with the row's number."""
+def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield the footnotes of a table's rows, most of them beginning with the row's number."""
     for case in cases:
         row = f"#{case.number}"
         if case.excluded:
@@ -39,7 +39,7 @@ def table_remarks(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _placement(case: CaseSummary, row: str) -> Iterator[str]:
-    """Say in how many of the averaged runs placement was proved, and when that is too few."""
+    """Yield in how many of the averaged runs placement was proved, and whether that is enough."""
     placed = case.placed
     for count, of, what in (
         (case.unproved, "placement", "placement"),
@@ -48,16 +48,16 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
         reasons = joined(case.reasons.get(of, ()))
         because = f": {reasons}" if reasons else ""
         if count:
-            told = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
-            yield one_line(f"{row}: {what} {told}, which are averaged{because}")
+            proved = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
+            yield one_line(f"{row}: {what} {proved}, which are averaged{because}")
         elif placed.unseen and of == "placement":
             yield one_line(f"{row}: {placed.summary}{because}")
     if not placed.usable:
-        told = f"{placed.summary}; a tenth at most may lack it"
-        yield f"{row}: not compared, nor to be recommended: {told}"
+        why = f"{placed.summary}; a tenth at most may lack it"
+        yield f"{row}: not compared, nor to be recommended: {why}"
 
 
-def whose_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
+def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield which numbers of a guest's row are the guest's, and which are the host's."""
     yield (
         "time, migrations and context switches are the program's in its guest; frequency, "
@@ -68,11 +68,11 @@ def whose_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 def drivers(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield why the driver of a governor is not known."""
-    for where, told in (("", False), (" in some runs", True)):
+    for where, is_known in (("", False), (" in some runs", True)):
         reasons = dict.fromkeys(
             reason
             for case in cases
-            if bool(case.drivers) is told
+            if bool(case.drivers) is is_known
             for reason in case.reasons.get("driver", ())
         )
         if reasons:
@@ -99,7 +99,7 @@ def _excluded(case: CaseSummary) -> str:
 
 
 def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Say how many of the averaged runs something disturbed, a remark for each such thing."""
+    """Yield how many of the averaged runs were disturbed, a footnote for each disturbance."""
     measured = [case for case in cases if case.n]
     for what in DISTURBANCES:
         rows = [case for case in measured if what in case.disturbed]
@@ -115,7 +115,7 @@ def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Say which governor was in force where the study asked for the current one."""
+    """Yield which governor was in force where the study asks for the current one."""
     read = {
         governor for case in cases if case.governor == "current" for governor in case.governors_read
     }
@@ -124,12 +124,9 @@ def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Say why a number stands in several rows: other CPUs, or whatever else differs."""
-    by_number: dict[int, list[CaseSummary]] = {}
-    for case in cases:
-        by_number.setdefault(case.number, []).append(case)
-    for number, rows in by_number.items():
-        cpus = dict.fromkeys(map(_where, rows))
+    """Yield why several rows have one number: different CPUs, or another difference."""
+    for rows in grouped(cases, lambda case: case.number):
+        number, cpus = rows[0].number, dict.fromkeys(map(_where, rows))
         if len(rows) > 1 and len(cpus) == len(rows):
             yield one_line(
                 f"#{number} stands once for each set of CPUs it was run on: {joined(cpus)}"
@@ -159,14 +156,14 @@ _PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MAX_TIME_DECIMALS}}})?", re.ASCII)
 
 @dataclass(frozen=True)
 class Page:
-    """What the cells of one table share: its footnotes, and the digits of its numbers.
+    """The notes and the number formats that the cells of one table share.
 
-    `decimals` are those of computed times; `given` names the means and deviations that are shown
+    `decimals` are those of computed times; `verbatim` names the means and deviations that are shown
     as their source has them.
     """
 
     decimals: int = TIME_DECIMALS
-    given: frozenset[str] = frozenset()
+    verbatim: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
 
 
@@ -175,17 +172,17 @@ Write = Callable[[CaseSummary, Page], str]
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns and what writes their cells: what every row has, then its numbers.
+    """Columns with the functions that write their cells: those of every row, then its numbers.
 
     A row without numbers has the reason in the first of their columns. With `fixed_decimals` times
-    have those of the published tables, however short they are. `remarks` say what has to be
-    said of the columns, from a table's cases.
+    have those of the published tables, however short they are. `footnotes` make the notes on
+    columns from a table's cases.
     """
 
     head: tuple[tuple[Column, Write], ...]
     numbers: tuple[tuple[Column, Write], ...]
     fixed_decimals: bool = False
-    remarks: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
+    footnotes: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -203,8 +200,8 @@ class Layout:
 
 def _why_no_numbers(case: CaseSummary, notes: Notes) -> str:
     """Return what stands in place of numbers; empty for a case that has some."""
-    if case.left_out is not None:
-        why = f": {case.left_out}" if case.left_out else ", and no reason given"
+    if case.skip_reason is not None:
+        why = f": {case.skip_reason}" if case.skip_reason else ", and no reason given"
         return f"left out ({notes.marker(f'left out{why}')})"
     if case.n == 0:
         why = "no run that could be averaged" if case.excluded else "only warm-up runs so far"
@@ -217,7 +214,7 @@ def _text(of: Callable[[CaseSummary], str | int | None]) -> Write:
 
 
 def _runs(case: CaseSummary, _page: Page) -> str:
-    if case.left_out is not None:
+    if case.skip_reason is not None:
         return NOTHING
     return NOT_AVAILABLE if case.n is None else str(case.n)
 
@@ -240,7 +237,7 @@ def _write_mean(
     of = case.measures[name]
     if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
-    text = of.mean_given if f"{name}_mean" in page.given else ""
+    text = of.mean_text if f"{name}_mean" in page.verbatim else ""
     text = text or write(of.mean, page)
     # The number of runs behind a mean from elsewhere may not be known.
     if of.n is None or of.n == case.n:
@@ -250,14 +247,13 @@ def _write_mean(
 
 
 def _reasons(case: CaseSummary, name: str) -> str:
-    """Return why runs lack a measure."""
     return joined(case.reasons.get(name, ())) or NO_REASON
 
 
 def _deviation(case: CaseSummary, page: Page) -> str:
     of = case.time
-    if of.sd_given and "elapsed_s_sd" in page.given:
-        return of.sd_given
+    if of.sd_text and "elapsed_s_sd" in page.verbatim:
+        return of.sd_text
     if of.n == 0:
         why = _reasons(case, "elapsed_s")
     elif of.n == 1:
@@ -269,15 +265,15 @@ def _deviation(case: CaseSummary, page: Page) -> str:
     return f"{NOT_AVAILABLE} ({page.notes.marker(why)})"
 
 
-def names_as_given(cases: Iterable[CaseSummary]) -> frozenset[str]:
-    """Return the means and deviations (`M_mean`, `M_sd`) whose texts all are such as people write.
+def verbatim_names(cases: Iterable[CaseSummary]) -> frozenset[str]:
+    """Return the means and deviations (`M_mean`, `M_sd`) to show as their source writes them.
 
-    A mean with a computer's sixteen digits is rounded, and with it all that stands in its column.
+    A column is rounded if any of its numbers has a computer's sixteen digits.
     """
     texts: dict[str, list[str]] = {}
     for case in cases:
         for name, of in case.measures.items():
-            for statistic, text in (("mean", of.mean_given), ("sd", of.sd_given)):
+            for statistic, text in (("mean", of.mean_text), ("sd", of.sd_text)):
                 if text:
                     texts.setdefault(f"{name}_{statistic}", []).append(text)
     return frozenset(name for name, of in texts.items() if all(map(_PLAIN.fullmatch, of)))
@@ -320,7 +316,7 @@ _AFTER_MIGRATIONS = (
 _FULL = Layout(
     (_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping)), _GOVERNOR, _N),
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
-    remarks=(drivers,),
+    footnotes=(drivers,),
 )
 # Of guests the mapping of virtual CPUs counts, beside that of the threads.
 _VCPU_MAPPING = Column("vCPU mapping", right=False), _text(lambda case: case.vcpu_mapping)
@@ -338,7 +334,7 @@ _FULL_OF_GUESTS = Layout(
         (Column("vCPU migrations"), _mean("vcpu_migrations", _count)),
         *_AFTER_MIGRATIONS,
     ),
-    remarks=(whose_numbers, drivers),
+    footnotes=(guest_and_host_numbers, drivers),
 )
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (
@@ -369,7 +365,7 @@ _PUBLISHED_OF_GUESTS = Layout(
     ),
     _PUBLISHED_TIMES,
     fixed_decimals=True,
-    remarks=(guest_rows,),
+    footnotes=(guest_rows,),
 )
 # By name: for programs on the node itself, and for those in guests whose CPUs were mapped.
 LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout]] = {

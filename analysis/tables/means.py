@@ -11,12 +11,12 @@ from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,
     CaseSummary,
-    TableKey,
+    grouped,
     with_unit_last,
 )
-from analysis.results.files import again, write_file
+from analysis.results.files import rerun_hint, write_file
 from analysis.results.sources import open_results
-from analysis.tables.layouts import LAYOUTS, LayoutName, Page, names_as_given, table_remarks
+from analysis.tables.layouts import LAYOUTS, LayoutName, Page, table_footnotes, verbatim_names
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, one_line, plural
@@ -34,19 +34,17 @@ def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
     """
     results = open_results(str(source))
     if not results.cases:
-        why = f" ({joined(results.remarks)})" if results.remarks else ""
+        why = f" ({joined(results.footnotes)})" if results.footnotes else ""
         raise UserError(f"{source}: there is no run in its records{why}")
-    return tables_of_cases(results.cases, results.remarks, layout)
+    return tables_of_cases(results.cases, results.footnotes, layout)
 
 
 def tables_of_cases(
-    cases: Iterable[CaseSummary], remarks: Sequence[str] = (), layout: LayoutName = "full"
+    cases: Iterable[CaseSummary], footnotes: Sequence[str] = (), layout: LayoutName = "full"
 ) -> list[Table]:
-    """Return the tables of cases; `remarks` are put under each of them."""
-    tables: dict[TableKey, list[CaseSummary]] = {}
-    for case in cases:
-        tables.setdefault(case.table, []).append(case)
-    return [_table(rows, remarks, layout) for rows in tables.values()]
+    """Return the tables of cases; `footnotes` are put under each of them."""
+    tables = grouped(cases, lambda case: case.table)
+    return [_table(rows, footnotes, layout) for rows in tables]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -54,20 +52,18 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    advice = again(f"{PINSTUDY} tables {as_typed(folder)}")
-    return [
-        write_file(folder / name, render(tables, style), advice) for style, name in FILES.items()
-    ]
+    hint = rerun_hint(f"{PINSTUDY} tables {as_typed(folder)}")
+    return [write_file(folder / name, render(tables, style), hint) for style, name in FILES.items()]
 
 
-def _table(rows: Sequence[CaseSummary], remarks: Sequence[str], name: LayoutName) -> Table:
+def _table(rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutName) -> Table:
     on_node, of_guests = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
     decimals = time_decimals(case.time.mean for case in rows)
-    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, names_as_given(rows))
+    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows))
     cells = tuple(layout.cells(case, page) for case in rows)
-    of_columns = [text for say in layout.remarks for text in say(rows)]
-    general = (*of_columns, *table_remarks(rows), *remarks)
+    of_columns = [text for footnotes_of in layout.footnotes for text in footnotes_of(rows)]
+    general = (*of_columns, *table_footnotes(rows), *footnotes)
     return Table(
         caption=f"{_table_number(rows[0])}{caption(rows)}"
         if name == "published"
@@ -75,7 +71,7 @@ def _table(rows: Sequence[CaseSummary], remarks: Sequence[str], name: LayoutName
         columns=layout.columns,
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),
-        exact=tuple(exact_row(case) for case in rows),
+        raw_values=tuple(raw_row(case) for case in rows),
     )
 
 
@@ -97,9 +93,9 @@ def caption(cases: Sequence[CaseSummary]) -> str:
 
 
 def _implementation(cases: Sequence[CaseSummary]) -> str:
-    """Return whose programs were run, where their records tell it."""
-    told = dict.fromkeys(name for case in cases for name in case.implementations)
-    return f"{joined(told)}: " if told else ""
+    """Return whose programs were run, where their records have it."""
+    names = dict.fromkeys(name for case in cases for name in case.implementations)
+    return f"{joined(names)}: " if names else ""
 
 
 def _guest(case: CaseSummary) -> str:
@@ -110,12 +106,12 @@ def _guest(case: CaseSummary) -> str:
     return ", in a guest" + (f" with {' and '.join(size)}" if size else "")
 
 
-def exact_row(case: CaseSummary) -> dict[str, object]:
+def raw_row(case: CaseSummary) -> dict[str, object]:
     """Return a case's numbers by name, with the unit last; what is not there is None.
 
     `elapsed_cv` is the coefficient of variation of the time, sd / mean.
     """
-    exact: dict[str, object] = {
+    values: dict[str, object] = {
         "study": case.study,
         "node_id": case.node_id,
         **dict(zip(TABLE_KEYS, case.table[1:], strict=True)),
@@ -124,7 +120,7 @@ def exact_row(case: CaseSummary) -> dict[str, object]:
         "governor": case.governor,
         **{name: getattr(case, name) for name in ROW_FACTS},
         "case_id": case.case_id,
-        "status": SKIPPED if case.left_out is not None else "measured",
+        "status": SKIPPED if case.skip_reason is not None else "measured",
         "n": case.n,
         "unproved": case.placed.unproved,
         "driver": joined(case.drivers),
@@ -132,16 +128,16 @@ def exact_row(case: CaseSummary) -> dict[str, object]:
         "implementation": joined(case.implementations),
     }
     for measure, of in case.measures.items():
-        exact[with_unit_last(measure, "mean")] = finite(of.mean)
-        exact[with_unit_last(measure, "sd")] = finite(of.sd)
-    exact["elapsed_median_s"] = finite(case.time_median_s)
-    exact["elapsed_min_s"] = finite(case.time_min_s)
-    exact["elapsed_max_s"] = finite(case.time_max_s)
-    exact["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
-    exact |= {f"residency_{kind}": value for kind, value in case.residency.items()}
-    exact |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
-    exact["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
-    exact["reasons"] = case.left_out or joined(
+        values[with_unit_last(measure, "mean")] = finite(of.mean)
+        values[with_unit_last(measure, "sd")] = finite(of.sd)
+    values["elapsed_median_s"] = finite(case.time_median_s)
+    values["elapsed_min_s"] = finite(case.time_min_s)
+    values["elapsed_max_s"] = finite(case.time_max_s)
+    values["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
+    values |= {f"residency_{kind}": value for kind, value in case.residency.items()}
+    values |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
+    values["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
+    values["reasons"] = case.skip_reason or joined(
         f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
     )
-    return exact
+    return values

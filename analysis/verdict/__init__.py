@@ -1,1 +1,1 @@
-"""From comparisons to an answer: who is compared with whom, which mapping pays, and in words."""
+"""From comparisons to an answer: baselines, comparisons, verdicts, and their sentences."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.statistics.decision import MIN_TO_DECIDE, Word, decide
+from analysis.statistics.decision import MIN_TO_DECIDE, Outcome, decide
 from analysis.verdict import sentences
 from analysis.verdict.caveats import not_compared
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Verdict
-from analysis.verdict.sentences import Ground
+from analysis.verdict.sentences import Evidence
 from analysis.verdict.values import Values
 
 FIXED_TIME = (
@@ -22,11 +22,11 @@ FIXED_TIME = (
 
 @dataclass(frozen=True)
 class Rules:
-    """What verdicts are made by: the equivalence margin, and the runs' values by case_id.
+    """The inputs of verdicts: the equivalence margin, the runs' values by case_id, exclusions.
 
-    `look` is which look at the results this is; `mixed` says why nothing can be concluded of
+    `look` is the number of this interim analysis; `mixed` says why nothing can be concluded of
     results that are of several nodes or studies, and is empty for others. `fixed_time` are the
-    cases of programs that run as long as they are told. Cases that `raced` have no verdicts: those
+    cases of programs whose run time is an argument. Cases that `raced` have no verdicts: those
     that were worse ended early, by other rules.
     """
 
@@ -52,13 +52,13 @@ def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ..
 
 
 def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
-    found = _answered(cases, objective, rules)
-    parted = found.answer != "not compared" and any(
-        case.comparisons[objective].parted(rules.margin)
+    verdict = _answered(cases, objective, rules)
+    means_disagree = verdict.answer != "not compared" and any(
+        case.comparisons[objective].means_disagree(rules.margin)
         for case in cases
         if objective in case.comparisons
     )
-    return replace(found, parted=parted)
+    return replace(verdict, means_disagree=means_disagree)
 
 
 def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
@@ -73,31 +73,33 @@ def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) 
         why = not_compared(cases, baseline, objective, rules.baseline)
         return Verdict(objective, governor, "not compared", None, (why,))
     lacking = [case for case in cases if case is not baseline and objective not in case.comparisons]
-    ground = Ground(objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.look)
+    evidence = Evidence(
+        objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.look
+    )
     best = _best(compared, objective)
     if best is not None:
         as_good = _as_good(best, compared, objective, rules)
-        said = sentences.recommended(ground, best, as_good)
+        said = sentences.recommended(evidence, best, as_good)
         also = tuple(case for cases in as_good.values() for case in cases)
         return Verdict(objective, governor, _answer(best), best, said, also)
-    if ground.having("undecided"):
-        return Verdict(objective, governor, "undecided", None, sentences.undecided(ground))
-    if ground.having("equivalent"):
-        said = sentences.no_difference(ground)
+    if evidence.with_outcome("undecided"):
+        return Verdict(objective, governor, "undecided", None, sentences.undecided(evidence))
+    if evidence.with_outcome("equivalent"):
+        said = sentences.no_difference(evidence)
         return Verdict(objective, governor, "no difference", None, said)
-    return Verdict(objective, governor, _answer(baseline), baseline, sentences.leave(ground))
+    return Verdict(objective, governor, _answer(baseline), baseline, sentences.leave(evidence))
 
 
 def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:
     """Return the case with the smallest ratio among those that are better than the baseline."""
-    better = [case for case in compared if case.comparisons[objective].word == "better"]
+    better = [case for case in compared if case.comparisons[objective].outcome == "better"]
     return min(
         better, key=lambda case: case.comparisons[objective].difference.log_ratio, default=None
     )
 
 
 def _answer(best: CaseFinding) -> str:
-    """Return the word for what a case does to its threads, or to its virtual CPUs."""
+    """Return what a case does to its threads, or to its virtual CPUs, as a verdict's answer."""
     bindings = {best.summary.binding, best.summary.vcpu_binding} - {None}
     for binding, answer in (("pin", "pin"), ("set", "confine"), ("none", "leave")):
         if binding in bindings:
@@ -108,25 +110,25 @@ def _answer(best: CaseFinding) -> str:
 
 def _as_good(
     best: CaseFinding, compared: Sequence[CaseFinding], objective: Objective, rules: Rules
-) -> dict[Word, list[CaseFinding]]:
-    """Return the cases that are equivalent to the best, that cannot be told from it, or are better.
+) -> dict[Outcome, list[CaseFinding]]:
+    """Return the cases that are equivalent to the best, undecided against it, or better.
 
     They are better than the baseline as well, or undecided against it. Each is one test without a
     correction: they only hedge a recommendation.
     """
-    found: dict[Word, list[CaseFinding]] = {}
+    by_outcome: dict[Outcome, list[CaseFinding]] = {}
     for case in compared:
-        mine = case.comparisons[objective].word
+        mine = case.comparisons[objective].outcome
         if case is best or mine not in ("better", "undecided"):
             continue
         difference = difference_between(case.summary, best.summary, rules.values, objective)
-        word: Word = "undecided"
+        outcome: Outcome = "undecided"
         if difference is not None and difference.n >= MIN_TO_DECIDE:
             outside, different = difference.p_outside(rules.margin), difference.p_different
-            word = decide(difference.log_ratio, different, outside)
+            outcome = decide(difference.log_ratio, different, outside)
         # What is undecided against the baseline can be no more than undecided here.
-        if word == "equivalent" and mine == "undecided":
-            word = "undecided"
-        if word != "worse":
-            found.setdefault(word, []).append(case)
-    return found
+        if outcome == "equivalent" and mine == "undecided":
+            outcome = "undecided"
+        if outcome != "worse":
+            by_outcome.setdefault(outcome, []).append(case)
+    return by_outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from analysis.verdict.phrases import (
     Change,
     and_others,
     change_of_means,
+    each_case,
     leaves_all,
     listed,
     name,
@@ -31,17 +33,17 @@ from configs.mapping import WITHIN_THE_RUN
 MANY_SLOW = 0.15
 
 
-def parted(
+def means_disagree(
     objective: Objective, margin: float, baseline: CaseFinding, compared: Sequence[CaseFinding]
 ) -> str:
-    """Return where the means say otherwise than the typical values, with both."""
-    cases = [case for case in compared if case.comparisons[objective].parted(margin)]
+    """Return the cases whose mean and typical value disagree, with both; empty for none."""
+    cases = [case for case in compared if case.comparisons[objective].means_disagree(margin)]
     if not cases:
         return ""
-    said = "; ".join([*(_both(objective, case) for case in cases[:MAX_NAMED]), *and_others(cases)])
+    changes = "; ".join(each_case(cases, partial(_both, objective)))
     return (
         f"Mean and typical {NOUNS[objective]} disagree, as rare slow or fast runs make them; "
-        f"against {name(baseline)}: {said}."
+        f"against {name(baseline)}: {changes}."
     )
 
 
@@ -54,14 +56,14 @@ def _both(objective: Objective, case: CaseFinding) -> str:
 
 
 def spreads(objective: Objective, baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
-    """Return whose runs spread otherwise than the baseline's, and what that means for the mean."""
+    """Return the cases whose spread differs from the baseline's; empty for none."""
     cases = [case for case in compared if case.comparisons[objective].spread_times is not None]
     if not cases:
         return ""
-    said = listed([_spread(objective, case) for case in cases[:MAX_NAMED]])
+    times = listed([_spread(objective, case) for case in cases[:MAX_NAMED]])
     more = "".join(f", and {other}" for other in and_others(cases))
     return (
-        f"Runs spread otherwise than those of {name(baseline)}: {said}{more}. What is said of the "
+        f"Runs spread otherwise than those of {name(baseline)}: {times}{more}. What is said of the "
         "typical value holds all the same; of the mean it need not."
     )
 
@@ -80,10 +82,10 @@ def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
     with_some = [case for case in cases if case.slow and case.slow.count]
     if not with_some:
         return ""
-    said = [*(_slow(case) for case in with_some[:MAX_NAMED]), *and_others(with_some)]
+    parts = each_case(with_some, _slow)
     if none := [case for case in cases if case.slow and not case.slow.count]:
-        said.append(f"none of {names(none)}")
-    text = f"Slow runs: {listed(said)}; {_shares(baseline, compared)}"
+        parts.append(f"none of {names(none)}")
+    text = f"Slow runs: {listed(parts)}; {_shares(baseline, compared)}"
     if any(case.slow and case.slow.count > MANY_SLOW * case.slow.n for case in with_some):
         text += (
             "; where so many are slow, what is typical is uncertain, and words are wrong oftener"
@@ -92,35 +94,32 @@ def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
 
 
 def _slow(case: CaseFinding) -> str:
-    found = case.slow
-    assert found is not None
-    least, most = (f"{share * 100:.3g}" for share in (found.least, found.most))
+    slow_runs = case.slow
+    assert slow_runs is not None
+    least, most = (f"{share * 100:.3g}" for share in (slow_runs.least, slow_runs.most))
     longer = least if least == most else f"{least} to {most}"
-    return f"{found.count} of {found.n} of {name(case)} ({longer} % beyond its median)"
+    return f"{slow_runs.count} of {slow_runs.n} of {name(case)} ({longer} % beyond its median)"
 
 
 def _shares(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
-    tested = [
-        (case, p)
+    p_values = {
+        case.case_id: p
         for case in compared
         if "time" in case.comparisons and (p := case.comparisons["time"].p_slow) is not None
-    ]
-    proved = [(case, p) for case, p in tested if p <= ALPHA]
-    if not tested:
+    }
+    proved = [case for case in compared if p_values.get(case.case_id, 1.0) <= ALPHA]
+    if not p_values:
         return "too few runs to compare their shares"
     if not proved:
-        least = min(p for _, p in tested)
+        least = min(p_values.values())
         return f"that their shares differ is not shown (exact test, p = {least:.2g})"
-    shown = [f"{name(case)} (p = {p:.2g})" for case, p in proved[:MAX_NAMED]]
-    more = and_others([case for case, _ in proved])
-    return (
-        f"by an exact test the share is another than that of {name(baseline)} under "
-        f"{listed([*shown, *more])}"
-    )
+    shown = each_case(proved, lambda case: f"{name(case)} (p = {p_values[case.case_id]:.2g})")
+    under = f"under {listed(shown)}"
+    return f"by an exact test the share is another than that of {name(baseline)} {under}"
 
 
 def of_units(comparisons: Sequence[Comparison]) -> str:
-    """Say in how many boots or days the pairs were made; empty for one."""
+    """Return in how many boots or days the pairs were made; empty for one."""
     count = max(comparison.difference.units for comparison in comparisons)
     if count < 2:
         return ""
@@ -137,7 +136,7 @@ def unusable(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
 
 
 def not_placed(cases: Iterable[CaseFinding]) -> str:
-    """Say which of some cases are not compared for their placement; empty when all are.
+    """Return which of these cases are not compared because of their placement; empty for none.
 
     The rule is runners.records.placed_runs.PlacedRuns.usable.
     """
@@ -151,18 +150,17 @@ def not_placed(cases: Iterable[CaseFinding]) -> str:
 
 
 def rests_on(cases: Sequence[CaseFinding]) -> str:
-    """Say how far the placement of cases that are compared is proved; empty when it all is."""
+    """Return in how many runs the placement of these cases is proved; empty when in all."""
     doubtful = [case for case in cases if case.placed.lost or case.placed.unseen]
     if not doubtful:
         return ""
     averaged = any(case.placed.unproved for case in doubtful)
-    kept = "; runs of which it is not provable are averaged" if averaged else ""
-    return f"What is known of where threads ran: {_counts(doubtful)}{kept}."
+    note = "; runs of which it is not provable are averaged" if averaged else ""
+    return f"What is known of where threads ran: {_counts(doubtful)}{note}."
 
 
 def _counts(cases: Sequence[CaseFinding]) -> str:
-    shown = [f"{name(case)} ({case.placed.summary})" for case in cases[:MAX_NAMED]]
-    return listed([*shown, *and_others(cases)])
+    return listed(each_case(cases, lambda case: f"{name(case)} ({case.placed.summary})"))
 
 
 def start_up(case: CaseSummary, other: CaseSummary) -> str:
@@ -173,12 +171,12 @@ def start_up(case: CaseSummary, other: CaseSummary) -> str:
     mine, theirs = (_within(of) for of in (case, other))
     if mine == theirs:
         return ""
-    which = f"{mine} is loaded into it" if mine else f"{theirs} is loaded into the other"
-    return f"{which}, and what that does at start and for each thread is in the numbers"
+    loaded = f"{mine} is loaded into it" if mine else f"{theirs} is loaded into the other"
+    return f"{loaded}, and what that does at start and for each thread is in the numbers"
 
 
 def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
-    """Say which cases start otherwise than their baseline; empty where none does."""
+    """Return which cases start otherwise than their baseline; empty for none."""
     unlike = [case for case in cases if _within(case.summary) != _within(baseline.summary)]
     if not unlike:
         return ""
@@ -201,7 +199,7 @@ def not_compared(
     objective: Objective,
     named: str | None = None,
 ) -> str:
-    """Say why there is no verdict; `named` is the mapping of the baseline that the user named."""
+    """Return why there is no verdict; `named` is the user's mapping for the baseline."""
     noun = NOUNS[objective]
     if not any(objective in case.samples for case in cases):
         if not any(case.samples for case in cases):
@@ -211,8 +209,8 @@ def not_compared(
         return f"Not compared: {noun} was not measured{_because(cases, objective)}."
     if baseline is None:
         return _no_baseline(cases, named)
-    if said := not_placed([baseline]):
-        return said
+    if reason := not_placed([baseline]):
+        return reason
     if objective not in baseline.samples:
         return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
     others = [case for case in cases if case is not baseline and objective in case.samples]
@@ -230,11 +228,11 @@ def not_compared(
 
 def _no_baseline(cases: Sequence[CaseFinding], named: str | None) -> str:
     if named is None:
-        meant = [case for case in cases if leaves_all(case.summary)]
+        candidates = [case for case in cases if leaves_all(case.summary)]
     else:
-        meant = [case for case in cases if case.mapping == named]
-    if meant:
-        return f"Not compared: no run of {names(meant)} could be used{_how(meant)}."
+        candidates = [case for case in cases if case.mapping == named]
+    if candidates:
+        return f"Not compared: no run of {names(candidates)} could be used{_how(candidates)}."
     if named is not None:
         return (
             f"Not compared: no case under these conditions has the mapping {one_line(named)}, "
@@ -255,17 +253,16 @@ def _how(cases: Sequence[CaseFinding]) -> str:
 
 
 def _by_means(cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Objective) -> str:
-    """Return what the means alone say of each case; empty where they do not."""
-    changes = [
-        (case, of_means)
+    changes = {
+        case.case_id: change
         for case in cases
-        if case is not baseline and (of_means := mean_change(case, baseline, objective))
-    ]
+        if case is not baseline and (change := mean_change(case, baseline, objective))
+    }
     if not changes:
         return ""
-    shown = [f"{name(case)} {of_means.size}" for case, of_means in changes[:MAX_NAMED]]
-    said = ", ".join([*shown, *and_others([case for case, _ in changes])])
-    return f"; by the means alone, against {name(baseline)}: {said}"
+    changed = [case for case in cases if case.case_id in changes]
+    sizes = each_case(changed, lambda case: f"{name(case)} {changes[case.case_id].size}")
+    return f"; by the means alone, against {name(baseline)}: {', '.join(sizes)}"
 
 
 def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
@@ -285,15 +282,15 @@ def mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) 
     return change_of_means(mine.mean / theirs.mean, objective)
 
 
-# Changes below half of a hundredth of a per cent have no number.
+# Smaller changes (half of a hundredth of a per cent) have no number.
 _SMALLEST = 0.00005
 
 
 def drift_sentences(drift: Drift | None) -> list[str]:
-    """Return what trends over time and temperature, and changes between attempts, say."""
+    """Return sentences on trends over time and temperature, and on changes between attempts."""
     if drift is None:
         return ["Without runs nothing can be said of drift."]
-    said = [
+    sentences = [
         _trend(
             drift.over_time,
             "over time",
@@ -309,13 +306,13 @@ def drift_sentences(drift: Drift | None) -> list[str]:
         *_steps(drift),
     ]
     if any(trend and trend.found for trend in (drift.over_time, drift.over_temperature)):
-        said.append(
+        sentences.append(
             "Where cases are compared within blocks of runs, a drift falls on both of them alike."
         )
-    return said
+    return sentences
 
 
-def found_drift(drift: Drift | None) -> list[str]:
+def detected_drift(drift: Drift | None) -> list[str]:
     """Return the trends and changes that were found, a sentence each."""
     if drift is None:
         return []
@@ -356,7 +353,6 @@ def _slower(trend: Trend) -> str:
 
 
 def _ends(trend: Trend) -> str:
-    """Return the interval of the change over the whole span."""
     with np.errstate(over="ignore"):
         low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
     return f"95 % interval {_signed(low)} to {_signed(high)}"

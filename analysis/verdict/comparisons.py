@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case_summary import CaseSummary, grouped
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
-    Word,
+    Outcome,
     decide,
     holm,
     more_repetitions,
@@ -42,7 +42,7 @@ def differences_from_baselines(
 
     `sd_is_error` reads the deviations of summaries as standard errors.
     """
-    found: dict[Key, Difference] = {}
+    differences: dict[Key, Difference] = {}
     for case in cases:
         case_id, baseline = case.case_id, baselines.get(case.case_id)
         if baseline is None or baseline.case_id == case_id:
@@ -50,8 +50,8 @@ def differences_from_baselines(
         for objective in OBJECTIVES:
             difference = difference_between(case, baseline, values, objective, sd_is_error)
             if difference is not None:
-                found[case_id, objective] = difference
-    return found
+                differences[case_id, objective] = difference
+    return differences
 
 
 def difference_between(
@@ -77,19 +77,19 @@ def compare_all(
     differences: Mapping[Key, Difference],
     margin: float,
     question: Callable[[Key], Hashable],
-    apart: Collection[str] = (),
+    across_attempts: Collection[str] = (),
     look: int = 1,
 ) -> dict[Key, Comparison]:
     """Return the comparisons of differences, those of one question tested together.
 
-    `apart` are the case_ids whose runs no attempt made together with their baseline's. `look` is
-    the number of this look at the results: later looks share what the first leaves of the level.
+    `across_attempts` are the case_ids that share no attempt with their baseline. `look` numbers
+    this interim analysis: later ones share what the first leaves of the level.
     """
     return {
         key: comparison
-        for keys in _by_question(differences, question)
+        for keys in grouped(differences, question)
         for key, comparison in _of_question(
-            {key: differences[key] for key in keys}, margin, apart, look
+            {key: differences[key] for key in keys}, margin, across_attempts, look
         )
     }
 
@@ -102,31 +102,27 @@ def questions_by(baselines: Mapping[str, CaseSummary]) -> Callable[[Key], tuple[
     return lambda key: (baselines[key[0]].case_id, key[1])
 
 
-def _by_question(
-    keys: Iterable[Key], question: Callable[[Key], Hashable]
-) -> Collection[Sequence[Key]]:
-    questions: dict[Hashable, list[Key]] = {}
-    for key in keys:
-        questions.setdefault(question(key), []).append(key)
-    return questions.values()
-
-
 def _of_question(
-    differences: Mapping[Key, Difference], margin: float, apart: Collection[str], look: int
+    differences: Mapping[Key, Difference],
+    margin: float,
+    across_attempts: Collection[str],
+    look: int,
 ) -> Iterator[tuple[Key, Comparison]]:
     different = holm([difference.p_different for difference in differences.values()])
     outside = holm([difference.p_outside(margin) for difference in differences.values()])
     for (key, difference), *p_values in zip(differences.items(), different, outside, strict=True):
         p_different, p_outside = (min(1.0, p / share_of_look(look)) for p in p_values)
-        word: Word = "undecided"
+        outcome: Outcome = "undecided"
         if difference.n >= MIN_TO_DECIDE:
-            word = decide(difference.log_ratio, p_different, p_outside)
+            outcome = decide(difference.log_ratio, p_different, p_outside)
         more = None
-        if word == "undecided":
+        if outcome == "undecided":
             more = more_repetitions(difference, margin, len(differences), look)
         yield (
             key,
-            Comparison(key[1], difference, p_different, p_outside, word, more, key[0] in apart),
+            Comparison(
+                key[1], difference, p_different, p_outside, outcome, more, key[0] in across_attempts
+            ),
         )
 
 
@@ -140,23 +136,22 @@ def with_shapes(
     """Return the comparisons with what else differs: means, spreads and shares of slow runs."""
     others = {case_id: baselines[case_id].case_id for case_id, _ in comparisons}
     of_shares = _p_of_shares(comparisons, others, slow)
-    found: dict[Key, Comparison] = {}
+    extended: dict[Key, Comparison] = {}
     for (case_id, objective), comparison in comparisons.items():
         other = others[case_id]
         sample, theirs = samples.get((case_id, objective)), samples.get((other, objective))
         ratio = sample.mean / theirs.mean if sample and theirs else None
         times = None
         if case_id in values and other in values:
-            logs = [np.log(v.of[objective][v.known(objective)]) for v in
-                    (values[case_id], values[other])]  # fmt: skip
+            logs = (np.log(values[of].measured(objective)) for of in (case_id, other))
             times = spread_times(*logs)
-        found[case_id, objective] = replace(
+        extended[case_id, objective] = replace(
             comparison,
             mean_ratio=ratio,
             spread_times=times,
             p_slow=of_shares.get((case_id, objective)),
         )
-    return found
+    return extended
 
 
 def _p_of_shares(
@@ -172,7 +167,7 @@ def _p_of_shares(
         if objective == "time" and mine and theirs and (mine.count or theirs.count):
             p_values[case_id, objective] = p_of_shares(mine, theirs)
     corrected: dict[Key, float] = {}
-    for of_question in _by_question(p_values, lambda key: others[key[0]]):
+    for of_question in grouped(p_values, lambda key: others[key[0]]):
         p_corrected = holm([p_values[key] for key in of_question])
         corrected |= zip(of_question, p_corrected, strict=True)
     return corrected
@@ -190,17 +185,19 @@ def baselines_of(
     known = dict.fromkeys(case.mapping for case in cases)
     if mapping is not None and mapping not in known:
         raise UserError(unknown_word("mapping", mapping, known, " in these results"))
-    found: dict[tuple[object, ...], CaseSummary] = {}
+    by_setting: dict[tuple[object, ...], CaseSummary] = {}
     for case in cases:
         is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
         key = _shared(case)
-        if is_baseline and _runs(case) > (_runs(found[key]) if key in found else 0):
-            found[key] = case
-    return {case.case_id: found[_shared(case)] for case in cases if _shared(case) in found}
+        if is_baseline and _runs(case) > (_runs(by_setting[key]) if key in by_setting else 0):
+            by_setting[key] = case
+    return {
+        case.case_id: by_setting[_shared(case)] for case in cases if _shared(case) in by_setting
+    }
 
 
 def _shared(case: CaseSummary) -> tuple[object, ...]:
-    """Return what a baseline has in common with the cases that are compared with it."""
+    """Return what a baseline shares with the cases that are compared with it."""
     of_guest = case.engine, case.vm_cpus, case.vm_memory_mib, case.vm_accelerator
     return case.study, case.node_id, case.table, case.governor, *of_guest
 
@@ -216,12 +213,12 @@ def other_reading(
     comparisons: Mapping[Key, Comparison],
     margin: float,
 ) -> tuple[str, ...]:
-    """Return which words change when a publication's deviations are read as standard errors.
+    """Return which outcomes change when a publication's deviations are read as standard errors.
 
     perf's "+-" under `-r` is the standard error of the mean, not the standard deviation (Linux,
     tools/perf/util/stat.c, stddev_stats). A publication that took its deviations from there has
     understated its spread by the square root of its repetitions, and may not say where it took
-    them. Nothing is returned where there is no word.
+    them. Nothing is returned without comparisons.
     """
     if not comparisons:
         return ()
@@ -229,9 +226,9 @@ def other_reading(
     other = compare_all(differences, margin, questions_by(baselines))
     rows = {case.case_id: case for case in cases}
     changed = [
-        f"{_row(rows[key[0]])}: {comparison.word} -> {other[key].word}"
+        f"{_row(rows[key[0]])}: {comparison.outcome} -> {other[key].outcome}"
         for key, comparison in comparisons.items()
-        if other[key].word != comparison.word
+        if other[key].outcome != comparison.outcome
     ]
     start = (
         "deviations are read as standard deviations; read as standard errors, which is what "

@@ -1,4 +1,4 @@
-"""The answer in one breath: what the verdicts of all tables come to, and no more than that."""
+"""The headline: a summary of the verdicts of all tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Verdicts = Sequence[tuple[TableFindings, Verdict]]
 
 def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
     """Return the answer for each objective that has one, and where most is gained."""
-    found: list[str] = []
+    sentences: list[str] = []
     missing: list[str] = []
     for objective in OBJECTIVES:
         verdicts = [
@@ -39,35 +39,35 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
         ]
         compared = [pair for pair in verdicts if pair[1].answer != "not compared"]
         if compared:
-            found.append(_answer(objective, compared, len(verdicts) - len(compared)))
-            found.extend(_most(objective, compared, tables))
+            sentences.append(_answer(objective, compared, len(verdicts) - len(compared)))
+            sentences.extend(_most(objective, compared, tables))
         else:
             missing.append(NOUNS[objective])
     if missing:
-        found.append(f"No answer for {listed(missing)}: not measured, or not comparable.")
+        sentences.append(f"No answer for {listed(missing)}: not measured, or not comparable.")
     cases = [case for table in tables for case in table.cases]
     if lost := unusable(cases):
-        verb, whose = ("is", "its") if len(lost) == 1 else ("are", "their")
-        found.append(
+        verb, possessive = ("is", "its") if len(lost) == 1 else ("are", "their")
+        sentences.append(
             f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared: more than a tenth "
-            f"of {whose} runs were lost to placement."
+            f"of {possessive} runs were lost to placement."
         )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _answer(objective: Objective, verdicts: Verdicts, lacking: int) -> str:
     counts = Counter(verdict.answer for _, verdict in verdicts)
     words = {answer: _words(answer, verdicts) for answer in _ANSWERS if counts[answer]}
     if len(words) == 1:
-        (said,) = words.values()
-        of = f"{said}, {_settings(len(verdicts))}"
+        (text,) = words.values()
+        of = f"{text}, {_settings(len(verdicts))}"
     else:
-        parts = [f"{said} in {counts[answer]}" for answer, said in words.items()]
+        parts = [f"{text} in {counts[answer]}" for answer, text in words.items()]
         depends = "it depends: " if sum(answer in _DECIDED for answer in words) > 1 else ""
         of = f"{depends}{', '.join(parts)} of {len(verdicts)} settings (table and governor)"
     more = f"; {lacking} more could not be compared" if lacking else ""
-    parted = sum(verdict.parted for _, verdict in verdicts)
-    means = f"; the means say otherwise in {plural(parted, 'setting')}" if parted else ""
+    disagreeing = sum(verdict.means_disagree for _, verdict in verdicts)
+    means = f"; the means say otherwise in {plural(disagreeing, 'setting')}" if disagreeing else ""
     return f"For {NOUNS[objective]}: {of}{_hedge(verdicts)}{means}{more}."
 
 
@@ -84,7 +84,7 @@ def _words(answer: str, verdicts: Verdicts) -> str:
     cases = [case for table, _ in verdicts for case in table.cases]
     guests = [case.summary.vcpu_mapping for case in cases]
     what = "threads or virtual CPUs" if any(guests) else "threads"
-    words = _ANSWERS[answer].format(
+    text = _ANSWERS[answer].format(
         what=what,
         mappings=_either(verdict.best.mapping for verdict in of_answer if verdict.best),
         baseline=_either(case.mapping for case in cases if case.is_baseline),
@@ -92,8 +92,8 @@ def _words(answer: str, verdicts: Verdicts) -> str:
     places = {place(verdict.best.summary) for verdict in of_answer if verdict.best}
     where = places.pop() if len(places) == 1 else None
     if where and answer == "pin":
-        return f"{words} on {where}"
-    return f"to confine {what} to {where}" if where and answer == "confine" else words
+        return f"{text} on {where}"
+    return f"to confine {what} to {where}" if where and answer == "confine" else text
 
 
 def _either(mappings: Iterable[str]) -> str:
@@ -124,7 +124,7 @@ def _does(case: CaseFinding, binding: str) -> bool:
 def _most(
     objective: Objective, verdicts: Verdicts, tables: Sequence[TableFindings]
 ) -> Iterator[str]:
-    """Say where a mapping gains most over the baseline; luck is part of being the largest.
+    """Yield where a mapping gains most over the baseline.
 
     The interval is widened for all comparisons among which this one was chosen.
     """
@@ -149,7 +149,7 @@ def _most(
 
 
 def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
-    """Return a table as app and threads, or with all that tells it from another one of these."""
+    """Return a table as app and threads, or its title where another table shares these."""
     key = table.key
     named_so = [of for of in tables if (of.key.app, of.key.threads) == (key.app, key.threads)]
     if len(named_so) > 1:

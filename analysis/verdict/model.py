@@ -1,6 +1,6 @@
-"""What results mean, as data: samples, comparisons and verdicts, table by table.
+"""The findings on results as data: samples, comparisons and verdicts, table by table.
 
-`find` makes them of results; figures, report, compare and the verdict's words only read them.
+`analysis.answer.analyze` makes them; figures, report, compare and sentences only read them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, TableKey
-from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Word
+from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Outcome
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
@@ -26,38 +26,37 @@ class Comparison:
 
     `difference` is of logarithms, case - baseline. `p_different` and `p_outside` (the margin) are
     corrected: by Holm over the comparisons of the question (one baseline and objective), and for
-    the look. `word` is the outcome; `more` says how many more repetitions would decide when it is
-    undecided, None when that cannot be told. `apart`: no attempt made runs of both, so that the
-    node may have changed between them. `mean_ratio` is that of the means in the tables, None where
-    a mean is not known. `spread_times` is how many times the baseline's spread the case's is, None
-    where they need not differ; `p_slow` is the p-value of equal shares of slow runs, None
-    where neither case has a slow run.
+    the look. `more` says how many more repetitions would decide an undecided comparison, None when
+    that is not known. `across_attempts`: no attempt made runs of both, so that the node may have
+    changed between them. `mean_ratio` is that of the means in the tables, None where a mean is not
+    known. `spread_times` is the case's spread over the baseline's, None where no difference is
+    shown; `p_slow` is the p-value of equal shares of slow runs, None where neither case has one.
     """
 
     objective: Objective
     difference: Difference
     p_different: float
     p_outside: float
-    word: Word
+    outcome: Outcome
     more: Forecast | None = None
-    apart: bool = False
+    across_attempts: bool = False
     mean_ratio: float | None = None
     spread_times: float | None = None
     p_slow: float | None = None
 
     @property
-    def wanted(self) -> int:
+    def useful_repetitions(self) -> int:
         """How many more repetitions help: those that would decide, or those a forecast needs.
 
         0 where it is decided, and where more repetitions of one boot do not help.
         """
         if self.more:
             return self.more.most
-        if self.word != "undecided" or self.difference.units > 1:
+        if self.outcome != "undecided" or self.difference.units > 1:
             return 0
         return max(0, MIN_TO_FORECAST - self.difference.n)
 
-    def parted(self, margin: float) -> bool:
+    def means_disagree(self, margin: float) -> bool:
         """Whether mean and typical value disagree: by more than the margin and by chance's reach.
 
         The ratio of the means is then outside the 95 % interval of the typical ratio.
@@ -72,7 +71,7 @@ class Comparison:
 class Outlier:
     """A run that is far from the others of its case, and is kept.
 
-    `repetition` is 0 where the record does not tell it; `score` is in deviations.
+    `repetition` is 0 where the record lacks it; `score` is in deviations.
     """
 
     objective: Objective
@@ -83,7 +82,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class CaseFinding:
-    """A case with what its runs say.
+    """A case with the findings on its runs.
 
     `samples` has the objectives that were measured, `comparisons` those that can be compared with
     the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.
@@ -143,8 +142,8 @@ class Verdict:
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
     scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
     `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
-    `sentences` say it in words, the answer first. `also` has the cases that do as well as the best,
-    cannot be told from it, or may be better. `parted`: mean and typical value of a case disagree.
+    `sentences` begin with the answer. `also` has the cases that are equivalent to the best, cannot
+    be told from it, or may be better. `means_disagree`: mean and typical value of a case disagree.
     """
 
     objective: Objective
@@ -153,7 +152,7 @@ class Verdict:
     best: CaseFinding | None
     sentences: tuple[str, ...]
     also: tuple[CaseFinding, ...] = ()
-    parted: bool = False
+    means_disagree: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ class Findings:
     comparisons: int = 0
     questions: int = 0
     look: int = 1
-    remarks: tuple[str, ...] = field(default=())
+    footnotes: tuple[str, ...] = field(default=())
     raced: bool = False
     next_command: str = ""
     units: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.objectives import NOUNS, Objective
@@ -18,7 +18,7 @@ from configs.study import CURRENT_GOVERNOR
 # From the first on, changes are given as a ratio; up to the second, as a fraction.
 TIMES_FROM = 2.0
 FRACTIONS_TO = 0.1
-# An interval whose upper end is more than this many times the lower one tells next to nothing.
+# An interval is useless if its upper end is more than this many times the lower one.
 WIDEST = 1000.0
 # How many rows a sentence names before it refers to the table.
 MAX_NAMED = 6
@@ -95,7 +95,7 @@ class Change:
 def change(difference: Difference, of: Objective | Quantity, level: float = LEVEL) -> Change:
     """Return a difference in words, with the interval of that level.
 
-    Of an objective it is said whether the typical value differs or the mean.
+    An objective's noun has its estimand: typical time, or mean time.
     """
     interval, what = difference.interval(level), quantity(of)
     if not isinstance(of, Quantity):
@@ -168,9 +168,9 @@ def _range(interval: Interval, what: Quantity) -> str:
     return f"{low} to {high} %"
 
 
-def _side(size: str, word: str) -> str:
+def _side(size: str, comparative: str) -> str:
     """Return one end of an interval around no change: `0.3 % less`, or 0."""
-    return f"{size} % {word}" if size.strip("0.") else "0"
+    return f"{size} % {comparative}" if size.strip("0.") else "0"
 
 
 def name(case: CaseFinding) -> str:
@@ -180,7 +180,7 @@ def name(case: CaseFinding) -> str:
 
 def names(cases: Sequence[CaseFinding]) -> str:
     """Return the cases' names as a list in a sentence; beyond the first six, how many more."""
-    return listed([*map(name, cases[:MAX_NAMED]), *and_others(cases)])
+    return listed(each_case(cases, name))
 
 
 def listed(parts: Sequence[str], last: str = "and") -> str:
@@ -238,8 +238,13 @@ def _instruction(what: str, placing: Placing, count: int) -> str:
     return f"pin {all_} to a CPU of {where}" if count == 1 else f"pin each {what} on {where}"
 
 
+def each_case(cases: Sequence[CaseFinding], describe: Callable[[CaseFinding], str]) -> list[str]:
+    """Return the texts of the first cases, and how many others there are."""
+    return [*map(describe, cases[:MAX_NAMED]), *and_others(cases)]
+
+
 def and_others(cases: Sequence[CaseFinding]) -> list[str]:
-    """Return how many cases come after those that a sentence names; nothing when none do."""
+    """Return how many cases there are beyond those that a sentence names, if any."""
     more = len(cases) - MAX_NAMED
     return [f"{plural(more, 'other')} in the table"] if more > 0 else []
 

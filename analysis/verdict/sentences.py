@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,14 +14,14 @@ from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
 from analysis.statistics.decision import (
     ALPHA,
     MIN_TO_DECIDE,
-    Word,
+    Outcome,
     share_of_look,
 )
 from analysis.verdict.caveats import (
     mean_change,
+    means_disagree,
     not_placed,
     of_units,
-    parted,
     rests_on,
     slow,
     spreads,
@@ -33,9 +34,9 @@ from analysis.verdict.phrases import (
     FRACTIONS_TO,
     MAX_NAMED,
     TIMES_FROM,
-    and_others,
     change,
     do,
+    each_case,
     fraction,
     listed,
     name,
@@ -52,10 +53,10 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What a verdict rests on: the baseline, and the cases compared with it in one objective.
+class Evidence:
+    """The evidence for a verdict: the baseline, and the cases compared with it in one objective.
 
-    `lacking` are the cases that could not be compared; `look` is the number of this look.
+    `lacking` are the cases that could not be compared; `look` numbers the interim analysis.
     """
 
     objective: Objective
@@ -65,10 +66,10 @@ class Ground:
     margin: float
     look: int
 
-    def having(self, word: Word) -> list[CaseFinding]:
-        """Return the cases with that word, the smallest ratio first."""
-        found = [case for case in self.compared if self.comparison(case).word == word]
-        return sorted(found, key=lambda case: self.comparison(case).difference.log_ratio)
+    def with_outcome(self, outcome: Outcome) -> list[CaseFinding]:
+        """Return the cases with that outcome, the smallest ratio first."""
+        cases = [case for case in self.compared if self.comparison(case).outcome == outcome]
+        return sorted(cases, key=lambda case: self.comparison(case).difference.log_ratio)
 
     def comparison(self, case: CaseFinding) -> Comparison:
         """Return the case's comparison in this objective."""
@@ -81,8 +82,7 @@ class Ground:
 
     def changes(self, cases: Sequence[CaseFinding]) -> str:
         """Return the rows and changes of some cases, and how many more there are."""
-        shown = [self.change(case) for case in cases[:MAX_NAMED]]
-        return "; ".join([*shown, *and_others(cases)])
+        return "; ".join(each_case(cases, self.change))
 
     @property
     def noun(self) -> str:
@@ -98,51 +98,51 @@ class Ground:
 
 
 def recommended(
-    ground: Ground, best: CaseFinding, as_good: Mapping[Word, Sequence[CaseFinding]]
+    evidence: Evidence, best: CaseFinding, as_good: Mapping[Outcome, Sequence[CaseFinding]]
 ) -> tuple[str, ...]:
     """Return the recommendation, what else would do, its price, and what goes with it."""
-    said = (
-        _recommendation(ground, best),
-        _would_do(ground, best, as_good),
-        _price(ground, best),
-        explanation(best, ground.baseline),
-        _open(ground),
-        *_caveats(ground, [best]),
+    sentences = (
+        _recommendation(evidence, best),
+        _would_do(evidence, best, as_good),
+        _price(evidence, best),
+        explanation(best, evidence.baseline),
+        _open(evidence),
+        *_caveats(evidence, [best]),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, sentences))
 
 
-def _recommendation(ground: Ground, best: CaseFinding) -> str:
+def _recommendation(evidence: Evidence, best: CaseFinding) -> str:
     """Return what to do and what it gains; the best of several is lucky, so its interval is wider.
 
     The level is Bonferroni's for as many cases as there was a choice among.
     """
-    difference = ground.comparison(best).difference
-    count = len(ground.compared)
-    gain = change(difference, ground.objective, 1 - ALPHA / count)
+    difference = evidence.comparison(best).difference
+    count = len(evidence.compared)
+    gain = change(difference, evidence.objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
     return (
-        f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(ground.baseline))} "
-        f"(95 % interval {gain.bracket}{widened}; {_basis(ground, best)})."
+        f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(evidence.baseline))} "
+        f"(95 % interval {gain.bracket}{widened}; {_basis(evidence, best)})."
     )
 
 
-def _basis(ground: Ground, case: CaseFinding) -> str:
+def _basis(evidence: Evidence, case: CaseFinding) -> str:
     """Return how many runs a comparison rests on."""
-    difference = ground.comparison(case).difference
-    mine, theirs = (of.samples[ground.objective].n for of in (case, ground.baseline))
+    difference = evidence.comparison(case).difference
+    mine, theirs = (of.samples[evidence.objective].n for of in (case, evidence.baseline))
     runs = f"{mine} runs of each" if mine == theirs else f"{mine} runs against {theirs}"
     if difference.paired:
         runs = f"{difference.n} pairs of runs"
-    return "; ".join(filter(None, (runs, start_up(case.summary, ground.baseline.summary))))
+    return "; ".join(filter(None, (runs, start_up(case.summary, evidence.baseline.summary))))
 
 
 def _would_do(
-    ground: Ground, best: CaseFinding, as_good: Mapping[Word, Sequence[CaseFinding]]
+    evidence: Evidence, best: CaseFinding, as_good: Mapping[Outcome, Sequence[CaseFinding]]
 ) -> str:
     parts = []
     if same := as_good.get("equivalent"):
-        parts.append(f"{names(same)} would do as well as {name(best)} ({ground.within})")
+        parts.append(f"{names(same)} would do as well as {name(best)} ({evidence.within})")
     if open_ := as_good.get("undecided"):
         parts.append(f"{names(open_)} cannot be told from {name(best)}")
     if ahead := as_good.get("better"):
@@ -150,84 +150,82 @@ def _would_do(
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _price(ground: Ground, best: CaseFinding) -> str:
-    """Return what the recommendation means for the other objectives."""
+def _price(evidence: Evidence, best: CaseFinding) -> str:
     parts = [
-        _other_objective(best, ground, objective)
+        _other_objective(best, evidence, objective)
         for objective in OBJECTIVES
-        if objective != ground.objective
+        if objective != evidence.objective
     ]
-    return f"Beside that, {name(best)} against {name(ground.baseline)}: {'; '.join(parts)}."
+    return f"Beside that, {name(best)} against {name(evidence.baseline)}: {'; '.join(parts)}."
 
 
-def _other_objective(case: CaseFinding, ground: Ground, objective: Objective) -> str:
+def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective) -> str:
     comparison = case.comparisons.get(objective)
     noun = NOUNS[objective]
     if comparison is not None:
-        found = change(comparison.difference, objective)
-        sized = f"{found.size} (95 % interval {found.bracket})"
+        difference = change(comparison.difference, objective)
+        sized = f"{difference.size} (95 % interval {difference.bracket})"
         return {
             "better": f"{noun} {sized}",
             "worse": f"{noun} {sized}",
-            "equivalent": f"{noun} the same {ground.within}",
+            "equivalent": f"{noun} the same {evidence.within}",
             "undecided": f"{noun} undecided, {sized}",
-        }[comparison.word]
-    by_means = mean_change(case, ground.baseline, objective)
+        }[comparison.outcome]
+    by_means = mean_change(case, evidence.baseline, objective)
     if by_means is None:
         return f"{noun} not measured"
     return f"{noun} {by_means.size} by the means alone"
 
 
-def _open(ground: Ground) -> str:
+def _open(evidence: Evidence) -> str:
     """Return what is still open about other cases: those nearest to a decision first."""
-    cases = ground.having("undecided")
+    cases = evidence.with_outcome("undecided")
     if not cases:
         return ""
-    cases.sort(key=lambda case: _nearness(ground.comparison(case)))
-    needs = [_in_doubt(ground, case) for case in cases[:MAX_NAMED]]
-    said = "; ".join([*needs, *and_others(cases)])
-    return f"Undecided against {name(ground.baseline)}, with 95 % intervals: {said}."
+    cases.sort(key=lambda case: _nearness(evidence.comparison(case)))
+    changes = "; ".join(each_case(cases, partial(_in_doubt, evidence)))
+    return f"Undecided against {name(evidence.baseline)}, with 95 % intervals: {changes}."
 
 
 def _nearness(comparison: Comparison) -> float:
     return comparison.more.most if comparison.more else math.inf
 
 
-def _in_doubt(ground: Ground, case: CaseFinding) -> str:
+def _in_doubt(evidence: Evidence, case: CaseFinding) -> str:
     """Return a row, its change, why it is still undecided, and what would decide it."""
-    comparison = ground.comparison(case)
+    comparison = evidence.comparison(case)
     difference = comparison.difference
-    found = change(difference, ground.objective)
+    shown = change(difference, evidence.objective)
     if not difference.standard_error > 0:
-        return f"{name(case)} {found.what} ({_without_spread(ground, case)})"
-    why = [found.bracket]
+        return f"{name(case)} {shown.what} ({_without_spread(evidence, case)})"
+    why = [shown.bracket]
     if difference.n < MIN_TO_DECIDE:
         why.append("two runs decide nothing")
     elif 1.0 not in difference.interval():
-        why[0] += f", not enough {_at_what_level(ground)}"
+        why[0] += f", not enough {_at_what_level(evidence)}"
     why += needed(comparison)
-    return f"{name(case)} {found.what} ({'; '.join(why)})"
+    return f"{name(case)} {shown.what} ({'; '.join(why)})"
 
 
-def _at_what_level(ground: Ground) -> str:
+def _at_what_level(evidence: Evidence) -> str:
     """Return why a test that 5 % would satisfy is not enough: other comparisons, or the look."""
-    count = len(ground.compared)
+    count = len(evidence.compared)
     among = f"among {plural(count, 'comparison')} (Holm)" if count > 1 else ""
-    look = f"at look {ground.look}" if ground.look > 1 else ""
+    look = f"at look {evidence.look}" if evidence.look > 1 else ""
     first = f"at the {ALPHA * share_of_look(1) * 100:g} % of a first look"
     return " ".join(filter(None, (among, look))) or first
 
 
-def _without_spread(ground: Ground, case: CaseFinding) -> str:
+def _without_spread(evidence: Evidence, case: CaseFinding) -> str:
     """Say of values without spread that they are equal, which no test can use."""
-    mine, theirs = (of.samples[ground.objective] for of in (case, ground.baseline))
+    mine, theirs = (of.samples[evidence.objective] for of in (case, evidence.baseline))
     if mine.sd > SAME * mine.mean or theirs.sd > SAME * theirs.mean:
-        if not ground.comparison(case).difference.paired:
+        if not evidence.comparison(case).difference.paired:
             return "no interval: most runs of each have the very same value"
         return "no interval: most pairs of runs have the very same ratio"
-    values, gauge = ("times", "clock") if ground.objective == "time" else ("values", "counter")
+    values, gauge = ("times", "clock") if evidence.objective == "time" else ("values", "counter")
     of_mine, of_theirs = (
-        f"{_positional(of.mean)} {UNITS[ground.objective]}" for of in (mine, theirs)
+        f"{_positional(of.mean)} {UNITS[evidence.objective]}" for of in (mine, theirs)
     )
     if abs(mine.mean - theirs.mean) <= SAME * theirs.mean:
         return (
@@ -245,85 +243,84 @@ def _positional(value: float) -> str:
     return np.format_float_positional(value, precision=6, fractional=False, trim="-")
 
 
-def undecided(ground: Ground) -> tuple[str, ...]:
-    """Say that there is no answer yet, and what would bring one."""
-    said = (
-        _open(ground),
-        _known(ground, "equivalent"),
-        _known(ground, "worse"),
-        _why_worse(ground),
-        *_caveats(ground, []),
+def undecided(evidence: Evidence) -> tuple[str, ...]:
+    """Return that there is no answer yet, and what would decide it."""
+    sentences = (
+        _open(evidence),
+        _known(evidence, "equivalent"),
+        _known(evidence, "worse"),
+        _why_worse(evidence),
+        *_caveats(evidence, []),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, sentences))
 
 
-def _known(ground: Ground, word: Word) -> str:
-    cases = ground.having(word)
+def _known(evidence: Evidence, outcome: Outcome) -> str:
+    cases = evidence.with_outcome(outcome)
     if not cases:
         return ""
-    reference = name(ground.baseline)
-    if word == "equivalent":
-        start = f"The same {ground.noun} as under {reference} {ground.within}"
+    reference = name(evidence.baseline)
+    if outcome == "equivalent":
+        start = f"The same {evidence.noun} as under {reference} {evidence.within}"
     else:
-        start = f"{sentence(word)} than {reference}"
-    return f"{start}, with 95 % intervals: {ground.changes(cases)}."
+        start = f"{sentence(outcome)} than {reference}"
+    return f"{start}, with 95 % intervals: {evidence.changes(cases)}."
 
 
-def no_difference(ground: Ground) -> tuple[str, ...]:
-    """Say that some mappings do as well as the baseline, and none better."""
-    same = sorted(ground.having("equivalent"), key=lambda case: case.number)
-    take = ("has", "have") if ground.objective == "edp" else ("takes", "take")
+def no_difference(evidence: Evidence) -> tuple[str, ...]:
+    """Return that some mappings are equivalent to the baseline, and none is better."""
+    same = sorted(evidence.with_outcome("equivalent"), key=lambda case: case.number)
+    take = ("has", "have") if evidence.objective == "edp" else ("takes", "take")
     first = (
         f"No mapping gains: {names(same)} {take[len(same) > 1]} "
-        f"the same {ground.noun} as {name(ground.baseline)}, {ground.within}."
+        f"the same {evidence.noun} as {name(evidence.baseline)}, {evidence.within}."
     )
-    said = (first, _known(ground, "worse"), _why_worse(ground), *_caveats(ground, same))
-    return tuple(filter(None, said))
+    sentences = (first, _known(evidence, "worse"), _why_worse(evidence), *_caveats(evidence, same))
+    return tuple(filter(None, sentences))
 
 
-def leave(ground: Ground) -> tuple[str, ...]:
-    """Say that every other mapping is worse than the baseline."""
-    worse = ground.having("worse")
-    what = sentence(do(ground.baseline.summary))
+def leave(evidence: Evidence) -> tuple[str, ...]:
+    """Return that every other mapping is worse than the baseline."""
+    worse = evidence.with_outcome("worse")
+    what = sentence(do(evidence.baseline.summary))
     count = {1: "the only other case", 2: "both other cases"}.get(
         len(worse), f"all {len(worse)} other cases"
     )
     all_ = f"{count} that {'were' if worse[1:] else 'was'} compared {'are' if worse[1:] else 'is'}"
     first = (
-        f"{what} ({name(ground.baseline)}): {all_} worse, with 95 % intervals: "
-        f"{ground.changes(worse)}."
+        f"{what} ({name(evidence.baseline)}): {all_} worse, with 95 % intervals: "
+        f"{evidence.changes(worse)}."
     )
-    return tuple(filter(None, (first, _why_worse(ground), *_caveats(ground, []))))
+    return tuple(filter(None, (first, _why_worse(evidence), *_caveats(evidence, []))))
 
 
-def _why_worse(ground: Ground) -> str:
+def _why_worse(evidence: Evidence) -> str:
     """Return what goes with the smallest loss; empty where nothing is worse."""
-    worse = ground.having("worse")
-    return explanation(worse[0], ground.baseline) if worse else ""
+    worse = evidence.with_outcome("worse")
+    return explanation(worse[0], evidence.baseline) if worse else ""
 
 
-def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
-    """Return what limits a verdict: lost runs of these cases, other attempts, cases left over."""
-    comparisons = [ground.comparison(case) for case in ground.compared]
-    said = (
-        parted(ground.objective, ground.margin, ground.baseline, ground.compared),
-        spreads(ground.objective, ground.baseline, ground.compared),
-        slow(ground.baseline, ground.compared) if ground.objective == "time" else "",
-        _lost(ground, cases),
-        rests_on([ground.baseline, *cases[:MAX_NAMED]]),
-        start_ups(ground.compared, ground.baseline),
-        _apart(ground),
+def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
+    """Return what limits a verdict: excluded runs, other attempts, cases that are not compared."""
+    comparisons = [evidence.comparison(case) for case in evidence.compared]
+    caveats = (
+        means_disagree(evidence.objective, evidence.margin, evidence.baseline, evidence.compared),
+        spreads(evidence.objective, evidence.baseline, evidence.compared),
+        slow(evidence.baseline, evidence.compared) if evidence.objective == "time" else "",
+        _lost(evidence, cases),
+        rests_on([evidence.baseline, *cases[:MAX_NAMED]]),
+        start_ups(evidence.compared, evidence.baseline),
+        _across_attempts(evidence),
         of_units(comparisons),
-        _lacking(ground),
-        not_placed(ground.lacking),
+        _lacking(evidence),
+        not_placed(evidence.lacking),
     )
-    return tuple(filter(None, said))
+    return tuple(filter(None, caveats))
 
 
-def _lost(ground: Ground, cases: Sequence[CaseFinding]) -> str:
-    """Say how many runs of these cases and the baseline are not in their numbers."""
+def _lost(evidence: Evidence, cases: Sequence[CaseFinding]) -> str:
     parts = []
-    for case in (ground.baseline, *cases[:MAX_NAMED]):
+    for case in (evidence.baseline, *cases[:MAX_NAMED]):
         excluded = case.summary.excluded
         lost = sum(excluded.values())
         if lost:
@@ -335,26 +332,26 @@ def _lost(ground: Ground, cases: Sequence[CaseFinding]) -> str:
     return f"Not in these numbers, which may flatter a case: {listed(parts)}."
 
 
-def _apart(ground: Ground) -> str:
-    cases = [case for case in ground.compared if ground.comparison(case).apart]
+def _across_attempts(evidence: Evidence) -> str:
+    cases = [case for case in evidence.compared if evidence.comparison(case).across_attempts]
     if not cases:
         return ""
     return (
-        f"No attempt at the study made runs of {name(ground.baseline)} together with "
+        f"No attempt at the study made runs of {name(evidence.baseline)} together with "
         f"{names(cases)}: a change of the node between attempts would look like a difference."
     )
 
 
-def _lacking(ground: Ground) -> str:
-    lost = unusable(ground.lacking)
-    cases = [case for case in ground.lacking if case not in lost]
+def _lacking(evidence: Evidence) -> str:
+    lost = unusable(evidence.lacking)
+    cases = [case for case in evidence.lacking if case not in lost]
     if not cases:
         return ""
-    noun = NOUNS[ground.objective]
-    return f"Not compared with {name(ground.baseline)} in {noun}: {names(cases)}."
+    noun = NOUNS[evidence.objective]
+    return f"Not compared with {name(evidence.baseline)} in {noun}: {names(cases)}."
 
 
-# Shares of CPU time that differ by less are not worth a word.
+# Smaller differences of shares of CPU time are not mentioned.
 MIN_SHARE = 0.001
 # Relative differences of means below this are none: of counts, whose spread is large, and of
 # frequencies, whose is small.
@@ -363,9 +360,9 @@ MIN_FREQUENCY_CHANGE = 0.005
 
 
 def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
-    """Return what differs beside the objectives, in a sentence; empty when nothing does.
+    """Return what else differs than the objectives, in a sentence; empty when nothing does.
 
-    Only what was measured of both is compared. Means are, without a test, and no cause is claimed.
+    Only measures that both cases have are compared, by their means and without a test.
     """
     parts = [
         *_migrations(case, baseline),
@@ -373,8 +370,8 @@ def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
         *_frequency(case, baseline),
         *_cache_misses(case, baseline),
     ]
-    said = "; ".join(parts)
-    return f"What goes with {name(case)}, not proved to be a cause: {said}." if parts else ""
+    text = "; ".join(parts)
+    return f"What goes with {name(case)}, not proved to be a cause: {text}." if parts else ""
 
 
 def _mean(case: CaseFinding, measure: str) -> float:
@@ -436,5 +433,5 @@ def _cache_misses(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     elif ratio <= FRACTIONS_TO:
         yield f"{fraction(ratio)} as many cache misses under #{case.number} as {under}"
     else:
-        share, word = abs(ratio - 1) * 100, "fewer" if ratio < 1 else "more"
-        yield f"{share:.0f} % {word} cache misses under #{case.number} than {under}"
+        share, comparative = abs(ratio - 1) * 100, "fewer" if ratio < 1 else "more"
+        yield f"{share:.0f} % {comparative} cache misses under #{case.number} than {under}"

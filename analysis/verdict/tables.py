@@ -51,7 +51,7 @@ def _statistics(table: TableFindings, objective: Objective) -> Table:
         caption=f"{table.title}: {NOUNS[objective]}",
         columns=columns,
         cells=tuple(_statistics_row(case, objective, decimals) for case in measured),
-        exact=tuple(exact_statistics(case, objective) for case in measured),
+        raw_values=tuple(raw_statistics(case, objective) for case in measured),
     )
 
 
@@ -75,7 +75,7 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
 
 
 def comparison_table(table: TableFindings) -> Table | None:
-    """Return each case's ratios to its baseline with their words; None without comparisons."""
+    """Return each case's ratios to its baseline with outcomes; None without comparisons."""
     objectives = [
         objective
         for objective in OBJECTIVES
@@ -95,15 +95,16 @@ def comparison_table(table: TableFindings) -> Table | None:
         caption=f"{table.title}: ratios of {_estimands(table)} to the baseline",
         columns=tuple(columns),
         cells=tuple(_comparison_row(case, objectives) for case in table.cases),
-        exact=tuple(exact_comparisons(case) for case in table.cases),
+        raw_values=tuple(raw_comparisons(case) for case in table.cases),
     )
 
 
 def _estimands(table: TableFindings) -> str:
-    """Return what the ratios are of, as nouns."""
-    found = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
+    estimands = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
     return " and ".join(
-        noun for word, noun in (("typical", "typical values"), ("mean", "means")) if word in found
+        noun
+        for name, noun in (("typical", "typical values"), ("mean", "means"))
+        if name in estimands
     )
 
 
@@ -119,7 +120,7 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
             cells += [
                 fixed(difference.ratio, ratio_decimals(difference.ratio)),
                 ratio_interval(difference),
-                word_of(comparison),
+                outcome_text(comparison),
             ]
     return (*cells, "yes" if case.on_front else NOTHING)
 
@@ -139,10 +140,10 @@ def ratio_interval(difference: Difference) -> str:
     return interval_of(interval, ratio_decimals(interval.low))
 
 
-def word_of(comparison: Comparison) -> str:
-    """Return a comparison's word, with how many more repetitions would decide."""
-    if comparison.word != "undecided" or not comparison.more:
-        return comparison.word
+def outcome_text(comparison: Comparison) -> str:
+    """Return a comparison's outcome, with how many more repetitions would decide."""
+    if comparison.outcome != "undecided" or not comparison.more:
+        return comparison.outcome
     return f"undecided (+{comparison.more.half} to {comparison.more.most})"
 
 
@@ -157,7 +158,7 @@ def interval_of(interval: Interval | None, decimals: int) -> str:
     return f"{interval.low:.{decimals}f} to {interval.high:.{decimals}f}"
 
 
-def exact_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
+def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
     """Return what a case's runs say in one objective, unrounded; None for what they do not say."""
     sample = case.samples[objective]
     slow = case.slow if objective == "time" else None
@@ -184,9 +185,9 @@ def exact_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
     }
 
 
-def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
+def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
     """Return a case's comparisons, unrounded, by names that begin with the objective."""
-    found: dict[str, Any] = _identity(case) | {
+    values: dict[str, Any] = _identity(case) | {
         "is_baseline": case.is_baseline,
         "on_front": case.on_front,
         "runs_proved": case.placed.proved,
@@ -197,7 +198,7 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference
         interval = difference.interval()
-        found |= {
+        values |= {
             f"{objective}_ratio": difference.ratio,
             f"{objective}_ratio_low": interval.low,
             f"{objective}_ratio_high": finite(interval.high),
@@ -209,16 +210,16 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
             f"{objective}_df": difference.df,
             f"{objective}_p_different": comparison.p_different,
             f"{objective}_p_outside_margin": comparison.p_outside,
-            f"{objective}_word": comparison.word,
+            f"{objective}_outcome": comparison.outcome,
             f"{objective}_more_repetitions_half": comparison.more.half if comparison.more else None,
             f"{objective}_more_repetitions": comparison.more.most if comparison.more else None,
             f"{objective}_mean_ratio": comparison.mean_ratio,
             f"{objective}_spread_times": comparison.spread_times,
-            f"{objective}_in_other_attempts": comparison.apart,
+            f"{objective}_in_other_attempts": comparison.across_attempts,
         }
     if "time" in case.comparisons:
-        found["time_p_slow"] = case.comparisons["time"].p_slow
-    return found
+        values["time_p_slow"] = case.comparisons["time"].p_slow
+    return values
 
 
 def _identity(case: CaseFinding) -> dict[str, Any]:

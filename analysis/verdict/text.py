@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from analysis.format.table import markdown_text, render, wrapped
+from analysis.format.table import markdown_items, markdown_text, render, wrapped
 from analysis.objectives import NOUNS, OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, share_of_look
 from analysis.statistics.difference import MIN_TRIMMED
@@ -16,8 +16,8 @@ from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed
 from analysis.verdict.tables import (
     comparison_table,
-    exact_comparisons,
-    exact_statistics,
+    raw_comparisons,
+    raw_statistics,
     statistics_tables,
 )
 from base.text import plural
@@ -66,18 +66,14 @@ def _comparisons(findings: Findings) -> list[Comparison]:
 
 def as_markdown(findings: Findings) -> str:
     """Return the findings as a Markdown document."""
-    parts = [f"# {QUESTION}", "", *_items(findings.headline), ""]
+    parts = [f"# {QUESTION}", "", *markdown_items(findings.headline), ""]
     for table in findings.tables:
-        parts += [f"## {markdown_text(table.title)}", "", *_items(verdict_lines(table)), ""]
+        parts += [f"## {markdown_text(table.title)}", "", *markdown_items(verdict_lines(table)), ""]
         parts += _tables_of(table, "markdown")
-    parts += ["## How to read this", "", *_items(notes(findings)), ""]
+    parts += ["## How to read this", "", *markdown_items(notes(findings)), ""]
     if findings.next_command:
         parts += [why_continue(findings), "", "```sh", findings.next_command, "```", ""]
     return "\n".join(parts)
-
-
-def _items(lines: Sequence[str]) -> list[str]:
-    return [f"- {markdown_text(line)}" for line in lines]
 
 
 def _tables_of(table: TableFindings, style: str) -> list[str]:
@@ -119,14 +115,14 @@ def _joined(verdict: Verdict) -> str:
 
 
 def notes(findings: Findings) -> list[str]:
-    """Return how the words came about, what drifted, and what the results' readers should know."""
-    lines = list(_of_words(findings)) if findings.comparisons else []
+    """Return how outcomes were decided, what drifted, and the results' footnotes."""
+    lines = list(_of_outcomes(findings)) if findings.comparisons else []
     lines += drift_sentences(findings.drift)
-    return [*lines, *findings.remarks]
+    return [*lines, *findings.footnotes]
 
 
-def _of_words(findings: Findings) -> Iterator[str]:
-    """Yield what the words and intervals are of, and under what conditions they hold."""
+def _of_outcomes(findings: Findings) -> Iterator[str]:
+    """Yield what the outcomes and intervals are of, and under what conditions they hold."""
     found = _comparisons(findings)
     differences = [comparison.difference for comparison in found]
     typical = [of for of in differences if of.estimand == "typical"]
@@ -147,7 +143,7 @@ def _of_words(findings: Findings) -> Iterator[str]:
         f"a ratio's 95 % interval is of that comparison alone, on this node{_boots(findings)} "
         "and for these builds; words take all comparisons of a table, governor and objective "
         f"together (Holm): of 100 such questions in which nothing differs about 5 call a "
-        f"difference, up to 9 where noise is most unlike; {_asked(findings.questions)}; "
+        f"difference, up to 9 where noise is most unlike; {_question_count(findings.questions)}; "
         f"equivalent: within {findings.margin * 100:g} %, as often wrong"
     )
     if findings.look > 1:
@@ -165,13 +161,13 @@ def _of_words(findings: Findings) -> Iterator[str]:
         yield _of_slow_runs(min(of.n for of in typical))
 
 
-def _asked(questions: int) -> str:
+def _question_count(questions: int) -> str:
     return "here is one" if questions == 1 else f"here are {questions}, each by itself"
 
 
 def _boots(findings: Findings) -> str:
     """Return in which boots a ratio's interval holds; empty where there are no runs to tell."""
-    if any(found.difference.units > 1 for found in _comparisons(findings)):
+    if any(comparison.difference.units > 1 for comparison in _comparisons(findings)):
         return ", over its boots or days"
     # Runs without pairs: what varies between boots is in their spread, and not by itself.
     several = f", in these {findings.units} boots or days"
@@ -180,14 +176,14 @@ def _boots(findings: Findings) -> str:
 
 def _of_slow_runs(n: int) -> str:
     """Say what a slow run is, and how often so few runs hold none of a mode of one in ten."""
-    said = (
+    text = (
         f"slow: at least {MIN_LONGER * 100:g} % longer than the case's median, and by more than "
         f"{OUTLIER_SCORE} deviations"
     )
     if n >= least_to_see():
-        return said
+        return text
     return (
-        f"{said}; {plural(n, 'run')} of a case hold none of a mode of one run in ten in "
+        f"{text}; {plural(n, 'run')} of a case hold none of a mode of one run in ten in "
         f"{unseen(n) * 100:.0f} of 100 studies, {least_to_see()} runs in 5"
     )
 
@@ -221,9 +217,9 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             }
             for verdict in table.verdicts
         ],
-        "comparisons": [exact_comparisons(case) for case in table.cases],
+        "comparisons": [raw_comparisons(case) for case in table.cases],
         "statistics": [
-            exact_statistics(case, objective)
+            raw_statistics(case, objective)
             for case in table.cases
             for objective in OBJECTIVES
             if objective in case.samples

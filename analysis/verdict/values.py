@@ -23,7 +23,7 @@ from runners.records.values import INTERRUPTED, SKIPPED
 Array = NDArray[np.float64]
 
 # Times, energies and products beyond these (s, J, J s) are not used: squares could overflow.
-LEAST, MOST = 1e-30, 1e30
+MIN_VALUE, MAX_VALUE = 1e-30, 1e30
 # Pairs are used when they are at least this share of the runs that the smaller case has.
 MIN_PAIRED = 2 / 3
 # An attempt that begins so long after the one before it in the same boot is of another day.
@@ -48,7 +48,11 @@ class Values:
     def known(self, objective: Objective) -> NDArray[np.intp]:
         """Return the positions of the runs with a value of the objective; none is 0 or less."""
         values = self.of[objective]
-        return np.flatnonzero((values > LEAST) & (values < MOST))
+        return np.flatnonzero((values > MIN_VALUE) & (values < MAX_VALUE))
+
+    def measured(self, objective: Objective) -> Array:
+        """Return the known values of the objective."""
+        return self.of[objective][self.known(objective)]
 
 
 def values_by_case(
@@ -93,7 +97,7 @@ def difference_of(case: Values, baseline: Values, objective: Objective) -> Diffe
     two values.
     """
     mine, theirs = case.known(objective), baseline.known(objective)
-    a, b = np.log(case.of[objective][mine]), np.log(baseline.of[objective][theirs])
+    a, b = np.log(case.measured(objective)), np.log(baseline.measured(objective))
     if len(a) < 2 or len(b) < 2:
         return None
     _, at_a, at_b = np.intersect1d(case.block[mine], baseline.block[theirs], return_indices=True)
@@ -110,7 +114,7 @@ def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:
     return np.asarray((attempts_a == attempts_b) | np.isnan(attempts_a) | np.isnan(attempts_b))
 
 
-def are_apart(case: Values, baseline: Values) -> bool:
+def share_no_attempt(case: Values, baseline: Values) -> bool:
     """Return whether no attempt made runs of both: the node may have changed between them."""
     if np.isnan(case.attempt).any() or np.isnan(baseline.attempt).any():
         return False
@@ -130,8 +134,8 @@ def _are_blocks(order_a: Array, order_b: Array) -> bool:
 def by_objective(values: Values) -> Iterator[tuple[Objective, Array]]:
     """Yield the objectives that have a value, with their values."""
     for objective in OBJECTIVES:
-        if len(at := values.known(objective)):
-            yield objective, values.of[objective][at]
+        if len(measured := values.measured(objective)):
+            yield objective, measured
 
 
 def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
@@ -143,7 +147,7 @@ def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
     attempts = runs["attempt"].to_numpy(dtype=float, na_value=np.nan)
     started = runs["started_s"].to_numpy(dtype=float, na_value=np.nan)
     boots = runs["boot_id"].astype(object).to_numpy()
-    found = np.zeros(len(runs), dtype=np.intp)
+    units = np.zeros(len(runs), dtype=np.intp)
     last: dict[object, tuple[int, float]] = {}
     count = 0
     for attempt in np.unique(attempts[np.isfinite(attempts)]):
@@ -156,8 +160,8 @@ def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
             count += 1
             unit = count
         last[boot] = unit, end if np.isfinite(end) else until
-        found[at] = unit
-    return found
+        units[at] = unit
+    return units
 
 
 def units_in(frame: pd.DataFrame) -> int:
@@ -165,22 +169,22 @@ def units_in(frame: pd.DataFrame) -> int:
     return len(np.unique(units_of(good_runs(frame))))
 
 
-def look_of(frame: pd.DataFrame) -> int:
-    """Return which look at its results a study is at: 1 where it was not continued.
+def interim_analysis_of(frame: pd.DataFrame) -> int:
+    """Return the number of a study's current look (interim analysis): 1 if it was not continued.
 
-    A look is the end of an attempt after which every case had all repetitions from the first to the
-    same last one, if a later attempt made more. A study that was killed within a block was not
-    looked at, because whoever continues it is taken not to do so because of its results. Nor was a
-    study whose blocks several workers divide, until all of them had ended.
+    The end of an attempt counts as a look if every case then had the same repetitions from the
+    first on and a later attempt made more. A study that was killed within a block was not looked
+    at: its continuation does not depend on its results. Nor was a study whose blocks several
+    workers divide, until all of them had ended.
     """
-    made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
-    made = made[made["attempt"].notna() & made["repetition"].notna()]
-    if made.empty:
+    runs = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
+    runs = runs[runs["attempt"].notna() & runs["repetition"].notna()]
+    if runs.empty:
         return 1
-    by_case = made.groupby(["attempt", "case_id"], observed=True).size()
+    by_case = runs.groupby(["attempt", "case_id"], observed=True).size()
     # A frame has each repetition once, so that as many as the largest number are all of them.
     fewest = by_case.unstack("case_id", fill_value=0).cumsum().min(axis=1)
-    last = made.groupby("attempt")["repetition"].max().cummax()
+    last = runs.groupby("attempt")["repetition"].max().cummax()
     complete = last[(fewest == last) & (last < last.iloc[-1])]
     return 1 + int(complete.nunique())
 
@@ -207,9 +211,9 @@ def difference_of_summaries(
 
 def _published(of: Moments) -> tuple[float, float, int] | None:
     """Return mean, sd and n; None where one is missing or has no use for logarithms."""
-    sd = max(of.sd, _rounding(of.sd_given))
-    known = of.n is not None and LEAST < of.mean < MOST and LEAST < sd < MOST and 2 <= of.n < MOST
-    return (of.mean, sd, of.n) if known and of.n else None
+    sd = max(of.sd, _rounding(of.sd_text))
+    usable = all(MIN_VALUE < value < MAX_VALUE for value in (of.mean, sd))
+    return (of.mean, sd, of.n) if usable and of.n is not None and 2 <= of.n < MAX_VALUE else None
 
 
 def _rounding(text: str) -> float:
@@ -229,6 +233,6 @@ def sample_of_summary(case: CaseSummary, objective: Objective) -> Sample | None:
     if objective == "edp" and np.isnan(mean):
         energy = case.measures[OBJECTIVES["energy"]]
         n, mean = energy.n, case.time.mean * energy.mean
-    if not LEAST < mean < MOST:
+    if not MIN_VALUE < mean < MAX_VALUE:
         return None
     return Sample(n or 0, mean, moments.sd, float("nan"), None, None)

@@ -15,7 +15,7 @@ from typing import Any
 
 from scipy import stats
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.results.sources import open_results
 from analysis.statistics.decision import ALPHA, share_of_look
 from benchmarks.lib.kernel import Kernel
@@ -114,8 +114,8 @@ def run_study(
 
 def outcome_of(results: Path) -> Outcome:
     """Return what the verdict says of the second name against the first."""
-    (table,) = find(open_results(str(results)), baseline=FIRST).tables
+    (table,) = analyze(open_results(str(results)), baseline=FIRST).tables
     (case,) = (case for case in table.cases if case.mapping == SECOND)
     comparison = case.comparisons["time"]
     found = comparison.difference
-    return Outcome(comparison.word, found.ratio, found.spread, found.df)
+    return Outcome(comparison.outcome, found.ratio, found.spread, found.df)

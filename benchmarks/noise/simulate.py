@@ -14,7 +14,7 @@ from scipy import stats
 from analysis.statistics.decision import (
     ALPHA,
     Forecast,
-    Word,
+    Outcome,
     decide,
     holm,
     more_repetitions,
@@ -90,7 +90,7 @@ def found(
     return {count: float(np.mean(p_values <= level / count)) for count in (1, 4, 56)}
 
 
-def word_of(differences: list[Difference], look: int = 1) -> list[Word]:
+def outcomes_of(differences: list[Difference], look: int = 1) -> list[Outcome]:
     """Return the words of a question's differences, as verdicts have them."""
     different = holm([difference.p_different for difference in differences])
     outside = holm([difference.p_outside(MARGIN) for difference in differences])
@@ -120,7 +120,9 @@ def wrong_words(
     compare = Difference.of_pairs if paired else Difference.of_runs
     wrong = 0
     for study, base in zip(others, baseline[:, 0], strict=True):
-        wrong += bool({"better", "worse"} & set(word_of([compare(case, base) for case in study])))
+        wrong += bool(
+            {"better", "worse"} & set(outcomes_of([compare(case, base) for case in study]))
+        )
     return wrong / studies
 
 
@@ -130,7 +132,8 @@ def false_equivalence(pair: Pair, n: int, studies: int, seed: int, side: int) ->
     a, b = pair.logs(rng, (studies, n))
     a = a - offset(pair, "typical ratio") + side * np.log1p(MARGIN)
     said = [
-        word_of([Difference.of_pairs(x, y)])[0] == "equivalent" for x, y in zip(a, b, strict=True)
+        outcomes_of([Difference.of_pairs(x, y)])[0] == "equivalent"
+        for x, y in zip(a, b, strict=True)
     ]
     return float(np.mean(said))
 
@@ -152,7 +155,10 @@ def stopped_early(pair: Pair, studies: int, seed: int, half_width: float = 0.01)
             end += 1
             if known.reached:
                 break
-        wrong += word_of([Difference.of_pairs(mine[:end], theirs[:end])])[0] in ("better", "worse")
+        wrong += outcomes_of([Difference.of_pairs(mine[:end], theirs[:end])])[0] in (
+            "better",
+            "worse",
+        )
     return wrong / studies
 
 
@@ -164,9 +170,9 @@ def continued(pair: Pair, sizes: tuple[int, ...], studies: int, seed: int) -> fl
     wrong = 0
     for mine, theirs in zip(a, b, strict=True):
         for look, n in enumerate(sizes, 1):
-            (word,) = word_of([Difference.of_pairs(mine[:n], theirs[:n])], look)
-            if word != "undecided":
-                wrong += word != "equivalent"
+            (outcome,) = outcomes_of([Difference.of_pairs(mine[:n], theirs[:n])], look)
+            if outcome != "undecided":
+                wrong += outcome != "equivalent"
                 break
     return wrong / studies
 
@@ -192,7 +198,7 @@ def forecast(
         a, b = ratios.logs(rng, (n,))
         so_far = a - b + np.log1p(effect)
         difference = Difference.of_pairs(so_far, np.zeros(n))
-        if word_of([difference])[0] != "undecided":
+        if outcomes_of([difference])[0] != "undecided":
             continue
         undecided += 1
         more = more_repetitions(difference, MARGIN, comparisons)
@@ -202,7 +208,7 @@ def forecast(
         a, b = ratios.logs(rng, (more.most,))
         whole = np.concatenate([so_far, a - b + np.log1p(effect)])
         ends.append([
-            word_of([Difference.of_pairs(whole[: n + m], np.zeros(n + m))], 2)[0] != "undecided"
+            outcomes_of([Difference.of_pairs(whole[: n + m], np.zeros(n + m))], 2)[0] != "undecided"
             for m in (more.half, more.most)
         ])  # fmt: skip
     if not told:

@@ -44,7 +44,7 @@ def tables_command(
     rows = []
     for source in sources_below(results):
         tables = make_tables(source, layout)
-        rows += [row for table in tables for row in table.exact]
+        rows += [row for table in tables for row in table.raw_values]
         if not as_json:
             say(render(tables, style))
         if not no_files and not source.startswith(PUBLISHED):
@@ -135,9 +135,9 @@ def verdict_command(
     RESULTS is a folder such as results/quick/mynode, or published:galante-2025. The answer is also
     written to verdict.md beside the records.
     """
-    from analysis.answer import find
+    from analysis.answer import analyze
     from analysis.output import VERDICT_FILE
-    from analysis.results.files import again, write_file
+    from analysis.results.files import rerun_hint, write_file
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from configs.values import share_option
@@ -146,13 +146,13 @@ def verdict_command(
     answers = []
     for source in sources_below(results):
         opened = open_results(source)
-        findings = find(opened, share, baseline)
+        findings = analyze(opened, share, baseline)
         if as_json:
             answers.append({"results": opened.name} | as_data(findings))
         else:
             say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
         if opened.folder is not None and not no_files:
-            advice = again(f"{PINSTUDY} verdict {as_typed(source)}")
+            advice = rerun_hint(f"{PINSTUDY} verdict {as_typed(source)}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
             say(f"written: {path}", err=True)
     if as_json:
@@ -179,7 +179,7 @@ def compare_command(
     another kernel, before and after. Without B, the programs of one algorithm that A has, such as
     LULESH and pinstudy's own Lulesh.
     """
-    from analysis.answer import find
+    from analysis.answer import analyze
     from analysis.compare.side_by_side import compare, compare_programs
     from analysis.compare.tables import compare_tables, conclusions
     from analysis.results.sources import open_results
@@ -188,7 +188,7 @@ def compare_command(
 
     share, results = share_option("--margin", margin), open_results(a)
     if b is None:
-        both = compare_programs(results, find(results, share))
+        both = compare_programs(results, analyze(results, share))
     else:
         both = compare(results, open_results(b), share, as_governor)
     if both is None:
@@ -202,7 +202,7 @@ def compare_command(
                 "conclusions": conclusions(both),
                 "only_a": both.only_a,
                 "only_b": both.only_b,
-                "rows": [row for table in tables for row in table.exact],
+                "rows": [row for table in tables for row in table.raw_values],
             }
         )
     else:

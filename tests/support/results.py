@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.format.table import Table
 from analysis.results.case_summary import MEASURES, MORE_MEASURES, CaseSummary, Moments, TableKey
 from analysis.results.sources import open_results
@@ -222,7 +222,7 @@ def _records(study: Study | list[Record]) -> list[Record]:
 def found(folder: Path, study: Study | list[Record], **options: Any) -> Findings:  # noqa: ANN401
     """Return the findings of a study, or of records, which are written to a folder first."""
     write(folder, _records(study))
-    return find(open_results(str(folder)), **options)
+    return analyze(open_results(str(folder)), **options)
 
 
 def only_table(findings: Findings) -> TableFindings:
@@ -259,7 +259,7 @@ def said_of(findings: Findings, objective: str = "time") -> str:
 def words(findings: Findings, objective: str = "time") -> dict[str, str]:
     """Return the word of each mapping that was compared."""
     return {
-        case.mapping: case.comparisons[objective].word  # type: ignore[index]
+        case.mapping: case.comparisons[objective].outcome  # type: ignore[index]
         for case in only_table(findings).cases
         if objective in case.comparisons
     }

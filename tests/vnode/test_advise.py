@@ -88,7 +88,7 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
     found = advice["recommended"]
     assert (found["governor"], found["threads"]) == ("powersave", 1)
     assert found["cpus"] == CPUS[found["mapping"]]
-    assert advice["trial"]["least_gain"] > 0.5
+    assert advice["confirmation"]["least_gain"] > 0.5
     lines = {line["tool"]: line["line"] for line in advice["lines"]}
     assert lines["governor"] == f"{PINSTUDY} tune --governor powersave"
     assert lines["governor by cpupower"] == "cpupower frequency-set -g powersave"

@@ -46,9 +46,9 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
         for table in found["tables"]
         for row in table["comparisons"]
     }
-    assert compared["ecores-set", "static"]["time_word"] == "worse"
-    assert compared["ecores-set", "dynamic"]["time_word"] == "worse"
-    assert compared["one-of-each", "static"]["time_word"] == "worse"
+    assert compared["ecores-set", "static"]["time_outcome"] == "worse"
+    assert compared["ecores-set", "dynamic"]["time_outcome"] == "worse"
+    assert compared["one-of-each", "static"]["time_outcome"] == "worse"
     gated = compared["one-of-each", "static"]["time_ratio"]
     assert compared["one-of-each", "dynamic"]["time_ratio"] < 0.75 * gated
 

@@ -12,23 +12,23 @@ import pytest
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.advice.make import advice_of
-from analysis.advice.tell import extent, gain_bounds, headline, outs_in_short
+from analysis.advice.build import advice_of
+from analysis.advice.sentences import eliminations_in_short, extent, gain_bounds, headline
 from analysis.advice.text import advice_markdown, advice_text, as_data
-from analysis.answer import find
-from analysis.output import advice_data, write_advice, write_advice_only, write_outcome
+from analysis.answer import analyze
+from analysis.output import advice_data, write_advice, write_advice_only, write_output
 from analysis.results.sources import open_results
 from analysis.verdict.text import as_text
 from base.errors import UserError
 from configs.repetitions import Race as Rule
-from tests.analysis.advice.made_race import (
+from tests.analysis.advice.simulated_race import (
     GAIN,
     NO_ENERGY,
     NO_GAIN,
     Entrant,
-    Made,
+    SimulatedRace,
     advice,
-    made_results,
+    write_results,
 )
 from tests.support.golden import GoldenFile
 from tests.support.results import record, write
@@ -36,11 +36,11 @@ from tests.support.results import record, write
 NOISY = replace(NO_GAIN, noise=0.05)
 
 
-def said(folder: Path, made: Made) -> str:
-    return " ".join(headline(advice(folder, made)))
+def headline_text(folder: Path, race: SimulatedRace) -> str:
+    return " ".join(headline(advice(folder, race)))
 
 
-def trial_values(folder: Path, case_id: str, repetitions: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401
+def confirmation_values(folder: Path, case_id: str, repetitions: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401
     """Return what the records say of some runs of a case."""
     (shard,) = folder.glob("records/*.jsonl")
     records = [json.loads(line) for line in shard.read_text().splitlines()]
@@ -58,33 +58,36 @@ def trial_values(folder: Path, case_id: str, repetitions: Any) -> np.ndarray[Any
 def test_a_gain_its_lines_and_what_was_ruled_out_stand_in_the_advice(
     tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    made = replace(
+    race = replace(
         GAIN,
         failing=frozenset([2]),
         left_out={"ecores-pin": "8 threads need 8 CPUs; ecores has 4 here"},
     )
-    found = advice(tmp_path, made)
+    found = advice(tmp_path, race)
     assert advice_markdown(found) == snapshot(extension_class=GoldenFile)
-    assert found.trial is not None
-    assert set(found.trial.beside) == {"energy", "edp"}
+    assert found.confirmation is not None
+    assert set(found.confirmation.other_objectives) == {"energy", "edp"}
 
 
 def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     found = advice(tmp_path, GAIN)
-    assert found.trial is not None
-    assert found.trial.difference is not None
+    assert found.confirmation is not None
+    assert found.confirmation.difference is not None
     assert found.best is not None
     node = tmp_path / "advise-app-0123abcd" / "node1"
     best, reference = (
-        np.log(trial_values(node, case_id, found.standing.confirmation[case_id]))
+        np.log(confirmation_values(node, case_id, found.state.confirmation[case_id]))
         for case_id in (found.best.case_id, found.reference.case_id)
     )
-    assert (found.trial.of_best, found.trial.of_reference) == (len(best), len(reference))
+    assert (found.confirmation.runs_of_best, found.confirmation.runs_of_reference) == (
+        len(best),
+        len(reference),
+    )
     assert len(best) < found.best.runs
-    told = stats.ttest_ind(best, reference, equal_var=False).confidence_interval(0.95)
-    interval = found.trial.difference.interval()
-    assert np.log([interval.low, interval.high]) == pytest.approx([told.low, told.high])
-    assert -0.16 < found.trial.difference.log_ratio < -0.10
+    welch = stats.ttest_ind(best, reference, equal_var=False).confidence_interval(0.95)
+    interval = found.confirmation.difference.interval()
+    assert np.log([interval.low, interval.high]) == pytest.approx([welch.low, welch.high])
+    assert -0.16 < found.confirmation.difference.log_ratio < -0.10
     one_sided = stats.ttest_ind(best, reference, equal_var=False, alternative="less")
     high = one_sided.confidence_interval(0.95).high
     gain = gain_bounds(found)
@@ -92,15 +95,15 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     assert gain.low == pytest.approx(1 - np.exp(high))
 
 
-def test_more_of_a_metric_is_told_as_more(tmp_path: Path) -> None:
-    made = replace(GAIN, rule=Rule(of="gflops", higher=True))
-    text = said(tmp_path, made)
+def test_a_metric_where_higher_is_better_gains_more(tmp_path: Path) -> None:
+    race = replace(GAIN, rule=Rule(of="gflops", higher=True))
+    text = headline_text(tmp_path, race)
     assert "% higher gflops (" in text
-    found = advice(tmp_path, made)
-    assert found.trial is not None
-    assert found.trial.difference is not None
-    assert found.trial.difference.ratio > 1
-    assert "time" in found.trial.beside
+    found = advice(tmp_path, race)
+    assert found.confirmation is not None
+    assert found.confirmation.difference is not None
+    assert found.confirmation.difference.ratio > 1
+    assert "time" in found.confirmation.other_objectives
 
 
 def test_doing_nothing_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path) -> None:
@@ -113,20 +116,20 @@ def test_doing_nothing_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path
     assert found.recommended is found.reference
     assert (found.points, found.no_energy) == ((), NO_ENERGY)
     data = advice_data(tmp_path / "advise-app-0123abcd" / "node1")
-    assert 0 <= data["trial"]["most_gain"] < 0.01
+    assert 0 <= data["confirmation"]["most_gain"] < 0.01
 
 
 def test_doing_nothing_is_no_result_beside_cases_that_were_not_compared(tmp_path: Path) -> None:
-    some = said(tmp_path / "some", replace(NO_GAIN, failing=frozenset({1})))
+    some = headline_text(tmp_path / "some", replace(NO_GAIN, failing=frozenset({1})))
     assert "of 2 other cases none is better" in some
     assert "1 case was not compared" in some
-    none = said(tmp_path / "none", replace(NO_GAIN, failing=frozenset({1, 2, 3})))
+    none = headline_text(tmp_path / "none", replace(NO_GAIN, failing=frozenset({1, 2, 3})))
     assert "No other case could be compared with it; why, is said below." in none
     assert "This is a result" not in none
 
 
 def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> None:
-    text = said(tmp_path, NOISY)
+    text = headline_text(tmp_path, NOISY)
     assert text.startswith("Recommended: do nothing, for now.")
     assert "undecided" in text
     assert "raise `runs` (30 now)" in text
@@ -138,7 +141,7 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
 def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: Path) -> None:
     most = len(GAIN.records())
     for stop in (1, most // 2, most - 4, most - 1):
-        text = said(tmp_path / str(stop), replace(GAIN, stop=stop))
+        text = headline_text(tmp_path / str(stop), replace(GAIN, stop=stop))
         assert text.startswith("Unfinished: "), stop
         assert "pinstudy run " in text
 
@@ -157,18 +160,18 @@ def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: 
 def test_a_race_that_is_given_less_now_ends_by_that(
     study: str, decision: str, tmp_path: Path
 ) -> None:
-    folder = made_results(tmp_path, replace(NO_GAIN, noise=0.2, stop=13))
+    folder = write_results(tmp_path, replace(NO_GAIN, noise=0.2, stop=13))
     (folder / "study.yaml").write_text(f"{study}\n")
     found = advice_of(open_results(str(folder)))
     assert found is not None
-    assert found.standing.decision == decision
+    assert found.state.decision == decision
 
 
 def test_an_unfinished_race_has_fewer_runs_than_it_may_make(tmp_path: Path) -> None:
     # The warm-up run does not count, and of the last block one run is still to be made.
     stop = len(NOISY.records()) - 1
     folder = tmp_path / "advise-app-0123abcd" / "node1"
-    text = said(tmp_path, replace(NOISY, stop=stop))
+    text = headline_text(tmp_path, replace(NOISY, stop=stop))
     assert text.startswith(f"Unfinished: {stop - 1} runs of at most {stop} were made.")
     assert (advice_data(folder)["runs"], advice_data(folder)["most_runs"]) == (stop - 1, stop)
 
@@ -176,26 +179,26 @@ def test_an_unfinished_race_has_fewer_runs_than_it_may_make(tmp_path: Path) -> N
 def test_the_study_is_found_from_within_its_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(made_results(tmp_path, NOISY))
+    monkeypatch.chdir(write_results(tmp_path, NOISY))
     found = advice_of(open_results("."))
     assert found is not None
-    assert found.again == "pinstudy run ../advise-app-0123abcd.yaml"
+    assert found.next_command == "pinstudy run ../advise-app-0123abcd.yaml"
 
 
 def test_a_gain_without_spread_has_no_bound(tmp_path: Path) -> None:
-    text = said(tmp_path / "gain", replace(GAIN, noise=0.0))
+    text = headline_text(tmp_path / "gain", replace(GAIN, noise=0.0))
     assert "% less time (no interval: these runs show no spread), p < 0.0001 after 1 look" in text
-    data = advice_data(tmp_path / "gain" / "advise-app-0123abcd" / "node1")["trial"]
+    data = advice_data(tmp_path / "gain" / "advise-app-0123abcd" / "node1")["confirmation"]
     assert (data["ratio"]["ratio_low"], data["least_gain"], data["most_gain"]) == (None,) * 3
     small = replace(NO_GAIN.entrants[3], time_s=39.9)
     left = replace(NO_GAIN, entrants=(NO_GAIN.entrants[0], small), noise=0.0)
-    text = said(tmp_path / "none", left)
+    text = headline_text(tmp_path / "none", left)
     assert "4 threads, pcores-pin was tried against it: 0.2 % less time (no interval" in text
     assert "excluded" not in text
 
 
 def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) -> None:
-    text = said(tmp_path, replace(GAIN, failing=frozenset([0])))
+    text = headline_text(tmp_path, replace(GAIN, failing=frozenset([0])))
     assert text.startswith("No answer: doing nothing (16 threads, scheduler) had no good run")
     assert "exit status 3" in text
 
@@ -203,29 +206,31 @@ def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) 
 def test_many_that_were_ruled_out_are_counted_beyond_the_nearest(tmp_path: Path) -> None:
     slow = [Entrant("ecores-pin", 90.0 + at, threads=4, schedule=f"dynamic,{at}") for at in
             range(1, 41)]  # fmt: skip
-    made = Made((*GAIN.entrants[:1], *GAIN.entrants[3:4], *slow))
-    (line,) = outs_in_short(advice(tmp_path, made))
+    race = SimulatedRace((*GAIN.entrants[:1], *GAIN.entrants[3:4], *slow))
+    (line,) = eliminations_in_short(advice(tmp_path, race))
     assert line.startswith("Far worse than the best after one run (40): ")
     assert " and 36 more." in line
 
 
 def test_cases_that_there_was_no_time_for_are_counted(tmp_path: Path) -> None:
-    made = replace(GAIN, rule=Rule(within_s=500.0))
-    assert advice(tmp_path, made).no_time == 1
-    assert "Not tried, for want of time or runs: 1 case." in outs_in_short(advice(tmp_path, made))
-    assert re.match(r"The race took \d+ runs of 5 cases, about ", extent(advice(tmp_path, made)))
+    race = replace(GAIN, rule=Rule(within_s=500.0))
+    assert advice(tmp_path, race).no_time == 1
+    assert "Not tried, for want of time or runs: 1 case." in eliminations_in_short(
+        advice(tmp_path, race)
+    )
+    assert re.match(r"The race took \d+ runs of 5 cases, about ", extent(advice(tmp_path, race)))
 
 
 def test_lines_set_a_governor_that_is_not_in_force_and_a_schedule_that_raced(
     tmp_path: Path,
 ) -> None:
     fast = Entrant("pcores-pin", 30.0, governor="performance")
-    made = replace(GAIN, entrants=(GAIN.entrants[0], GAIN.entrants[3], fast))
-    tools = {line.tool for line in advice(tmp_path / "a", made).lines}
+    race = replace(GAIN, entrants=(GAIN.entrants[0], GAIN.entrants[3], fast))
+    tools = {line.tool for line in advice(tmp_path / "a", race).lines}
     assert {"governor", "governor by cpupower"} <= tools
     in_force = replace(fast, governor="powersave")
     guided = Entrant("scheduler", 38.0, schedule="guided", threads=16)
-    lines = advice(tmp_path / "b", replace(made, entrants=(*made.entrants[:2], in_force))).lines
+    lines = advice(tmp_path / "b", replace(race, entrants=(*race.entrants[:2], in_force))).lines
     assert "governor" not in {line.tool for line in lines}
     assert "OMP_SCHEDULE" not in lines[0].text
     raced = replace(GAIN, entrants=(*GAIN.entrants, guided))
@@ -236,15 +241,15 @@ def test_lines_set_a_governor_that_is_not_in_force_and_a_schedule_that_raced(
     ("changed", "warning"),
     [
         ({"noise": 0.12}, "One run differs from the next by"),
-        ({"beside": {"throttle": {"core_count": 3}}}, "were throttled by heat"),
+        ({"more_fields": {"throttle": {"core_count": 3}}}, "were throttled by heat"),
         ({"attempts": True}, "made in 2 attempts"),
     ],
 )
-def test_what_speaks_against_the_advice_is_said(
+def test_warnings_stand_in_the_advice(
     changed: dict[str, Any], warning: str, tmp_path: Path
 ) -> None:
-    made = replace(GAIN, noise=changed.get("noise", GAIN.noise))
-    records = [item | changed.get("beside", {}) for item in made.records()]
+    race = replace(GAIN, noise=changed.get("noise", GAIN.noise))
+    records = [item | changed.get("more_fields", {}) for item in race.records()]
     if "attempts" in changed:
         records = [*records[:-2], *(item | {"attempt": 2} for item in records[-2:])]
     write(tmp_path, records)
@@ -255,7 +260,7 @@ def test_what_speaks_against_the_advice_is_said(
 
 
 def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> None:
-    folder = made_results(tmp_path, GAIN)
+    folder = write_results(tmp_path, GAIN)
     outcome = write_advice(folder, 100)
     assert outcome.text.startswith("Recommended: ")
     assert len(outcome.text.splitlines()) <= 35
@@ -263,8 +268,8 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
     assert names == [
         "advice.md", "tables.md", "tables.csv", "tables.tex", "verdict.md", "report.html",
     ]  # fmt: skip
-    assert write_outcome(folder, 100) == outcome
-    alone = made_results(tmp_path / "alone", NO_GAIN)
+    assert write_output(folder, 100) == outcome
+    alone = write_results(tmp_path / "alone", NO_GAIN)
     outcome = write_advice_only(alone, 100)
     assert outcome.text.startswith("Recommended: do nothing.")
     assert {path.name for path in outcome.files} >= {"advice.md", "tables.md"}
@@ -272,14 +277,14 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
 
 
 def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path: Path) -> None:
-    folder = made_results(tmp_path, GAIN)
-    findings = find(open_results(str(folder)))
+    folder = write_results(tmp_path, GAIN)
+    findings = analyze(open_results(str(folder)))
     assert findings.headline[0].startswith("Recommended: 4 threads, pcores-pin")
     assert findings.comparisons == 0
     assert not any(table.verdicts for table in findings.tables)
     # Means of cases that ended early are rough, as the advice says where it has the front.
     assert "Pareto front" not in as_text(findings)
-    assert any("the cases raced" in remark for remark in findings.remarks)
+    assert any("the cases raced" in footnote for footnote in findings.footnotes)
 
 
 def test_results_that_did_not_race_have_no_advice(tmp_path: Path) -> None:
@@ -313,7 +318,7 @@ def hostile() -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("fields", list(hostile()), ids=str)
 def test_records_of_any_kind_give_an_answer_or_none(fields: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, [item | fields for item in GAIN.records()])
-    findings = find(open_results(str(tmp_path)))
+    findings = analyze(open_results(str(tmp_path)))
     assert findings.headline
     if findings.advice is not None:
         text = advice_text(findings.advice, 80) + advice_markdown(findings.advice)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from analysis.advice.make import advice_of
-from analysis.advice.tell import headline, outs_in_short
+from analysis.advice.build import advice_of
+from analysis.advice.sentences import eliminations_in_short, headline
 from analysis.advice.text import as_data
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.results.sources import open_results
-from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, advice, made_results
+from tests.analysis.advice.simulated_race import GAIN, NO_GAIN, SimulatedRace, advice, write_results
 from tests.support.results import UNPROVED, VIOLATED, write
 
 BUSY = {"foreign_cpu_s": 9.0}
@@ -22,26 +22,26 @@ HOT = {"throttle": {"package_count": 1}}
 EITHER = pytest.mark.parametrize("lost", [VIOLATED, UNPROVED], ids=["violated", "unproved"])
 
 
-def best_of(made: Made, folder: Path) -> int:
+def best_of(race: SimulatedRace, folder: Path) -> int:
     """Return the number of the entrant that a quiet race takes."""
-    best = advice(folder, made).best
+    best = advice(folder, race).best
     assert best is not None
     return int(best.case_id.removeprefix("case")) - 1
 
 
 @pytest.mark.parametrize("disturbed", [BUSY, HOT])
-@pytest.mark.parametrize(("made", "decision"), [(GAIN, "gain"), (NO_GAIN, "no gain")])
+@pytest.mark.parametrize(("race", "decision"), [(GAIN, "gain"), (NO_GAIN, "no gain")])
 def test_on_a_disturbed_node_the_answer_is_for_now(
-    tmp_path: Path, disturbed: dict[str, Any], made: Made, decision: str
+    tmp_path: Path, disturbed: dict[str, Any], race: SimulatedRace, decision: str
 ) -> None:
-    found = advice(tmp_path, replace(made, spoil=lambda _at, _repetition: disturbed))
-    said = headline(found)
-    assert found.standing.decision == decision
+    found = advice(tmp_path, replace(race, spoil=lambda _at, _repetition: disturbed))
+    sentences = headline(found)
+    assert found.state.decision == decision
     start = "Recommended, for now: " if decision == "gain" else "Recommended: do nothing, for now."
-    assert said[0].startswith(start)
-    told = " ".join(said)
-    assert "This is for now, because most of the trial's runs (" in told
-    assert "--fresh` tells more." in told
+    assert sentences[0].startswith(start)
+    text = " ".join(sentences)
+    assert "This is for now, because most of the trial's runs (" in text
+    assert "--fresh` tells more." in text
     assert str(as_data(found)["for_now"]).startswith("most of the trial's runs (")
 
 
@@ -63,7 +63,7 @@ def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
     def spoil(at: int, repetition: int) -> dict[str, Any]:
         return lost if at == best and repetition % 3 == 0 else {}
 
-    folder = made_results(tmp_path / "lost", replace(GAIN, spoil=spoil))
+    folder = write_results(tmp_path / "lost", replace(GAIN, spoil=spoil))
     if not known:
         # An older record does not tell a race where threads were: only the counts can.
         (shard,) = folder.glob("records/*.jsonl")
@@ -71,22 +71,22 @@ def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
     found = advice_of(open_results(str(folder)))
     assert found is not None
     assert found.recommended is None or found.recommended.case_id != f"case{best + 1:012d}"
-    told = " ".join([*headline(found), *outs_in_short(found)])
-    assert ("lost to placement" in told) or ("Lost more than a tenth of their runs to" in told)
+    text = " ".join([*headline(found), *eliminations_in_short(found)])
+    assert ("lost to placement" in text) or ("Lost more than a tenth of their runs to" in text)
 
 
 @EITHER
-def test_a_tenth_may_be_lost_and_is_told(tmp_path: Path, lost: dict[str, Any]) -> None:
+def test_a_tenth_may_be_lost_and_is_reported(tmp_path: Path, lost: dict[str, Any]) -> None:
     best = best_of(GAIN, tmp_path / "quiet")
-    made = replace(GAIN, spoil=lambda at, it: lost if (at, it) == (best, 2) else {})
-    found = advice(tmp_path / "lost", replace(made, rule=replace(made.rule, runs=200)))
-    assert found.standing.decision == "gain"
+    race = replace(GAIN, spoil=lambda at, it: lost if (at, it) == (best, 2) else {})
+    found = advice(tmp_path / "lost", replace(race, rule=replace(race.rule, runs=200)))
+    assert found.state.decision == "gain"
     assert found.best is not None
     assert found.best.placed.lost == 1
     assert found.best.placed.usable
-    said = headline(found)[-1]
-    assert said.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
-    assert ("are averaged" in said) == (lost is UNPROVED)
+    text = headline(found)[-1]
+    assert text.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
+    assert ("are averaged" in text) == (lost is UNPROVED)
 
 
 def test_energy_of_cases_that_are_not_compared_was_measured_all_the_same(tmp_path: Path) -> None:
@@ -102,22 +102,22 @@ def test_a_drift_is_in_no_difference_where_nothing_was_tried(tmp_path: Path) -> 
     def later(number: int) -> dict[str, Any]:
         return {"elapsed_s": 40.0 * 1.01**number}
 
-    made = replace(GAIN, rule=replace(GAIN.rule, runs=200), entrants=NO_GAIN.entrants)
-    folder = made_results(tmp_path, replace(made, stop=21))
+    race = replace(GAIN, rule=replace(GAIN.rule, runs=200), entrants=NO_GAIN.entrants)
+    folder = write_results(tmp_path, replace(race, stop=21))
     (shard,) = folder.glob("records/*.jsonl")
     records = [json.loads(line) for line in shard.read_text().splitlines()]
     write(folder, [run | later(number) for number, run in enumerate(records)])
-    found = find(open_results(str(folder))).advice
+    found = analyze(open_results(str(folder))).advice
     assert found is not None
-    assert found.trial is None
+    assert found.confirmation is None
     (warning,) = (text for text in found.warnings if "Runs became slower" in text)
     assert "difference" not in warning
 
 
-def test_threads_that_were_told_in_vain_are_told_of_once(tmp_path: Path) -> None:
+def test_an_ignored_number_of_threads_is_reported_once(tmp_path: Path) -> None:
     started = {"placement": {"verdict": "proved", "threads": [{"process": 0}] * 16}}
     found = advice(tmp_path, replace(GAIN, spoil=lambda _at, _repetition: started))
-    lines = [line for line in outs_in_short(found) if "OMP_NUM_THREADS" in line]
+    lines = [line for line in eliminations_in_short(found) if "OMP_NUM_THREADS" in line]
     assert len(lines) == 1
     assert lines[0].startswith(
         "It starts 16 threads whatever OMP_NUM_THREADS says; write {threads} where it takes the "
@@ -128,12 +128,12 @@ def test_threads_that_were_told_in_vain_are_told_of_once(tmp_path: Path) -> None
 
 def test_a_gain_of_what_likwid_pin_started_has_that_in_its_sentence(tmp_path: Path) -> None:
     pinned = [
-        replace(entrant, beside={"mechanism": "likwid-pin"})
+        replace(entrant, more_fields={"mechanism": "likwid-pin"})
         if entrant.mapping == "pcores-pin"
         else entrant
         for entrant in GAIN.entrants
     ]
     found = advice(tmp_path, replace(GAIN, entrants=pinned))
-    (gain,) = (said for said in headline(found) if said.startswith("The gain: "))
+    (gain,) = (text for text in headline(found) if text.startswith("The gain: "))
     assert "likwid-pin is loaded into it, and what that does at start and for each thread" in gain
     assert "likwid" not in " ".join(headline(advice(tmp_path / "other", GAIN)))

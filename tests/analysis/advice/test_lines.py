@@ -42,8 +42,8 @@ def of(start: Start) -> Mapping[str, Line]:
     ids=["pinned", "confined", "left"],
 )
 def test_lines_of_every_tool(start: Start, snapshot: SnapshotAssertion) -> None:
-    told = [f"{tool}: {line.text}  # {line.note}\n" for tool, line in of(start).items()]
-    assert "".join(told) == snapshot(extension_class=GoldenFile)
+    texts = [f"{tool}: {line.text}  # {line.note}\n" for tool, line in of(start).items()]
+    assert "".join(texts) == snapshot(extension_class=GoldenFile)
 
 
 def test_systemd_run_is_given_dollars_twice() -> None:
@@ -69,7 +69,7 @@ def test_a_program_without_openmp_is_not_given_its_variables() -> None:
     assert [tool for tool, line in of(several).items() if line.text] == ["likwid-pin"]
 
 
-def test_a_program_of_which_nothing_is_known_is_told_its_threads_where_their_number_raced() -> None:
+def test_an_unknown_program_gets_omp_num_threads_if_thread_counts_raced() -> None:
     one = Start(APP, 1, "set", "taskset", (6, 7), openmp=False)
     assert not of(one)["environment"].text
     assert of(one)["taskset"].text == ("env OMP_NUM_THREADS=1 taskset -c 6-7 /home/user/app -n 100")
@@ -102,8 +102,8 @@ def masks(line: str, folder: Path) -> list[list[int]]:
         ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=HANG_S, check=True,
     )  # fmt: skip
-    told: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
-    return [thread["allowed"] for thread in told["team"]["threads"]]
+    data: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
+    return [thread["allowed"] for thread in data["team"]["threads"]]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.affinity.c2c import COLUMNS, ContendedLines, read_c2c, tell_lines
+from analysis.affinity.c2c import COLUMNS, ContendedLines, lines_section, read_c2c
 from analysis.results.node_files import NodeCpus
 from runners.measure.perf.c2c_samples import contended_lines, read_samples
 from tests.support.changed import JSON_VALUES, with_value
@@ -81,11 +81,11 @@ def read(folder: Path) -> ContendedLines:
 
 def shown(folder: Path, node: NodeCpus = HYBRID) -> list[tuple[str, ...]]:
     """Return mapping, HITM, its share and the CPUs of each row."""
-    tables = [tell_lines(group, node).table for group in read(folder).groups()]
+    tables = [lines_section(group, node).table for group in read(folder).groups()]
     return [(row[0], row[2], row[3], row[7]) for table in tables for row in table.cells]
 
 
-def test_who_did_not_look_has_nothing_to_tell(tmp_path: Path) -> None:
+def test_without_c2c_files_there_are_no_lines(tmp_path: Path) -> None:
     assert read_c2c(tmp_path) is None
     (tmp_path / "c2c").mkdir()
     assert read_c2c(tmp_path) is None
@@ -103,11 +103,11 @@ def test_one_line_between_two_cpus_is_named_with_their_kinds(tmp_path: Path) -> 
     assert shown(tmp_path, EQUAL)[0] == ("across-kinds", "980", "98 %", "0: 700, 12: 600")
 
 
-def test_few_samples_are_said_to_be_so(tmp_path: Path) -> None:
+def test_few_samples_are_noted(tmp_path: Path) -> None:
     spread = [line(5, {str(cpu): 4 for cpu in range(6)}, number=n) for n in range(4)]
     put(tmp_path, case("scheduler", *spread))
     (group,) = read(tmp_path).groups()
-    table = tell_lines(group, HYBRID).table
+    table = lines_section(group, HYBRID).table
     assert [row[:4] for row in table.cells[:1]] == [
         ("scheduler (a)", "0x55d0c0de4000", "5", "25 %")
     ]
@@ -118,12 +118,12 @@ def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None
     refused = case("pcores", unavailable={"lines": "the program under perf c2c: timeout: 5 s"})
     put(tmp_path, case("same-cpu"), refused)
     (group,) = read(tmp_path).groups()
-    told = tell_lines(group, HYBRID)
-    assert [row[:3] for row in told.table.cells] == [
+    section = lines_section(group, HYBRID)
+    assert [row[:3] for row in section.table.cells] == [
         ("pcores", "n/a (a)", "-"),
         ("same-cpu", "-", "0 (b)"),
     ]
-    assert told.table.notes[:2] == (
+    assert section.table.notes[:2] == (
         ("a", "the program under perf c2c: timeout: 5 s"),
         ("b", "of 4000 sampled loads"),
     )
@@ -134,12 +134,12 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
     many_kinds = {"kinds": "perf has sampled no loads on E (CPUs 12)"}
     put(tmp_path, case("scheduler", *many, lines_left_out=0, unavailable=many_kinds))
     (group,) = read(tmp_path).groups()
-    told = tell_lines(group, HYBRID)
-    assert told.title == (
+    section = lines_section(group, HYBRID)
+    assert section.title == (
         "contention (libgomp), size integer, 4 threads, schedule static, wait policy passive, "
         "governor current"
     )
-    first, *_, last = told.table.cells
+    first, *_, last = section.table.cells
     assert dict(zip((column.title for column in COLUMNS), first, strict=True)) == {
         "mapping": "scheduler (a)",
         "cache line": "0x55d0c0de4000",
@@ -151,9 +151,9 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
         "CPUs: samples": "12 (E): 60, 0 (P): 50",
         "code": "contend and std::atomic<int>::fetch_add",
     }
-    assert (len(told.table.cells), last[1]) == (5, "0x55d0c0de4100 (b)")
-    assert dict(told.table.notes)["a"] == many_kinds["kinds"]
-    assert dict(told.table.notes)["b"].startswith("2 more lines")
+    assert (len(section.table.cells), last[1]) == (5, "0x55d0c0de4100 (b)")
+    assert dict(section.table.notes)["a"] == many_kinds["kinds"]
+    assert dict(section.table.notes)["b"].startswith("2 more lines")
 
 
 def test_cases_stand_in_the_order_they_were_made_in_their_groups(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_cases_stand_in_the_order_they_were_made_in_their_groups(tmp_path: Path)
     assert [[one.mapping for one in group] for group in groups] == [["c", "a"], ["b"]]
 
 
-def test_a_node_that_cannot_says_why(tmp_path: Path) -> None:
+def test_a_node_without_c2c_has_the_reason(tmp_path: Path) -> None:
     put(tmp_path)
     reason = {"schema": 1, "unavailable": {"lines": "memory events\nnot supported"}}
     (tmp_path / "c2c/unavailable.json").write_text(json.dumps(reason))
@@ -231,13 +231,11 @@ def test_what_is_no_json_or_not_ours_is_passed_over(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from([*GOOD, "sampled.hitm", "lines.0"]), value=JSON_VALUES)
-def test_whatever_a_file_holds_it_is_told_or_passed_over(
-    tmp_path: Path, path: str, value: object
-) -> None:
+def test_any_file_is_read_or_passed_over(tmp_path: Path, path: str, value: object) -> None:
     put(tmp_path)
     (tmp_path / FILE).write_text(json.dumps(with_value(GOOD, path, value)))
     found = read(tmp_path)
     assert len(found.cases) + len(found.passed_over) == 1
     for group in found.groups():
-        told = tell_lines(group, HYBRID)
-        assert all(cell.isprintable() for row in told.table.cells for cell in row)
+        section = lines_section(group, HYBRID)
+        assert all(cell.isprintable() for row in section.table.cells for cell in row)

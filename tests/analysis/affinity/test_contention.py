@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.contention import Contention, contention, tell_contention
+from analysis.affinity.contention import Contention, contention, contention_section
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 
@@ -46,21 +46,21 @@ def test_each_placement_is_compared_with_the_scheduler_s_by_the_time_of_a_round(
 def test_what_was_not_counted_has_its_reason(tmp_path: Path) -> None:
     found = integers(tmp_path, Affinity(apps=("contention",), l1d=False))
 
-    told = tell_contention(found, 0.01)
+    section = contention_section(found, 0.01)
 
     assert found.no_l1d == NO_L1D
-    assert told.sentences[-1] == f"L1 load misses were not counted: {NO_L1D}."
-    assert not any("L1" in column.name for column in told.table.columns)
+    assert section.sentences[-1] == f"L1 load misses were not counted: {NO_L1D}."
+    assert not any("L1" in column.name for column in section.table.columns)
 
 
 def test_few_runs_are_shown_and_not_compared(tmp_path: Path) -> None:
     found = integers(tmp_path, Affinity(apps=("contention",), repetitions=1))
 
-    told = tell_contention(found, 0.01)
+    section = contention_section(found, 0.01)
 
     assert ratios(found) == {}
-    assert "not compared, too few runs" in " ".join(told.sentences)
-    assert told.table.cells[0][:4] == ("1", "scheduler", "0-15", "1")
+    assert "not compared, too few runs" in " ".join(section.sentences)
+    assert section.table.cells[0][:4] == ("1", "scheduler", "0-15", "1")
 
 
 def test_without_the_scheduler_s_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_runs_whose_placement_is_not_proved_are_counted(tmp_path: Path) -> None:
     found = integers(tmp_path, Affinity(apps=("contention",), l1d=False, beside=unproved))
 
     assert found.same[0].proved == (0, 0)
-    said = " ".join(tell_contention(found, 0.01).sentences)
-    assert "showed that placement in 0 of 10 and 0 of 10 runs" in said
+    text = " ".join(contention_section(found, 0.01).sentences)
+    assert "showed that placement in 0 of 10 and 0 of 10 runs" in text
 
 
 def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path) -> None:
@@ -90,17 +90,17 @@ def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path
 
     found = contention(*opened_records(tmp_path, records))[0]
 
-    said = " ".join(tell_contention(found, 0.01).sentences)
-    assert "not compared, too many runs lost to placement" in said
-    assert "not compared, too few runs" not in said
+    text = " ".join(contention_section(found, 0.01).sentences)
+    assert "not compared, too many runs lost to placement" in text
+    assert "not compared, too few runs" not in text
 
 
-def test_pinning_from_inside_in_another_attempt_is_said_to_be(tmp_path: Path) -> None:
+def test_pinning_by_the_program_in_another_attempt_is_noted(tmp_path: Path) -> None:
     records = [
         r | {"attempt": 1 if r["mapping"] == "same-cpu-pin" else 2}
         for r in Affinity(apps=("contention",)).records()
     ]
     found = contention(*opened_records(tmp_path, records))[0]
 
-    (said,) = [s for s in tell_contention(found, 0.01).sentences if "pin themselves" in s]
-    assert "no attempt at the study made runs of both" in said
+    (text,) = [s for s in contention_section(found, 0.01).sentences if "pin themselves" in s]
+    assert "no attempt at the study made runs of both" in text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.pingpong import Exchanges, exchanges, tell_pingpong
+from analysis.affinity.pingpong import Exchanges, exchanges, pingpong_section
 from tests.analysis.affinity.made_results import LATENCIES, Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 
@@ -25,21 +25,21 @@ def test_rates_are_one_way_transfers_a_second(tmp_path: Path) -> None:
     assert rates == pytest.approx({name: 1e9 / ns for name, ns in LATENCIES.items()})
 
 
-def test_placements_of_another_attempt_are_said_to_be(tmp_path: Path) -> None:
+def test_placements_of_another_attempt_are_noted(tmp_path: Path) -> None:
     records = [
         r | {"attempt": 1 if r["mapping"] == "scheduler" else 2}
         for r in Affinity(apps=("pingpong",)).records()
     ]
     (found,) = exchanges(*opened_records(tmp_path, records))
 
-    (said,) = [text for _, text in tell_pingpong(found).table.notes if "No attempt" in text]
+    (output,) = [text for _, text in pingpong_section(found).table.notes if "No attempt" in text]
 
-    assert "#2 " in said
-    assert "would look like a difference" in said
+    assert "#2 " in output
+    assert "would look like a difference" in output
 
 
 def test_one_run_has_no_interval(tmp_path: Path) -> None:
-    table = tell_pingpong(only(tmp_path, repetitions=1)).table
+    table = pingpong_section(only(tmp_path, repetitions=1)).table
 
     at = [column.name for column in table.columns].index("its 95 % interval")
     assert {row[at] for row in table.cells} == {"-"}

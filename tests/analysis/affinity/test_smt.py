@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.measured import Row, cases_of
-from analysis.affinity.smt import Sharing, sharing, tell_smt
-from analysis.affinity.told import lacking
+from analysis.affinity.section import lacking
+from analysis.affinity.smt import Sharing, sharing, smt_section
+from analysis.affinity.timed_cases import Row, cases_of
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.report.made_results import DIGEST
@@ -57,7 +57,7 @@ def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
 
     compared = {row.measured.case.mapping for row in sines if row.against}
     assert compared == {"scheduler", "pcores-pin-program"}
-    assert "are not compared: no run of one thread alone" in tell_smt(sines).sentences[-1]
+    assert "are not compared: no run of one thread alone" in smt_section(sines).sentences[-1]
 
 
 def test_a_case_that_lost_runs_to_placement_is_not_compared_for_that_reason(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_case_that_lost_runs_to_placement_is_not_compared_for_that_reason(tmp_
     (sines, _) = sharing(results, findings)
 
     assert pairs([sines], "sin")["siblings-pin-program"].against is None
-    assert "no run of one thread alone" not in " ".join(tell_smt(sines).sentences)
-    (told,) = lacking(cases_of(findings, "smt"))
-    assert told.startswith("Not compared: #")
-    assert "siblings-pin-program (placement proved in 10 of 13 runs, violated in 3)" in told
+    assert "no run of one thread alone" not in " ".join(smt_section(sines).sentences)
+    (text,) = lacking(cases_of(findings, "smt"))
+    assert text.startswith("Not compared: #")
+    assert "siblings-pin-program (placement proved in 10 of 13 runs, violated in 3)" in text

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import MAX_CELLS, Team, conclusion, teams, tell_team
+from analysis.affinity.team import MAX_CELLS, Team, conclusion, describe_team, teams
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.report.made_results import DIGEST
@@ -34,7 +34,7 @@ def team_of(folder: Path, *runs: Sequence[Thread]) -> Team:
 
 
 @pytest.mark.parametrize(
-    ("threads", "word", "told"),
+    ("threads", "word", "expected"),
     [
         ([("0", {"0": 9}), ("0-15", {"4": 9})], "free", "1 of 2 threads bound to one CPU, of the"),
         ([("0-3", {"0": 9}), ("0-3", {"1": 9})], "bound", "each of 2 threads may run on the CPUs "),
@@ -54,12 +54,12 @@ def team_of(folder: Path, *runs: Sequence[Thread]) -> Team:
     ],
 )
 def test_each_way_of_binding_has_its_words(
-    tmp_path: Path, threads: list[Thread], word: str, told: str
+    tmp_path: Path, threads: list[Thread], word: str, expected: str
 ) -> None:
     found = team_of(tmp_path, threads)
 
     assert conclusion(found) == word
-    assert told in tell_team(found)
+    assert expected in describe_team(found)
 
 
 def test_free_means_the_cpus_that_the_study_s_process_had(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_record_with_more_masks_than_any_node_has_takes_no_time(tmp_path: Path
     found = team_of(tmp_path, masks)
 
     assert sum(len(mask) for mask in found.masks) < 2 * MAX_CELLS
-    assert tell_team(found)
+    assert describe_team(found)
 
 
 def test_looks_of_all_runs_are_added_up_thread_by_thread(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_looks_of_all_runs_are_added_up_thread_by_thread(tmp_path: Path) -> None
     assert [dict(thread.seen) for thread in found.threads] == [{0: 8, 2: 2}, {1: 10}]
 
 
-def test_runs_with_another_number_of_threads_than_most_are_left_aside(tmp_path: Path) -> None:
+def test_runs_with_an_unusual_number_of_threads_are_excluded(tmp_path: Path) -> None:
     two = [("0-15", {"0": 5}), ("0-15", {"1": 5})]
     found = team_of(tmp_path, two, [("0-15", {"7": 5})], two)
 
@@ -100,7 +100,7 @@ def test_runs_with_another_number_of_threads_than_most_are_left_aside(tmp_path: 
     assert 7 not in found.seen
 
 
-def test_runs_that_are_not_averaged_tell_nothing(tmp_path: Path) -> None:
+def test_runs_that_are_not_averaged_make_no_team(tmp_path: Path) -> None:
     threads = as_recorded(("0-15", {"0": 5}))
     good = a_run(threads, 1)
     others = [
@@ -143,15 +143,15 @@ def test_what_cannot_be_is_not_believed(tmp_path: Path, allowed: object, seen: o
 
     assert found.allowed == ()
     assert dict(found.seen) == {0: 5}
-    assert tell_team(found)
+    assert describe_team(found)
 
 
-def test_without_kinds_nothing_is_said_of_them(tmp_path: Path) -> None:
+def test_without_kinds_there_are_no_shares(tmp_path: Path) -> None:
     results, findings = opened(tmp_path, Affinity(apps=("threadmap",)))
     path = tmp_path / "nodes" / f"{DIGEST}.json"
     path.write_text(json.dumps({"topology": {"kinds": [{"name": 3}, "P"], "cores": "none"}}))
 
-    told = [tell_team(team) for team in teams(results, findings)]
+    texts = [describe_team(team) for team in teams(results, findings)]
 
-    assert "kinds" not in " ".join(told)
-    assert "cores" not in " ".join(told).replace("pcores-pin", "")
+    assert "kinds" not in " ".join(texts)
+    assert "cores" not in " ".join(texts).replace("pcores-pin", "")

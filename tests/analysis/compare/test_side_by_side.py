@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
 from analysis.compare.tables import compare_tables, conclusions
 from analysis.format.table import render
@@ -62,7 +62,7 @@ def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "spread", "agreements", "said"),
+    ("a", "b", "spread", "agreements", "expected"),
     [
         ({1: 10.0, 2: 10.01, 3: 12.0, 4: 8.0}, {1: 30.0, 2: 30.03, 3: 33.0, 4: 24.0}, 0.001,
          ["baseline", "agree", "agree", "agree"],
@@ -83,15 +83,15 @@ def test_conclusions_are_compared_row_by_row(
     b: dict[int, float],
     spread: float,
     agreements: list[str],
-    said: str,
+    expected: str,
 ) -> None:
     both = side_by_side(results(tmp_path / "a", a), results(tmp_path / "b", b, spread=spread))
 
     assert [row.agreement for row in rows(both)] == agreements
-    assert conclusions(both)[0] == said
+    assert conclusions(both)[0] == expected
     if len(agreements) == 4:
-        words = [(row.a.word, row.b.word) for row in rows(both)[1:] if row.a and row.b]
-        assert words == [(word, word) for word in ("equivalent", "worse", "better")]
+        words = [(row.a.outcome, row.b.outcome) for row in rows(both)[1:] if row.a and row.b]
+        assert words == [(outcome, outcome) for outcome in ("equivalent", "worse", "better")]
         energy = "package energy: conclusions agree in 3 of 3 rows that both decide"
         assert conclusions(both)[1:] == [energy]
 
@@ -130,7 +130,7 @@ def test_the_publication_agrees_with_itself() -> None:
     energy = next(pair for pair in both.pairs if pair.objective == "energy").rows[2]
     assert energy.a and energy.a.ratio
     assert energy.a.ratio.value == pytest.approx(0.912400, abs=1e-6)
-    assert (energy.a.ratio.interval, energy.a.word) == (None, None)
+    assert (energy.a.ratio.interval, energy.a.outcome) == (None, None)
     assert energy.agreement == "not compared"
 
 
@@ -140,7 +140,7 @@ def test_our_runs_stand_beside_the_publication_s_without_a_direct_ratio(tmp_path
     both = side_by_side(a, "published:galante-2025")
 
     pair = both.pairs[0]
-    assert (pair.a.key.threads, pair.remarks) == (1, ())
+    assert (pair.a.key.threads, pair.footnotes) == (1, ())
     assert [row.agreement for row in pair.rows] == [
         "baseline", *["agree"] * 4, *["only in B"] * 5,
     ]  # fmt: skip
@@ -156,20 +156,20 @@ def test_a_start_that_differs_is_told_of_ratios_that_are_there(tmp_path: Path) -
 
     direct, indirect = (side_by_side(a, other).pairs[0] for other in (b, "published:galante-2025"))
 
-    assert [said[:22] for said in direct.remarks] == [
+    assert [text[:22] for text in direct.footnotes] == [
         "A: Between #1 schedule",
         "#3 pcores-pin, B again",
     ]
-    assert [said[:22] for said in indirect.remarks] == ["A: Between #1 schedule"]
+    assert [text[:22] for text in indirect.footnotes] == ["A: Between #1 schedule"]
 
 
-def test_another_size_is_compared_and_said_but_not_directly(tmp_path: Path) -> None:
+def test_another_size_is_compared_with_a_footnote_but_not_directly(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, size="quick")
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
 
     pair = side_by_side(a, b).pairs[0]
 
-    assert pair.remarks == ("size: A quick, B paper",)
+    assert pair.footnotes == ("size: A quick, B paper",)
     assert [row.direct for row in pair.rows] == [None, None]
 
 
@@ -199,13 +199,13 @@ def test_of_two_conditions_the_same_one_is_taken(
     taken = [(getattr(pair.a.key, field), getattr(pair.b.key, field)) for pair in both.pairs]
     assert taken == [(value, value) for value in values for _ in ("time", "energy")]
     assert (both.only_a, both.only_b) == ((), ())
-    assert {pair.remarks for pair in both.pairs} == {()}
-    exact = [row for table in compare_tables(both) for row in table.exact]
-    named = {(row[f"a_{field}"], row[f"b_{field}"], row["a_schedule"]) for row in exact}
+    assert {pair.footnotes for pair in both.pairs} == {()}
+    raw_values = [row for table in compare_tables(both) for row in table.raw_values]
+    named = {(row[f"a_{field}"], row[f"b_{field}"], row["a_schedule"]) for row in raw_values}
     assert named == {(value, value, "static") for value in values}
 
 
-def test_a_row_whose_governor_is_told_goes_before_one_whose_is_not(tmp_path: Path) -> None:
+def test_a_row_with_a_known_governor_is_matched_first(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0})
     unknown = runs(2, 11.0, governor="current", governor_read=None, mapping="scheduler")
     known = [run | {"case_number": 3, "case_id": "known"} for run in runs(1, 12.0)]
@@ -232,20 +232,20 @@ def test_rows_of_current_governors_are_matched_where_it_is_known_which_was_in_fo
     ]  # fmt: skip
     both = side_by_side(a, b)
     assert {row.agreement for row in rows(both)} == {"only in A", "only in B"}
-    assert any("--as-governor" in remark for remark in both.pairs[0].remarks)
+    assert any("--as-governor" in footnote for footnote in both.pairs[0].footnotes)
 
-    told = side_by_side(a, b, as_governor="performance")
-    assert [row.agreement for row in rows(told)][:2] == ["baseline", "agree"]
-    assert "taken for performance" in told.remarks[0]
+    assumed = side_by_side(a, b, as_governor="performance")
+    assert [row.agreement for row in rows(assumed)][:2] == ["baseline", "agree"]
+    assert "taken for performance" in assumed.footnotes[0]
 
 
 def test_the_margin_decides_what_is_equivalent(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 10.3})
     b = results(tmp_path / "b", {1: 30.0, 3: 30.9})
 
-    for margin, word in ((0.01, "worse"), (0.05, "equivalent")):
+    for margin, outcome in ((0.01, "worse"), (0.05, "equivalent")):
         _, third = rows(side_by_side(a, b, margin=margin))
-        assert third.a and third.a.word == word
+        assert third.a and third.a.outcome == outcome
 
 
 def test_means_without_runs_are_compared_too(tmp_path: Path) -> None:
@@ -271,8 +271,8 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     tables = compare_tables(side_by_side(a, b))
     text = render(tables, "csv")
 
-    said = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
-    assert said in notes_of(tables[1])
+    output = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
+    assert output in notes_of(tables[1])
     table = list(csv.DictReader(io.StringIO(text)))
     assert [(row["objective"], row["a_case_number"]) for row in table] == [
         ("time", "1"), ("time", "3"), ("energy", "1"), ("energy", "3"),
@@ -282,8 +282,8 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     assert float(table[1]["b_ratio"]) == pytest.approx(1.1, rel=1e-3)
     assert float(table[0]["a_mean"]) == pytest.approx(10, rel=1e-3)
     assert float(table[1]["b_to_a"]) == pytest.approx(2.75, rel=1e-3)
-    assert (table[1]["a_word"], table[1]["conclusions"]) == ("worse", "agree")
-    assert table[0]["a_word"] == ""
+    assert (table[1]["a_outcome"], table[1]["conclusions"]) == ("worse", "agree")
+    assert table[0]["a_outcome"] == ""
     assert [row["a_ratio_estimand"] for row in table[:2]] == ["", "typical"]
 
 
@@ -339,13 +339,13 @@ def test_a_program_is_compared_with_the_publication_s_of_the_same_algorithm(
 
     assert [row.agreement for row in rows(both)][:2] == ["baseline", "agree"]
     (pair, *_) = both.pairs
-    assert "app: A lulesh-llnl, B lulesh" in pair.remarks
+    assert "app: A lulesh-llnl, B lulesh" in pair.footnotes
 
 
 def test_the_programs_of_one_algorithm_are_compared_within_results(tmp_path: Path) -> None:
     found = both_programs(tmp_path, {1: 10.0, 3: 12.0, 4: 8.0}, {1: 11.0, 3: 13.3, 4: 12.0})
 
-    both = compare_programs(found, find(found))
+    both = compare_programs(found, analyze(found))
 
     assert both is not None
     assert (both.name_a, both.name_b) == ("lulesh-llnl", "lulesh")
@@ -366,7 +366,7 @@ def test_programs_of_other_sizes_threads_and_policies_are_not_taken_for_each_oth
         folder = tmp_path / str(number)
         write(folder, [*runs(1, 10.0, **ORIGINAL), *runs(1, 11.0, **OWN, **other, case_id="own")])
         found = open_results(str(folder))
-        assert compare_programs(found, find(found)) is None
+        assert compare_programs(found, analyze(found)) is None
 
 
 def test_the_caption_says_whose_program_it_is(tmp_path: Path) -> None:
@@ -387,4 +387,4 @@ def test_a_caption_names_every_build_of_which_there_are_runs(tmp_path: Path) -> 
     (table,) = tables_of_cases(open_results(str(tmp_path)).cases)
 
     assert table.caption.startswith("one; other: lulesh (serial), size paper")
-    assert [row["implementation"] for row in table.exact] == ["one", "other"]
+    assert [row["implementation"] for row in table.raw_values] == ["one", "other"]

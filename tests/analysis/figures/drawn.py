@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.gallery import all_figures
 from analysis.results.sources import open_results
@@ -26,11 +26,10 @@ def figures_of(folder: Path | str, records: Iterable[Record] = ()) -> Figures:
     if records:
         write(Path(folder), records)
     results = open_results(str(folder))
-    return {drawn.name: drawn for drawn in all_figures(results, find(results))}
+    return {drawn.name: drawn for drawn in all_figures(results, analyze(results))}
 
 
 def drawing(figures: Figures, name: str) -> Drawing:
-    """Return a figure that was drawn."""
     drawn = figures[name]
     assert isinstance(drawn, Drawing)
     return drawn

@@ -82,7 +82,7 @@ def test_a_slow_run_is_within_the_panel(tmp_path: Path) -> None:
     assert drawing(drawn, "contention-1").figure.axes[0].get_xlim()[1] > 40
 
 
-def test_of_many_workloads_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> None:
+def test_of_many_workloads_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
     of_two = list(Affinity(apps=("smt",), repetitions=2).records())
     records = of_two + [
         r | {"case_id": f"{r['case_id']}-{n}", "size": f"{r['size']}-{n}", "table_number": 9 * n}
@@ -149,7 +149,7 @@ def test_a_node_with_hundreds_of_cpus_is_drawn(tmp_path: Path) -> None:
     assert len(figure.data("svg")) < 500_000
 
 
-def test_of_many_teams_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> None:
+def test_of_many_teams_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
     threads = [{"process": 0, "allowed": "0", "seen": {"0": 3}}]
     runs = [
         record(n, 1, app="threadmap", governor="performance", placement={"threads": threads})

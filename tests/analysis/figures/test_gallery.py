@@ -106,7 +106,7 @@ def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None
     assert NO_ENERGY in time.caption
 
 
-def test_a_case_without_runs_keeps_its_row_and_says_so(
+def test_a_case_without_runs_keeps_its_row_with_the_reason(
     study: Figures,
 ) -> None:
     drawn = drawing(study, "table-2-time-and-energy")
@@ -194,7 +194,7 @@ def test_many_tables_are_written_by_several_processes_alike(two_tables: Path) ->
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_folder_that_cannot_be_written_is_a_mistake_told_in_a_line(
+def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(
     request: pytest.FixtureRequest, tmp_path: Path, processes: int
 ) -> None:
     folder = request.getfixturevalue("two_tables") if processes == 2 else small(tmp_path)
@@ -260,7 +260,7 @@ def test_numbers_in_sentences_have_no_exponent_that_nobody_would_write(
     assert three_digits(value) == text
 
 
-def test_a_case_that_lost_too_many_runs_is_said_never_to_be_on_the_front(tmp_path: Path) -> None:
+def test_a_case_that_lost_too_many_runs_is_never_on_the_front(tmp_path: Path) -> None:
     good = [record(1, r, elapsed_s=45.0 + r / 10) for r in range(1, 6)]
     good += [record(2, r, elapsed_s=9.0, energy_pkg_j=9.0) for r in range(1, 6)]
     lost = [record(2, r, status="placement-violated", reason="CPU 9") for r in (6, 7)]

@@ -74,7 +74,7 @@ def test_kinds_siblings_and_caches_are_marked_at_the_edges(tmp_path: Path) -> No
     assert "package, NUMA node" in words(drawn(tmp_path, PLANTED["packages"]))
 
 
-def test_pairs_that_were_not_measured_are_empty_and_said(tmp_path: Path) -> None:
+def test_unmeasured_pairs_are_empty_and_counted(tmp_path: Path) -> None:
     medians = PLANTED["complexes"].ns()
     medians[2, 9] = medians[9, 2] = np.nan
 

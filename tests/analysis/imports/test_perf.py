@@ -24,14 +24,14 @@ from runners.records.shard import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
 from tests.support.results import cells_by_title
 
-Said = dict[str, str | int | None]
-SAID: Said = {"app": "lulesh", "threads": 1, "mapping": "pcores-pin"}
+Options = dict[str, str | int | None]
+OPTIONS: Options = {"app": "lulesh", "threads": 1, "mapping": "pcores-pin"}
 
 
 def bring(folder: Path, *names: str, **options: str | int) -> Path:
     """Import logs of the data folder into `folder/results`, which is returned."""
     into = folder / "results"
-    import_logs([LOGS / name for name in names], into, SAID | options)
+    import_logs([LOGS / name for name in names], into, OPTIONS | options)
     return into
 
 
@@ -40,7 +40,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
-def test_a_single_run_becomes_a_record_that_says_what_nobody_knows(tmp_path: Path) -> None:
+def test_a_single_run_becomes_a_record_with_reasons_for_what_is_unknown(tmp_path: Path) -> None:
     (record,) = records(bring(tmp_path, "hybrid.txt", governor="performance"))
 
     assert (record["schema"], record["status"], record["study"]) == (SCHEMA, "ok", "imported")
@@ -82,7 +82,7 @@ def test_without_a_clock_counts_are_known_where_their_share_is_and_times_are_not
     log = tmp_path / "mine.txt"
     log.write_text("\n".join(line for line in text.split("\n") if "task-clock" not in line))
 
-    import_logs([log], tmp_path, SAID)
+    import_logs([log], tmp_path, OPTIONS)
 
     (record,) = records(tmp_path)
     assert record["cycles"] == 4_800_000_000
@@ -106,8 +106,8 @@ def test_csv_without_duration_time_has_no_time_and_says_what_to_ask_for(tmp_path
     shutil.copy(LOGS / "energy.txt", tmp_path / "joules-1.csv")
     logs = [tmp_path / "joules-1.csv", tmp_path / "counts-1.csv"]
 
-    import_logs(logs[1:], tmp_path / "alone", SAID)
-    import_logs(logs, tmp_path / "both", SAID | {"pattern": "{any}-{repetition}.csv"})
+    import_logs(logs[1:], tmp_path / "alone", OPTIONS)
+    import_logs(logs, tmp_path / "both", OPTIONS | {"pattern": "{any}-{repetition}.csv"})
 
     (alone,), (both,) = records(tmp_path / "alone"), records(tmp_path / "both")
     assert "elapsed_s" not in alone
@@ -130,9 +130,9 @@ def test_energy_of_all_cpus_is_read_and_their_counts_are_not_the_program_s(tmp_p
     assert "energy_net_j" in record["unavailable"]
     (of_two,) = records(bring(tmp_path / "packages", "energy-by-package.csv"))
     assert of_two["energy_pkg_j"] == 300.75
-    (told,) = records(bring(tmp_path / "told", "hybrid-pinned.csv", all_cpus=True))
-    assert told["elapsed_s"] == 1.005
-    assert "on all CPUs" in told["unavailable"]["cycles"]
+    (data,) = records(bring(tmp_path / "told", "hybrid-pinned.csv", all_cpus=True))
+    assert data["elapsed_s"] == 1.005
+    assert "on all CPUs" in data["unavailable"]["cycles"]
 
 
 def test_averages_are_imported_with_the_number_of_runs_that_one_tells(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
     shutil.copy(LOGS / "energy.txt", tmp_path / "joules-7.txt")
     logs = [tmp_path / "joules-7.txt", tmp_path / "counts-7.txt"]
 
-    imported = import_logs(logs, tmp_path, SAID | {"pattern": "{any}-{repetition}.txt"})
+    imported = import_logs(logs, tmp_path, OPTIONS | {"pattern": "{any}-{repetition}.txt"})
 
     assert imported == Imported(runs=1, averages=0, cases=1)
     (record,) = records(tmp_path)
@@ -156,7 +156,7 @@ def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
     assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
     assert record["edp_js"] == pytest.approx(2215.08 * 1.005)
     with pytest.raises(UserError, match=r"the same log as joules-7\.txt, which is imported"):
-        import_logs(logs[:1], tmp_path, SAID)
+        import_logs(logs[:1], tmp_path, OPTIONS)
 
 
 def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
         "   2,215.08 Joules power/energy-pkg/       ( +-  0.10% )\n\n"
         "   45.0730 +- 0.0082 seconds time elapsed  ( +-  0.02% )\n"
     )
-    imported = import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", SAID)
+    imported = import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", OPTIONS)
 
     assert imported == Imported(runs=0, averages=1, cases=1)
     (case,) = open_results(str(tmp_path / "out")).cases
@@ -175,7 +175,7 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
     with pytest.raises(
         UserError, match=r"joules\.txt:1: averages of 5 runs, and .*old\.txt:2 of 4"
     ):
-        import_logs([log, LOGS / "old.txt"], tmp_path / "more", SAID)
+        import_logs([log, LOGS / "old.txt"], tmp_path / "more", OPTIONS)
 
 
 def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
         "100;;page-faults;1.00%;3552123;100.00;;\n0.00;Joules;power/energy-pkg/;1;100.00"
     )
 
-    import_logs([log], tmp_path, SAID | {"repeats": 4})
+    import_logs([log], tmp_path, OPTIONS | {"repeats": 4})
 
     (case,) = open_results(str(tmp_path)).cases
     assert "ask for the event duration_time" in case.reasons["elapsed_s"][0]
@@ -209,7 +209,7 @@ def test_averages_with_a_killed_run_are_refused(tmp_path: Path) -> None:
     log.write_text(f"{program}: Segmentation fault\n{text}")
 
     with pytest.raises(UserError, match=r"of which one failed \(.*: Segmentation fault\)"):
-        import_logs([log], tmp_path / "results", SAID)
+        import_logs([log], tmp_path / "results", OPTIONS)
     assert not (tmp_path / "results").exists()
 
 
@@ -291,7 +291,7 @@ def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
     ],
 )
 def test_what_cannot_be_imported_is_refused_and_nothing_is_written(
-    tmp_path: Path, there: str, names: list[str], options: Said, expected: str
+    tmp_path: Path, there: str, names: list[str], options: Options, expected: str
 ) -> None:
     (tmp_path / "none.txt").write_text("no log\n")
     into = tmp_path / "results"
@@ -301,7 +301,7 @@ def test_what_cannot_be_imported_is_refused_and_nothing_is_written(
     logs = [tmp_path / name[1:] if name.startswith("/") else LOGS / name for name in names]
 
     with pytest.raises(UserError, match=expected):
-        import_logs(logs, into, SAID | options)
+        import_logs(logs, into, OPTIONS | options)
 
     assert sorted(into.rglob("*")) == before
 
@@ -377,11 +377,11 @@ def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:
 def test_a_pattern_or_a_name_that_is_none_is_explained(
     pattern: str, name: str, expected: str
 ) -> None:
-    said: Said = {"mapping": "m", "pattern": pattern}
+    extra: Options = {"mapping": "m", "pattern": pattern}
     if "threads" not in pattern:
-        said |= {"threads": 1, "wait_policy": "x"}
+        extra |= {"threads": 1, "wait_policy": "x"}
     with pytest.raises(UserError, match=re.escape(expected)):
-        Identifier(said).identify(Path("logs") / name)
+        Identifier(extra).identify(Path("logs") / name)
 
 
 def test_folders_may_be_part_of_a_pattern() -> None:
@@ -413,8 +413,8 @@ WORDS = st.one_of(st.sampled_from(["pcores-pin", "4", "x y", ""]), st.text(max_s
 
 
 @given(st.dictionaries(st.sampled_from(["app", "mapping", "governor", "size", "node"]), WORDS))
-def test_whatever_is_said_of_logs_there_are_tables_or_one_line(said: dict[str, str]) -> None:
-    options: Said = {**SAID, **said}
+def test_any_options_give_tables_or_an_error_of_one_line(extra: dict[str, str]) -> None:
+    options: Options = {**OPTIONS, **extra}
     with TemporaryDirectory() as name:
         try:
             import_logs([LOGS / "hybrid.txt", LOGS / "german.txt"], Path(name), options)

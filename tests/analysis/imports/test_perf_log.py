@@ -178,7 +178,7 @@ def test_what_was_counted_on_all_cpus_is_marked() -> None:
     assert [row.aggregate for row in only("per-cpu.txt").rows[:2]] == ["CPU0", "CPU1"]
 
 
-def test_a_program_that_a_signal_killed_is_told_from_one_that_ended(tmp_path: Path) -> None:
+def test_a_program_killed_by_a_signal_has_failed(tmp_path: Path) -> None:
     assert only("killed.txt").failure == "perf said of the program: Segmentation fault"
     assert only("hybrid.txt").failure == ""
     of_another = tmp_path / "mine.log"
@@ -205,7 +205,7 @@ ROW = "5;;page-faults;100;100.00\n"
         (TEXT.replace("cpu-migrations", "no event/"), "mine.log:5:1: '7      no event/"),
     ],
 )
-def test_what_is_no_log_is_told_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+def test_what_is_no_log_is_an_error_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
     assert problem(tmp_path, text).startswith(expected)
 
 

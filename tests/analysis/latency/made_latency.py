@@ -188,7 +188,6 @@ def _runs(
 
 
 def write_latency_file(folder: Path, content: dict[str, Any]) -> Path:
-    """Write a latency file; return its path."""
     path = folder / "latency.json"
     path.write_text(json.dumps(content))
     return path

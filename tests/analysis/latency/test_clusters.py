@@ -62,7 +62,7 @@ def test_cores_along_a_ring_are_no_clusters() -> None:
     assert called <= 0.1 * 60
 
 
-def test_a_cluster_tells_how_near_its_cpus_are_and_how_far_the_others() -> None:
+def test_a_cluster_has_the_latency_within_it_and_to_the_others() -> None:
     (first, second) = find_clusters(PLANTED["complexes"].ns()).found
 
     assert (first.rows, second.rows) == (tuple(range(8)), tuple(range(8, 16)))
@@ -88,7 +88,7 @@ def test_a_disturbed_pair_is_named_and_another_package_is_only_far() -> None:
     assert not disturbed(np.log(PLANTED["server"].ns())).any()
 
 
-def test_few_pairs_tell_no_clusters() -> None:
+def test_few_pairs_have_no_clusters() -> None:
     matrix = PLANTED["complexes"].ns()
     upper = np.transpose(np.triu_indices(len(matrix), 1))
     lacking = np.random.default_rng(1).permutation(upper)[: round(len(upper) * (1.05 - ENOUGH))]

@@ -32,7 +32,7 @@ def findings_of(folder: Path, planted: Planted, **options: Any) -> LatencyFindin
     )
 
 
-def said(findings: LatencyFindings) -> str:
+def text_of(findings: LatencyFindings) -> str:
     return "\n".join(findings.sentences)
 
 
@@ -112,7 +112,7 @@ def ring(n: int) -> Array:
         ),
     ],
 )
-def test_what_the_kernel_tells_is_held_against_what_was_measured(
+def test_the_kernels_topology_is_compared_with_the_measurements(
     tmp_path: Path,
     planted: Planted,
     clusters: list[tuple[str, ...]] | None,
@@ -120,26 +120,26 @@ def test_what_the_kernel_tells_is_held_against_what_was_measured(
 ) -> None:
     findings = findings_of(tmp_path, planted)
 
-    told = said(findings)
-    assert all(sentence in told for sentence in sentences), told
+    text = text_of(findings)
+    assert all(sentence in text for sentence in sentences), text
     assert clusters is None or clusters_in(findings) == clusters
 
 
-def test_differences_without_groups_are_not_said_to_be_noise(tmp_path: Path) -> None:
-    told = said(findings_of(tmp_path, PLANTED["alike"], medians=ring(24), spread=0.005))
+def test_differences_without_groups_are_not_called_noise(tmp_path: Path) -> None:
+    text = text_of(findings_of(tmp_path, PLANTED["alike"], medians=ring(24), spread=0.005))
 
-    assert "pairs differ" in told
-    assert "no group of CPUs stands apart" in told
+    assert "pairs differ" in text
+    assert "no group of CPUs stands apart" in text
 
 
-def test_few_pairs_are_told_by_the_kernels_nearness_and_no_clusters(tmp_path: Path) -> None:
+def test_few_pairs_have_the_kernels_nearness_and_no_clusters(tmp_path: Path) -> None:
     medians = PLANTED["hybrid"].ns()
     medians[np.random.default_rng(1).random(medians.shape) < 0.5] = np.nan
     medians = medians + 0 * medians.T
 
     findings = findings_of(tmp_path, PLANTED["hybrid"], medians=medians)
 
-    assert "Clusters cannot be told" in said(findings)
+    assert "Clusters cannot be told" in text_of(findings)
     nearness = {(row[0], row[1]): float(row[3]) for row in findings.tables[1].cells}
     assert nearness["SMT siblings", "P"] == pytest.approx(6.0, rel=0.1)
     assert nearness["one L2", "E"] == pytest.approx(28.0, rel=0.1)
@@ -231,7 +231,7 @@ def test_teams_take_one_cpu_a_core_and_the_best_kind_first(tmp_path: Path) -> No
     # A chain leaves a module when it has all of it.
     modules = [(cpu - 16) // 4 for cpu in every_core[8:]]
     assert sum(a != b for a, b in pairwise(modules)) == 3
-    assert "The core kinds (P, E) are not equally fast" in said(findings)
+    assert "The core kinds (P, E) are not equally fast" in text_of(findings)
 
 
 def test_pairs_are_put_beside_each_other(tmp_path: Path) -> None:
@@ -253,14 +253,14 @@ def test_neighbours_that_were_not_measured_leave_the_gain_open(tmp_path: Path) -
     assert "what the order gains cannot be told: some of the neighbours were" in notes[1]
 
 
-def test_a_node_that_was_busy_is_said_to_be(tmp_path: Path) -> None:
+def test_a_busy_node_is_reported(tmp_path: Path) -> None:
     content = content_of(PLANTED["two"])
     quiet = latency_findings(read_latency(write_latency_file(tmp_path, content)))
     content["pairs"][0]["runs"][1]["switched"] = 3
     busy = latency_findings(read_latency(write_latency_file(tmp_path, content)))
 
-    assert "switched out" not in said(quiet)
-    assert "Threads were switched out 3 times while they measured" in said(busy)
+    assert "switched out" not in text_of(quiet)
+    assert "Threads were switched out 3 times while they measured" in text_of(busy)
 
 
 @pytest.mark.parametrize("name", ["two", "alike", "hybrid", "hybrid-denied", "packages"])
@@ -271,11 +271,11 @@ def test_findings_are_json_that_any_program_reads(tmp_path: Path, name: str) -> 
 
     findings = findings_of(tmp_path, planted, medians=medians)
 
-    told = json.loads(json.dumps(findings_json(findings), allow_nan=False))
-    assert len(told["pairs"]) == planted.cpus * (planted.cpus - 1) // 2
-    assert [one["cpu"] for one in told["partners"]] == every(0, planted.cpus)
-    assert told["disturbed"] == ([[0, 1]] if planted.cpus > 2 else [])
-    assert all(mapping["environment"].startswith("OMP_PLACES=") for mapping in told["mappings"])
+    data = json.loads(json.dumps(findings_json(findings), allow_nan=False))
+    assert len(data["pairs"]) == planted.cpus * (planted.cpus - 1) // 2
+    assert [one["cpu"] for one in data["partners"]] == every(0, planted.cpus)
+    assert data["disturbed"] == ([[0, 1]] if planted.cpus > 2 else [])
+    assert all(mapping["environment"].startswith("OMP_PLACES=") for mapping in data["mappings"])
 
 
 def test_text_has_every_sentence_and_every_mapping(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_of_many_reasons_for_pairs_left_out_the_rest_is_counted(tmp_path: Path) 
 
     findings = latency_findings(read_latency(write_latency_file(tmp_path, content)))
 
-    assert "CPU 4 went away and 2 more." in said(findings)
+    assert "CPU 4 went away and 2 more." in text_of(findings)
 
 
 def test_no_team_has_a_cpu_of_which_no_pair_was_measured(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def two_cpus(*runs: tuple[int, int, list[float]]) -> dict[str, Any]:
     return content
 
 
-def test_both_directions_are_told_apart_and_together(tmp_path: Path) -> None:
+def test_both_directions_are_reported_separately_and_together(tmp_path: Path) -> None:
     latency = opened(tmp_path, two_cpus((0, 1, [50.0, 52.0, 90.0]), (1, 0, [60.0, 61.0])))
 
     assert latency.matrix[0, 1] == 52.0

@@ -63,10 +63,10 @@ def test_what_is_wrong_is_named_in_one_line(
 ) -> None:
     file = write_latency_file(tmp_path, with_value(TWO, path, value))
 
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         read_latency(file)
 
-    message = str(told.value)
+    message = str(error.value)
     assert message.startswith(f"{file}: ")
     assert named in message
     assert "\n" not in message
@@ -104,8 +104,8 @@ def test_any_value_of_any_field_is_read_or_refused(
     path = write_latency_file(tmp_path_factory.getbasetemp(), with_value(TWO, field, value))
     try:
         assert read_latency(path).cpus
-    except UserError as told:
-        assert "latency.json" in str(told)
+    except UserError as error:
+        assert "latency.json" in str(error)
 
 
 def test_what_was_measured_comes_back(tmp_path: Path) -> None:

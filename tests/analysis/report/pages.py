@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 
@@ -47,6 +47,5 @@ class Page(HTMLParser):
 
 
 def page_of(folder: Path | str) -> Page:
-    """Return the report of results."""
     results = open_results(str(folder))
-    return Page(report_html(results, find(results)))
+    return Page(report_html(results, analyze(results)))

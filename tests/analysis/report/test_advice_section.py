@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.advice.made_race import GAIN, NO_GAIN, made_results
+from tests.analysis.advice.simulated_race import GAIN, NO_GAIN, write_results
 from tests.analysis.report.pages import Page, page_of
 from tests.support.results import record, write
 
 
 @pytest.fixture(scope="module")
 def gain(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return page_of(made_results(tmp_path_factory.mktemp("race"), GAIN))
+    return page_of(write_results(tmp_path_factory.mktemp("race"), GAIN))
 
 
 def test_the_page_of_a_race_begins_with_its_advice(gain: Page) -> None:
@@ -35,17 +35,17 @@ def test_the_page_of_a_race_has_no_verdicts_that_would_mislead(gain: Page) -> No
 def test_lines_and_names_of_others_are_shown_as_text(tmp_path: Path) -> None:
     bad = "</pre><script>alert(1)</script>"
     fields = {"command": ["taskset", "-c", "0", bad], "mapping": bad}
-    best = replace(GAIN.entrants[3], beside=fields)
+    best = replace(GAIN.entrants[3], more_fields=fields)
     made = replace(GAIN, entrants=(*GAIN.entrants[:3], best))
 
-    html = page_of(made_results(tmp_path, made)).html
+    html = page_of(write_results(tmp_path, made)).html
 
     assert bad not in html
     assert "&lt;/pre&gt;&lt;script&gt;" in html
 
 
 def test_doing_nothing_has_no_ready_lines(tmp_path: Path) -> None:
-    page = page_of(made_results(tmp_path, NO_GAIN))
+    page = page_of(write_results(tmp_path, NO_GAIN))
     assert '<p class="answer">Recommended: do nothing.' in page.html
     assert "Ready lines" not in page.of()
 

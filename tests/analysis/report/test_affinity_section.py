@@ -23,7 +23,7 @@ def test_the_section_tells_all_experiments_and_stands_in_the_contents(report: Pa
         assert f"affinity-{app}" in report.anchors
         assert f"#affinity-{app}" in report.links
     assert report.of().count(TITLE) == 2
-    for told in (
+    for text in (
         "Threads that pin themselves (#2 same-cpu-pin-program) beside threads",
         "the time of a round under each placement",
         "the time of a thread under each placement",
@@ -32,11 +32,11 @@ def test_the_section_tells_all_experiments_and_stands_in_the_contents(report: Pa
         # The latencies beside the records, with their mappings.
         "OMP_PLACES=",
     ):
-        assert told in report.of()
+        assert text in report.of()
     assert "pinstudy latency --into" not in report.of()
 
 
-def test_what_the_node_cannot_do_is_said(tmp_path: Path) -> None:
+def test_what_the_node_cannot_do_has_its_reason(tmp_path: Path) -> None:
     study = Affinity(apps=("contention", "pingpong"), repetitions=2, l1d=False)
 
     text = page_of(make_affinity(tmp_path, study)).of()
@@ -65,7 +65,7 @@ def test_other_results_have_no_such_section(tmp_path: Path) -> None:
     assert TITLE not in page_of(tmp_path).of()
 
 
-def test_a_damaged_latency_file_is_named_and_the_rest_is_told(tmp_path: Path) -> None:
+def test_a_damaged_latency_file_is_named_beside_the_other_experiments(tmp_path: Path) -> None:
     make_affinity(tmp_path, Affinity(apps=("pingpong",), repetitions=2))
     (tmp_path / "latency.json").write_text('{"schema": 1, "kind": "latency", "pairs": 3}')
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from analysis.report.page import write_report
-from tests.analysis.advice.made_race import GAIN, made_results
+from tests.analysis.advice.simulated_race import GAIN, write_results
 from tests.analysis.report.browser import DESKTOP, PHONE, barriers, visit
 from tests.analysis.report.hostile import CONTROLS, EVIL, make_hostile_results
 from tests.analysis.report.made_results import DIGEST, make_results
@@ -35,7 +35,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def raced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(str(made_results(tmp_path_factory.mktemp("raced"), GAIN)))
+    return write_report(str(write_results(tmp_path_factory.mktemp("raced"), GAIN)))
 
 
 @pytest.fixture(scope="module")

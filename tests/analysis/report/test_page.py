@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import Answer, find
+from analysis.answer import Answer, analyze
 from analysis.imports.perf import import_logs
 from analysis.report.page import write_report
 from analysis.results.sources import open_results
@@ -41,7 +41,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def findings(study: Path) -> Answer:
-    return find(open_results(str(study)))
+    return analyze(open_results(str(study)))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_what_is_undecided_comes_with_the_command_that_helps(
     write(folder, [run | {"study_file": "quick"} for run in made.records()])
     answer = page_of(folder).of("answer")
     assert why in answer
-    assert find(open_results(str(folder))).next_command in answer
+    assert analyze(open_results(str(folder))).next_command in answer
 
 
 def test_ratios_and_statistics_stand_beside_the_means(findings: Answer, page: Page) -> None:
@@ -84,7 +84,7 @@ def test_ratios_and_statistics_stand_beside_the_means(findings: Answer, page: Pa
 
 # The sections of one study's report, and what must stand in them.
 @pytest.mark.parametrize(
-    ("section", "said"),
+    ("section", "expected"),
     [
         ("aside", "#5 ecores-pin (performance) 6 placement-violated thread 3 was seen"),
         ("aside", "#7 pcores-set (powersave) 2 failed exit status 134: mesh volume"),
@@ -110,13 +110,15 @@ def test_ratios_and_statistics_stand_beside_the_means(findings: Answer, page: Pa
         ("nodes", "24 MiB"),
     ],
 )
-def test_all_that_a_reader_needs_stands_in_its_section(page: Page, section: str, said: str) -> None:
-    assert said in page.of(section)
+def test_all_that_a_reader_needs_stands_in_its_section(
+    page: Page, section: str, expected: str
+) -> None:
+    assert expected in page.of(section)
 
 
 # Records, the section that tells of them, and what it says.
 @pytest.mark.parametrize(
-    ("records", "section", "said"),
+    ("records", "section", "expected"),
     [
         pytest.param(
             [record(1, 1, warmup=True), *runs(5)],
@@ -197,12 +199,12 @@ def test_all_that_a_reader_needs_stands_in_its_section(page: Page, section: str,
         ),
     ],
 )  # fmt: skip
-def test_records_are_told_of(
-    tmp_path: Path, records: list[dict[str, Any]], section: str, said: list[str]
+def test_refused_records_are_reported(
+    tmp_path: Path, records: list[dict[str, Any]], section: str, expected: list[str]
 ) -> None:
     write(tmp_path, records)
     text = page_of(tmp_path).of(section)
-    assert all(sentence in text for sentence in said), text
+    assert all(sentence in text for sentence in expected), text
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_records_are_told_of(
         None,
     ],
 )
-def test_a_rule_of_repetitions_that_cannot_be_is_not_told(tmp_path: Path, rule: object) -> None:
+def test_an_invalid_repetition_rule_is_not_shown(tmp_path: Path, rule: object) -> None:
     write(tmp_path, runs(2, repetition_rule=rule))
     assert "was repeated" not in page_of(tmp_path).of("method")
 
@@ -229,7 +231,7 @@ def test_where_no_run_was_made_none_is_called_good(tmp_path: Path) -> None:
 def test_excluded_runs_beyond_the_list_are_all_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.report.left_aside.MAX_RUNS", 1)
+    monkeypatch.setattr("analysis.report.exclusions.MAX_RUNS", 1)
     reasons = ["", "", *(f"reason {n}" for n in range(60))]
     write(tmp_path, [record(1, r, status="failed", reason=why) for r, why in enumerate(reasons, 1)])
 
@@ -278,10 +280,10 @@ def test_a_study_saved_on_windows_is_shown_as_it_can_be_saved(tmp_path: Path) ->
     assert "\ufffd" not in html
 
 
-def test_imported_runs_are_not_said_to_be_measured_by_pinstudy(tmp_path: Path) -> None:
+def test_imported_runs_are_not_called_measured_by_pinstudy(tmp_path: Path) -> None:
     folder = tmp_path / "by hand"
-    said: dict[str, str | int | None] = {"app": "lu", "threads": 1, "mapping": "scheduler"}
-    import_logs([DATA / "perf_logs/three-runs.txt"], folder, said)
+    options: dict[str, str | int | None] = {"app": "lu", "threads": 1, "mapping": "scheduler"}
+    import_logs([DATA / "perf_logs/three-runs.txt"], folder, options)
 
     page = page_of(folder)
 
@@ -342,12 +344,12 @@ def test_a_digest_leads_to_no_other_folder(tmp_path: Path) -> None:
     assert "secret" not in page_of(tmp_path / "results").html.replace("../../secret", "")
 
 
-def test_drift_is_told_from_the_first_run_to_the_last(page: Page) -> None:
+def test_drift_is_reported_from_the_first_run_to_the_last(page: Page) -> None:
     # The model: 2 % slower from the first run to the last.
-    told = re.search(r"Runs became slower as the study went on: by ([0-9.]+) %", page.of("drift"))
+    match = re.search(r"Runs became slower as the study went on: by ([0-9.]+) %", page.of("drift"))
 
-    assert told is not None
-    assert 1.5 < float(told[1]) < 2.5
+    assert match is not None
+    assert 1.5 < float(match[1]) < 2.5
 
 
 def test_every_picture_has_an_alt_text_and_its_bytes(page: Page) -> None:

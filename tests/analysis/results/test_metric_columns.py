@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.results.case_summary import MAX_METRICS
-from analysis.results.caveats import folder_remarks
-from analysis.results.growing import Growing
+from analysis.results.caveats import folder_footnotes
+from analysis.results.record_columns import RecordColumns
 from analysis.results.runs import read_runs
 from runners.records.reader import parts_of
 from tests.support.results import record, write
@@ -32,7 +32,7 @@ def test_rates_of_l1_misses_are_columns_of_the_kinds_that_have_any(tmp_path: Pat
     assert frame["l1d_miss_rate_P"].fillna(-1).tolist() == [0.0784, -1]
 
 
-def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
+def test_of_too_many_names_the_first_in_the_alphabet_are_kept_with_a_footnote(
     tmp_path: Path,
 ) -> None:
     numbers = range(MAX_METRICS, -1, -1)
@@ -44,9 +44,9 @@ def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
 
     kept = names_of(runs["many"].frame)
     assert kept == [f"metric_m{number:02d}" for number in range(MAX_METRICS)]
-    said = [folder_remarks(runs[name], tmp_path / name) for name in ("many", "few")]
-    assert "the first 32 names in the alphabet are used" in said[0][0]
-    assert said[1] == []
+    sentences = [folder_footnotes(runs[name], tmp_path / name) for name in ("many", "few")]
+    assert "the first 32 names in the alphabet are used" in sentences[0][0]
+    assert sentences[1] == []
 
 
 def test_only_numbers_with_names_of_runs_that_name_a_case_are_metrics(tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_parts_that_are_read_apart_make_the_same_columns(
     for attempt in (1, 2):
         write(folder, [r for r in records if r["attempt"] == attempt], attempt)
 
-    alone, together = Growing(), Growing()
+    alone, together = RecordColumns(), RecordColumns()
     for part in parts_of(folder / "records", 1 << 20):
         alone.read(part)
-        apart = Growing()
+        apart = RecordColumns()
         apart.read(part)
         together.merge(apart)
 

@@ -34,7 +34,7 @@ def sheets_of(results: Results, facts: object) -> list[NodeSheet]:
     return node_sheets(results)
 
 
-def test_a_node_is_told_by_its_cores_and_all_that_its_file_says(results: Results) -> None:
+def test_a_node_has_its_cores_and_all_facts_of_its_file(results: Results) -> None:
     (sheet,) = sheets_of(results, node())
 
     rows = dict(sheet.rows)

@@ -89,7 +89,9 @@ def test_runs_of_two_builds_are_never_averaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["", "[]", "{}", '{"files": 1}', '{"files": {"program": 1}}'])
-def test_runs_of_two_builds_are_refused_whatever_is_told_of_them(tmp_path: Path, file: str) -> None:
+def test_runs_of_two_builds_are_refused_whatever_is_known_of_them(
+    tmp_path: Path, file: str
+) -> None:
     digests = "a" * 64, "../" + "b" * 61
     write(tmp_path, [record(1, n, program_digest=digest) for n, digest in enumerate(digests, 1)])
     (tmp_path / "programs").mkdir()

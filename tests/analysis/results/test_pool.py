@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.answer import find
-from analysis.results.caveats import pool_remark
+from analysis.answer import analyze
+from analysis.results.caveats import pool_footnote
 from analysis.results.node_files import node_sheets
 from analysis.results.runs import MADE_ON
 from analysis.results.sources import Results, open_results
@@ -46,39 +46,39 @@ def frame_of(nodes: dict[str, float], blocks: int, noise: float, seed: int) -> p
     return pd.DataFrame(rows)
 
 
-def test_runs_of_one_node_have_no_remark() -> None:
-    assert pool_remark(frame_of({"n1": 1.0}, 4, 0.01, 1).drop(columns=MADE_ON)) == ""
+def test_runs_of_one_node_have_no_footnote() -> None:
+    assert pool_footnote(frame_of({"n1": 1.0}, 4, 0.01, 1).drop(columns=MADE_ON)) == ""
 
 
-def test_of_many_nodes_it_is_still_told_whether_they_differ() -> None:
+def test_many_nodes_are_tested_for_a_difference() -> None:
     names = {f"compute-node-{number:03d}": 1.0 for number in range(40)}
 
-    told = pool_remark(frame_of(names, 80, 0.01, 1))
+    text = pool_footnote(frame_of(names, 80, 0.01, 1))
 
-    assert "compute-node-039 (2 blocks); " in told
-    assert "Alexander-Govern" in told
+    assert "compute-node-039 (2 blocks); " in text
+    assert "Alexander-Govern" in text
 
 
 def test_nodes_that_are_alike_are_told_apart_in_about_five_of_a_hundred_studies() -> None:
-    told = [
-        "longer than" in pool_remark(frame_of({"n1": 1.0, "n2": 1.0, "n3": 1.0}, 24, 0.02, seed))
+    differences = [
+        "longer than" in pool_footnote(frame_of({"n1": 1.0, "n2": 1.0, "n3": 1.0}, 24, 0.02, seed))
         for seed in range(400)
     ]
     # Binomial, 400 studies at 5 %: 99.9 % of such simulations have 5 to 37.
-    assert 5 <= sum(told) <= 37
+    assert 5 <= sum(differences) <= 37
 
 
 def test_a_slow_node_is_named_with_how_slow_it_is() -> None:
     for seed in range(20):
-        remark = pool_remark(frame_of({"n1": 1.0, "n2": 1.05}, 20, 0.005, seed))
-        found = re.search(r"n2 took ([\d.]+) % longer than n1", remark)
-        assert found, remark
+        footnote = pool_footnote(frame_of({"n1": 1.0, "n2": 1.05}, 20, 0.005, seed))
+        found = re.search(r"n2 took ([\d.]+) % longer than n1", footnote)
+        assert found, footnote
         assert float(found[1]) == pytest.approx(5.0, abs=1.0)
 
 
-def test_one_block_of_a_node_tells_nothing_of_it() -> None:
-    remark = pool_remark(frame_of({"n1": 1.0, "n2": 1.0}, 3, 0.01, 1))
-    assert "n1 (1 block), n2 (2 blocks); whether they differ needs 2 blocks on each" in remark
+def test_one_block_of_a_node_is_not_compared() -> None:
+    footnote = pool_footnote(frame_of({"n1": 1.0, "n2": 1.0}, 3, 0.01, 1))
+    assert "n1 (1 block), n2 (2 blocks); whether they differ needs 2 blocks on each" in footnote
 
 
 def divided(tmp_path: Path, crossed: bool = False) -> Results:
@@ -101,8 +101,8 @@ def test_a_pool_stands_for_its_nodes_in_title_tables_and_verdict(tmp_path: Path)
     assert results.runs is not None
     assert set(results.runs.frame["node_id"]) == {"split-there"}
     assert set(results.runs.frame[MADE_ON]) == {"n1", "n2"}
-    assert any("took 100 % longer" in remark for remark in results.remarks), results.remarks
-    findings = find(results)
+    assert any("took 100 % longer" in footnote for footnote in results.footnotes), results.footnotes
+    findings = analyze(results)
     # Each pair is of one node: a node of half the speed changes no ratio, and is no drift.
     interval = compared(findings).difference.interval()
     assert 1.1 in interval
@@ -111,7 +111,7 @@ def test_a_pool_stands_for_its_nodes_in_title_tables_and_verdict(tmp_path: Path)
     assert findings.drift.steps == ()
 
 
-def test_the_one_file_of_nodes_that_are_alike_is_told_by_all_their_names(tmp_path: Path) -> None:
+def test_interchangeable_nodes_with_one_file_have_all_their_names(tmp_path: Path) -> None:
     results = divided(tmp_path)
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "n1.json").write_text('{"node_id": "n2"}')
@@ -120,5 +120,5 @@ def test_the_one_file_of_nodes_that_are_alike_is_told_by_all_their_names(tmp_pat
 
 
 def test_runs_of_a_block_that_different_nodes_made_are_no_pair(tmp_path: Path) -> None:
-    interval = compared(find(divided(tmp_path, crossed=True))).difference.interval()
+    interval = compared(analyze(divided(tmp_path, crossed=True))).difference.interval()
     assert interval.half_width > 0.15

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from analysis.results.growing import COLUMNS
+from analysis.results.record_columns import COLUMNS
 from analysis.results.runs import Runs, read_runs
 from analysis.tables.means import make_tables, render
 from base.errors import UserError
@@ -215,12 +215,12 @@ def test_when_processes_are_killed_one_reads_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, [record(1, r) for r in range(1, 30)])
-    monkeypatch.setattr("analysis.results.runs.grow", be_killed)
+    monkeypatch.setattr("analysis.results.runs.columns_of", be_killed)
     assert len(read_runs(tmp_path).frame) == 29
 
 
 @pytest.mark.usefixtures("in_parts")
-def test_a_record_that_cannot_be_read_is_told_by_any_process(tmp_path: Path) -> None:
+def test_an_unreadable_record_is_an_error_in_any_process(tmp_path: Path) -> None:
     write(tmp_path, [*(record(1, r) for r in range(1, 30)), {"schema": 99}])
     with pytest.raises(UserError, match=r"node1-0001.jsonl:30: record schema 99"):
         read_runs(tmp_path)
@@ -229,7 +229,7 @@ def test_a_record_that_cannot_be_read_is_told_by_any_process(tmp_path: Path) -> 
 def test_more_runs_than_are_read_at_a_time_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.results.growing.CHUNK", 3)
+    monkeypatch.setattr("analysis.results.record_columns.CHUNK", 3)
     records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
     # Of the second chunk nothing is left, and only the third tells of E-cores.
     records[3:6] = [{"schema": 1}] * 3
@@ -293,7 +293,7 @@ def test_a_schema_of_another_version_is_refused(tmp_path: Path, schema: object) 
         read_runs(tmp_path)
 
 
-def test_a_folder_without_records_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no results here"):
         read_runs(tmp_path)
 
@@ -401,4 +401,4 @@ def test_an_idle_baseline_is_no_run_and_no_damage(tmp_path: Path) -> None:
     assert runs.frame["status"].tolist() == ["ok", "ok"]
     assert (runs.refused, runs.unusable) == ({}, 0)
     (table,) = make_tables(tmp_path)
-    assert table.exact[0]["energy_pkg_mean_j"] == 2215.08
+    assert table.raw_values[0]["energy_pkg_mean_j"] == 2215.08

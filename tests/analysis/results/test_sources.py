@@ -21,7 +21,7 @@ def test_a_folder_of_records_has_runs_and_cases(tmp_path: Path) -> None:
     assert len(results.runs.frame) == 2
     assert [case.n for case in results.cases] == [2]
     assert (results.folder, results.name) == (tmp_path, str(tmp_path))
-    assert results.remarks == ("core kinds declared by hand",)
+    assert results.footnotes == ("core kinds declared by hand",)
 
 
 def test_a_folder_of_summaries_has_cases_without_runs(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_folder_of_summaries_has_cases_without_runs(tmp_path: Path) -> None:
     assert results.runs is None
     assert [case.time.mean for case in results.cases] == [45.073]
     assert results.folder == tmp_path
-    assert any("without their runs" in remark for remark in results.remarks)
+    assert any("without their runs" in footnote for footnote in results.footnotes)
 
 
 def test_runs_and_summaries_in_one_folder_are_not_mixed(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_publication_has_cases_and_says_who_published_them() -> None:
 
     assert (results.runs, results.folder) == (None, None)
     assert len(results.cases) == 75
-    assert "Galante and Oyamada" in results.remarks[0]
+    assert "Galante and Oyamada" in results.footnotes[0]
 
 
 @pytest.mark.parametrize("name", ["galante2025", "", "../galante-2025", "galante-2025\0"])
@@ -67,7 +67,7 @@ def test_of_several_nodes_one_has_to_be_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty", "nothing\0"])
-def test_a_folder_without_results_is_said_to_be_one(tmp_path: Path, name: str) -> None:
+def test_a_folder_without_results_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="no results here"):
         open_results(str(tmp_path / name))

@@ -49,10 +49,10 @@ def test_a_row_has_what_the_file_says_and_a_reason_for_what_it_does_not(tmp_path
     assert energy.n == 0
     assert case.reasons["energy_pkg_j"] == ["nobody wrote it down"]
     assert "elapsed_s" not in case.reasons
-    assert (case.table.schedule, case.left_out) == ("unknown", None)
+    assert (case.table.schedule, case.skip_reason) == ("unknown", None)
     assert (other.n, other.time.n) == (None, None)
     # Numbers keep their digits; a mapping of the installation means what it means there.
-    assert (other.time.mean_given, other.time.sd_given) == ("45.0730", "0.026")
+    assert (other.time.mean_text, other.time.sd_text) == ("45.0730", "0.026")
     assert (case.selection, case.binding) == ("pcores", "pin")
     assert (other.selection, other.binding) == (None, None)
 
@@ -110,21 +110,19 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
         (HEADER + ROW + '"lulesh\n', "3:1: no line of CSV"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_line_and_column(
-    tmp_path: Path, text: str, expected: str
-) -> None:
+def test_a_mistake_has_its_line_and_column(tmp_path: Path, text: str, expected: str) -> None:
     assert any(mistake.startswith(expected) for mistake in mistakes(tmp_path, text)), mistakes(
         tmp_path, text
     )
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     text = HEADER + ROW.replace("45.073", "x") + ROW.replace("0.026", "y")
 
     assert len(mistakes(tmp_path, text)) == 2
 
 
-def test_bytes_that_are_no_text_are_told_with_their_place(tmp_path: Path) -> None:
+def test_invalid_bytes_are_reported_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes(HEADER.encode() + b"lul\xffsh")
 
@@ -161,7 +159,7 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     assert measured.freq_ghz == {"P": 5.976}
     assert measured.drivers == ["intel_pstate"]
     assert without_energy.reasons["energy_pkg_j"] == ["no permission", "ask"]
-    assert absent.left_out == "no E-cores: none"
+    assert absent.skip_reason == "no E-cores: none"
     assert [case.case_id for case in cases] == [
         case.case_id for case in summarise(read_runs(tmp_path))
     ]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.advice.raced import read_raced
+from analysis.advice.race_records import read_race
 from analysis.results.runs import read_runs
 from analysis.results.sources import open_results
 from configs.library import load_study
@@ -45,8 +45,8 @@ def repetitions_in(folder: Path) -> list[set[int]]:
     ]
 
 
-def remarks_of(folder: Path) -> str:
-    return " ".join(open_results(str(folder)).remarks)
+def footnotes_of(folder: Path) -> str:
+    return " ".join(open_results(str(folder)).footnotes)
 
 
 def changed(line: bytes) -> bytes:
@@ -62,7 +62,7 @@ def sorted_again(line: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("spoil", [changed, written_again, sorted_again])
-def test_a_line_that_was_changed_counts_nowhere_and_is_told(
+def test_a_changed_line_counts_nowhere_and_is_reported(
     tmp_path: Path, spoil: Callable[[bytes], bytes]
 ) -> None:
     # That the last line lacks its end is no change.
@@ -70,7 +70,7 @@ def test_a_line_that_was_changed_counts_nowhere_and_is_told(
     shard_of(tmp_path, lines)
 
     assert repetitions_in(tmp_path) == [{1, 3}] * 3
-    assert "1 line of the records changed since they were written" in remarks_of(tmp_path)
+    assert "1 line of the records changed since they were written" in footnotes_of(tmp_path)
 
 
 @settings(
@@ -87,7 +87,7 @@ def test_a_flipped_bit_costs_its_line_and_has_no_other_reason(
     shard_of(tmp_path, [line_of(run(1)), flipped, line_of(run(3))])
 
     assert repetitions_in(tmp_path) == [{1, 3}] * 3
-    assert "of the records c" in remarks_of(tmp_path)
+    assert "of the records c" in footnotes_of(tmp_path)
 
 
 IMPOSSIBLE = [
@@ -111,7 +111,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize("fields", IMPOSSIBLE, ids=str)
-def test_a_record_that_says_what_cannot_be_counts_nowhere_and_is_told(
+def test_an_impossible_record_counts_nowhere_and_is_reported(
     tmp_path: Path, fields: dict[str, Any]
 ) -> None:
     rule = {"race": {"of": "time", "better": "lower", "margin": 0.01, "cases": 1}}
@@ -120,8 +120,8 @@ def test_a_record_that_says_what_cannot_be_counts_nowhere_and_is_told(
     write(tmp_path / "raced", [each | {"repetition_rule": rule} for each in raced])
 
     assert repetitions_in(tmp_path / "fixed") == [{1, 3}] * 3
-    assert "1 line of the records with" in remarks_of(tmp_path / "fixed")
-    race = read_raced(tmp_path / "raced")
+    assert "1 line of the records with" in footnotes_of(tmp_path / "fixed")
+    race = read_race(tmp_path / "raced")
     assert race is not None
     assert {repetition for _, repetition in race.runs} == {1, 3}
 
@@ -140,23 +140,23 @@ def test_an_energy_that_cannot_be_is_missing_everywhere_with_its_reason(
     assert "what the record says is impossible" in str([case.reasons for case in results.cases])
 
 
-def test_two_records_of_one_run_are_both_told_with_the_rule_that_chooses(tmp_path: Path) -> None:
+def test_two_records_of_one_run_are_reported_with_the_rule_that_chooses(tmp_path: Path) -> None:
     write(tmp_path, [run(1), run(2, elapsed_s=40.0)])
     write(tmp_path, [run(2, elapsed_s=20.0, attempt=2), run(3, attempt=2)], attempt=2)
 
-    told = remarks_of(tmp_path)
+    text = footnotes_of(tmp_path)
 
     assert (
         "more than one record of 1 run: #1 scheduler under performance, repetition 2 "
         "(attempt 1: 40 s; attempt 2: 20 s); the first one counts, by attempt and then by node, "
         "whatever came of it"
-    ) in told
+    ) in text
     assert read_runs(tmp_path).frame["elapsed_s"].tolist() == [45.0, 40.0, 45.0]
     assert read_history(tmp_path, STUDY, "n1").mean_s("case000000000001") == 130 / 3
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "expected"),
     [
         ([run(number) for number in range(1, 9)],
          [run(number, attempt=2) for number in range(1, 9)],
@@ -168,14 +168,14 @@ def test_two_records_of_one_run_are_both_told_with_the_rule_that_chooses(tmp_pat
     ],
     ids=["many", "without a time", "interrupted and made again"],
 )  # fmt: skip
-def test_what_is_told_of_runs_with_two_records(
-    tmp_path: Path, first: list[Record], second: list[Record], told: str | None
+def test_runs_with_two_records_are_listed(
+    tmp_path: Path, first: list[Record], second: list[Record], expected: str | None
 ) -> None:
     write(tmp_path, first)
     write(tmp_path, second, attempt=2)
 
-    said = remarks_of(tmp_path)
+    text = footnotes_of(tmp_path)
 
-    assert (told or "") in said
-    assert ("more than one record" in said) == (told is not None)
-    assert told is None or said.endswith("whatever came of it")
+    assert (expected or "") in text
+    assert ("more than one record" in text) == (expected is not None)
+    assert expected is None or text.endswith("whatever came of it")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.noise import shapes as noise
-from tests.analysis.statistics.test_simulated_studies import words
+from tests.analysis.statistics.test_simulated_studies import outcomes
 from tests.support.tools import ROOT
 
 EFFECTS = (0.01, 0.02, 0.05)
@@ -34,18 +34,18 @@ def advertised() -> list[tuple[float, int, float, int]]:
 
 
 def called(
-    sd: float, mappings: int, effect: float, repetitions: int, word: str, seed: int
+    sd: float, mappings: int, effect: float, repetitions: int, outcome: str, seed: int
 ) -> float:
     """Return in what share of simulated studies the second mapping is called so."""
     rng = np.random.default_rng(seed)
-    said = []
+    decided = []
     for draw in noise.ALL.values():
         shape = (STUDIES, mappings, repetitions)
         blocks = 1 + 0.01 * rng.normal(size=(STUDIES, 1, repetitions))
         times = (1 + sd * draw(rng, shape)) * blocks
         times[:, 1] *= 1 + effect
-        said += [words(study)[0] == word for study in np.log(times)]
-    return float(np.mean(said))
+        decided += [outcomes(study)[0] == outcome for study in np.log(times)]
+    return float(np.mean(decided))
 
 
 def test_the_page_advertises_five_rows() -> None:

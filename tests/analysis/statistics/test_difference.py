@@ -138,7 +138,7 @@ def test_holm_never_makes_a_p_value_smaller_or_changes_their_order(values: list[
 
 
 @pytest.mark.parametrize(
-    ("log_ratio", "p_different", "p_outside", "word"),
+    ("log_ratio", "p_different", "p_outside", "outcome"),
     [
         (-0.1, 0.01, 1.0, "better"),
         (0.1, 0.01, 1.0, "worse"),
@@ -150,8 +150,8 @@ def test_holm_never_makes_a_p_value_smaller_or_changes_their_order(values: list[
         (-0.02, 0.051, 0.051, "undecided"),
     ],
 )
-def test_words(log_ratio: float, p_different: float, p_outside: float, word: str) -> None:
-    assert decide(log_ratio, p_different, p_outside) == word
+def test_outcomes(log_ratio: float, p_different: float, p_outside: float, outcome: str) -> None:
+    assert decide(log_ratio, p_different, p_outside) == outcome
 
 
 @pytest.mark.parametrize(

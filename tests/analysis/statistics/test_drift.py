@@ -96,7 +96,7 @@ def test_runs_of_unknown_attempts_are_of_one_and_not_before_the_first_one() -> N
     assert drift_of(CASES, attempts, times, HOURS, UNKNOWN).steps == ()
 
 
-def test_too_few_runs_or_no_temperatures_say_nothing() -> None:
+def test_too_few_runs_or_no_temperatures_have_no_trend() -> None:
     assert trend(CASES[:9], np.ones(9), HOURS[:9]) is None
     assert trend(CASES, np.ones(60), UNKNOWN) is None
     assert trend(CASES, LEVELS[CASES], np.full(60, 45.0)) is None

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analysis.statistics.decision import Word
+from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import describe
 from benchmarks.noise import shapes as noise
-from benchmarks.noise.simulate import word_of
+from benchmarks.noise.simulate import outcomes_of
 from tests.support.doses import Dose, doses
 
 BLOCKS = 10
@@ -32,9 +32,9 @@ def simulate(
     return np.asarray(np.log(times))
 
 
-def words(study: NDArray[np.float64]) -> list[Word]:
+def outcomes(study: NDArray[np.float64]) -> list[Outcome]:
     """Return the outcome of each mapping of one study against the first."""
-    return word_of([Difference.of_pairs(case, study[0]) for case in study[1:]])
+    return outcomes_of([Difference.of_pairs(case, study[0]) for case in study[1:]])
 
 
 @pytest.mark.parametrize("sd", [0.005, 0.03])
@@ -44,7 +44,7 @@ def test_identical_mappings_are_called_different_in_at_most_5_of_100_studies(
     shape: str, sd: float, dose: Dose
 ) -> None:
     studies = simulate(noise.ALL[shape], [1.0] * 5, sd, seed=11, dose=dose)
-    false = sum(bool({"better", "worse"} & set(words(study))) for study in studies)
+    false = sum(bool({"better", "worse"} & set(outcomes(study))) for study in studies)
     assert false / dose.draws <= dose.at_most(0.05)
 
 
@@ -55,14 +55,16 @@ def test_mappings_at_the_margin_are_called_equivalent_in_at_most_5_of_100_studie
 ) -> None:
     effects = [1.0, 1.0101, 1.0101, 1 / 1.0101]
     studies = simulate(noise.ALL[shape], effects, 0.005, seed=12, dose=dose)
-    assert sum("equivalent" in words(study) for study in studies) / dose.draws <= dose.at_most(0.05)
+    assert sum("equivalent" in outcomes(study) for study in studies) / dose.draws <= dose.at_most(
+        0.05
+    )
 
 
 @pytest.mark.parametrize("shape", noise.ALL)
 @doses(few=200, full=1000)
 def test_an_effect_of_2_percent_in_noise_of_half_a_percent_is_found(shape: str, dose: Dose) -> None:
     studies = simulate(noise.ALL[shape], [1.0, 0.98, 1.02, 1.0, 1.0], 0.005, seed=13, dose=dose)
-    found = [words(study)[:2] for study in studies]
+    found = [outcomes(study)[:2] for study in studies]
     assert sum(faster == "better" for faster, _ in found) / dose.draws >= dose.at_least(0.9)
     assert sum(slower == "worse" for _, slower in found) / dose.draws >= dose.at_least(0.9)
 
@@ -71,7 +73,7 @@ def test_an_effect_of_2_percent_in_noise_of_half_a_percent_is_found(shape: str, 
 @doses(few=200, full=1000)
 def test_the_same_within_the_margin_is_called_equivalent(shape: str, dose: Dose) -> None:
     studies = simulate(noise.ALL[shape], [1.0, 1.001], 0.003, seed=14, dose=dose)
-    found = sum(words(study) == ["equivalent"] for study in studies)
+    found = sum(outcomes(study) == ["equivalent"] for study in studies)
     assert found / dose.draws >= dose.at_least(0.9)
 
 

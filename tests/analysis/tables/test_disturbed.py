@@ -48,7 +48,7 @@ def test_disturbed_runs_are_counted_under_the_table(
     assert notes(tmp_path, *runs) == [f"{note}: #1: 1 of 2"]
 
 
-def test_what_disturbed_every_run_is_said_once(tmp_path: Path) -> None:
+def test_what_disturbed_every_run_is_noted_once(tmp_path: Path) -> None:
     assert notes(tmp_path, *[record(n, r, **HOT) for n in (1, 2) for r in (1, 2)]) == [
         "runs throttled by heat: all runs that are averaged"
     ]

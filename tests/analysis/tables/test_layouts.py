@@ -123,7 +123,7 @@ def test_the_file_holds_what_was_published(
     assert tuple(row[column] for column in NUMBERS) == expected
 
 
-def test_what_the_publication_does_not_state_is_said() -> None:
+def test_what_the_publication_does_not_state_is_noted() -> None:
     assert names() == ("galante-2025",)
     text = render(make_tables("published:galante-2025")[:1], "text")
 
@@ -177,7 +177,7 @@ def test_means_without_runs_make_tables(
     cells = cells_by_title(table)
     assert (cells["time mean (s)"], cells[sd]) == shown
     assert cells["cache misses"].startswith("n/a (")
-    (row,) = table.exact
+    (row,) = table.raw_values
     assert (row["n"], row["elapsed_mean_s"], row["elapsed_median_s"]) == (10, 65.957, None)
     if shown[1] == "0.109":
         assert row["elapsed_cv"] == pytest.approx(0.109 / 65.957)
@@ -194,9 +194,9 @@ def test_the_digits_of_a_column_are_of_one_kind() -> None:
     assert times == ["65.900", "66.123"]
 
 
-def test_a_number_of_runs_that_nobody_told_is_not_made_up() -> None:
+def test_an_unknown_number_of_runs_stays_unknown() -> None:
     (table,) = tables_of_cases([means(Moments(None, 65.957, 0.109), n=None)])
 
     cells = cells_by_title(table)
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")
-    assert table.exact[0]["n"] is None
+    assert table.raw_values[0]["n"] is None

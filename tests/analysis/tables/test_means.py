@@ -126,7 +126,7 @@ def test_what_speaks_against_numbers_stands_under_them_in_every_format(
     assert text == snapshot(extension_class=GoldenFile)
 
 
-def test_records_of_no_run_are_told_and_leave_the_files_alone(tmp_path: Path) -> None:
+def test_records_without_runs_are_an_error_and_leave_the_files(tmp_path: Path) -> None:
     write(tmp_path, []).write_text('{"schema": 4, "status": "o')
 
     with pytest.raises(UserError, match=r"no run in its records \(1 line of .* cut off or damaged"):
@@ -156,21 +156,21 @@ def test_a_long_reason_hides_no_other_status(tmp_path: Path) -> None:
     long = record(1, 1, status="failed", reason="x" * 900)
     (table,) = tables_from(tmp_path, [long, record(1, 2, status="timeout", reason="limit")])
 
-    (told,) = (text for text in notes_of(table) if "not averaged" in text)
-    assert told.endswith("x…), 1 timeout (limit)")
-    assert len(told) < 400
+    (output,) = (text for text in notes_of(table) if "not averaged" in text)
+    assert output.endswith("x…), 1 timeout (limit)")
+    assert len(output) < 400
 
 
-@pytest.mark.parametrize(("virtual", "said"), [("true", 1), ("false", 0), ('"true"', 0)])
+@pytest.mark.parametrize(("virtual", "expected"), [("true", 1), ("false", 0), ('"true"', 0)])
 def test_numbers_of_a_virtual_machine_are_marked_under_the_table(
-    tmp_path: Path, virtual: str, said: int
+    tmp_path: Path, virtual: str, expected: int
 ) -> None:
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "n1.json").write_text(f'{{"virtual_machine": {virtual}}}')
 
     (table,) = tables_from(tmp_path, [record(1, r) for r in (1, 2)])
 
-    assert len([text for text in notes_of(table) if "virtual machine" in text]) == said
+    assert len([text for text in notes_of(table) if "virtual machine" in text]) == expected
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_what_is_said_of_one_run_in_twenty(
 
     assert notes_of(table) == [note]
     assert table.cells[0][2] == "performance (intel_pstate)"
-    assert table.exact[0]["elapsed_mean_s"] == 45.0
+    assert table.raw_values[0]["elapsed_mean_s"] == 45.0
 
 
 def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(
@@ -243,7 +243,7 @@ def test_a_link_in_a_table_s_place_is_replaced_and_not_followed(tmp_path: Path) 
     assert not any(path.is_symlink() for path in paths)
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
     tables = tables_from(tmp_path, [record(1, 1)])
     (tmp_path / "file").write_text("no folder")
 

@@ -88,11 +88,11 @@ def test_a_table_of_guests_has_what_both_sides_measured_and_what_speaks_against_
     assert float(first["vcpu_migrations_sd"]) == pytest.approx(202 / 2**0.5)
 
 
-def test_without_guests_tables_say_nothing_of_them(tmp_path: Path) -> None:
+def test_without_guests_tables_have_no_columns_of_them(tmp_path: Path) -> None:
     (table,) = tables_from(tmp_path, [record(1, 1), record(1, 2), left_out(4, "no E-cores")])
 
-    said = " ".join([table.caption, *notes_of(table), *(column.title for column in table.columns)])
-    assert "guest" not in said and "vCPU" not in said
+    text = " ".join([table.caption, *notes_of(table), *(column.title for column in table.columns)])
+    assert "guest" not in text and "vCPU" not in text
     (row, _) = csv.DictReader(io.StringIO(render([table], "csv")))
     assert row["vcpu_mapping"] == row["vm_cpus"] == row["vcpu_migrations_mean"] == ""
 
@@ -113,7 +113,7 @@ def test_emulated_guests_are_marked_under_the_table(
 
 
 @pytest.mark.parametrize(
-    ("elsewhere", "said"),
+    ("elsewhere", "expected"),
     [
         ({"vcpu_cpus": "1-23"}, ("0-23", "1-23")),
         ({"vm_accelerator": "tcg", "elapsed_s": 900.0}, ("0-23 (kvm)", "0-23 (tcg)")),
@@ -121,13 +121,13 @@ def test_emulated_guests_are_marked_under_the_table(
     ids=["other CPUs", "emulated"],
 )
 def test_guests_that_are_not_alike_are_rows_of_their_own(
-    tmp_path: Path, elsewhere: Record, said: tuple[str, str]
+    tmp_path: Path, elsewhere: Record, expected: tuple[str, str]
 ) -> None:
     others = [guest(1, r, case_id="elsewhere", **elsewhere) for r in (1, 2)]
     (table,) = tables_from(tmp_path, [guest(1, 1), guest(1, 2), *others])
     (note,) = (text for text in notes_of(table) if "stands once for each set of CPUs" in text)
-    assert all(where in note for where in said)
-    assert [row["elapsed_mean_s"] for row in table.exact] == [
+    assert all(where in note for where in expected)
+    assert [row["elapsed_mean_s"] for row in table.raw_values] == [
         45.0, elsewhere.get("elapsed_s", 45.0),
     ]  # fmt: skip
 

@@ -35,7 +35,7 @@ def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("tables", "said"),
+    ("tables", "expected"),
     [
         ([PIN], f"to pin threads on the P-cores, {ONE}."),
         ([SET], f"to confine threads to the P-cores, {ONE}."),
@@ -57,10 +57,10 @@ def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:
          "it, in 1 setting."),
     ],
 )  # fmt: skip
-def test_the_headline_says_what_the_verdicts_come_to(
-    tmp_path: Path, tables: list[Mapping[str, float]], said: str
+def test_the_headline_summarizes_the_verdicts(
+    tmp_path: Path, tables: list[Mapping[str, float]], expected: str
 ) -> None:
-    assert headline(tmp_path, *tables) == said
+    assert headline(tmp_path, *tables) == expected
 
 
 def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
@@ -80,8 +80,8 @@ def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
 
 
 def test_a_named_baseline_that_is_best_is_the_answer(tmp_path: Path) -> None:
-    said = headline(tmp_path, PIN, baseline="pcores-pin")
-    assert said == f"to pin threads on the P-cores, {ONE}."
+    text = headline(tmp_path, PIN, baseline="pcores-pin")
+    assert text == f"to pin threads on the P-cores, {ONE}."
 
 
 def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.objectives import Objective
 from analysis.results.sources import open_results
 from analysis.verdict.tables import comparison_table
@@ -57,7 +57,7 @@ def lost_other_blocks(run: Record) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("change", "paired", "n", "said"),
+    ("change", "paired", "n", "expected"),
     [
         (of_unknown_attempts, True, 10, "10 pairs of runs"),
         (killed_within_block_6, True, 9, "9 pairs of runs"),
@@ -66,26 +66,26 @@ def lost_other_blocks(run: Record) -> Record:
     ],
 )
 def test_runs_of_one_block_and_attempt_are_paired_and_no_others(
-    tmp_path: Path, change: Callable[[Record], Record], paired: bool, n: int, said: str
+    tmp_path: Path, change: Callable[[Record], Record], paired: bool, n: int, expected: str
 ) -> None:
     findings = found(tmp_path, [run | change(run) for run in Study(FASTER).records()])
     pinned = compared(findings)
     assert (pinned.difference.paired, pinned.difference.n) == (paired, n)
-    assert said in verdict(findings).sentences[0]
-    assert pinned.apart == (change is made_later)
-    assert not compared(findings, "pcores-set").apart
+    assert expected in verdict(findings).sentences[0]
+    assert pinned.across_attempts == (change is made_later)
+    assert not compared(findings, "pcores-set").across_attempts
     last = (
         "No attempt at the study made runs of #1 scheduler together with #3 pcores-pin: a change "
         "of the node between attempts would look like a difference."
     )
-    assert (verdict(findings).sentences[-1] == last) == pinned.apart
+    assert (verdict(findings).sentences[-1] == last) == pinned.across_attempts
 
 
 LOST = "Not in these numbers, which may flatter a case: "
 
 
 @pytest.mark.parametrize(
-    ("mapping", "repetitions", "status", "said"),
+    ("mapping", "repetitions", "status", "expected"),
     [
         ("pcores-pin", (3, 7), "timeout", f"{LOST}2 of 10 runs of #3 pcores-pin (2 timeout)."),
         ("scheduler", (1,), "failed", f"{LOST}1 of 10 runs of #1 scheduler (1 failed)."),
@@ -94,31 +94,31 @@ LOST = "Not in these numbers, which may flatter a case: "
     ],
 )  # fmt: skip
 def test_lost_runs_of_those_compared_are_counted(
-    tmp_path: Path, mapping: str, repetitions: tuple[int, ...], status: str, said: str
+    tmp_path: Path, mapping: str, repetitions: tuple[int, ...], status: str, expected: str
 ) -> None:
     records = spoilt(Study(FASTER), mapping, repetitions, status=status, reason="too long")
-    assert verdict(found(tmp_path, records)).sentences[-1] == said
+    assert verdict(found(tmp_path, records)).sentences[-1] == expected
 
 
 def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
     missing = left_out(4, "no E-cores") | {"threads": 8, "variant": "libgomp"}
-    said = verdict(found(tmp_path, [*Study(FASTER).records(), missing])).sentences
-    assert said[-1] == "Not compared with #1 scheduler in time: #4 ecores-set."
+    text = verdict(found(tmp_path, [*Study(FASTER).records(), missing])).sentences
+    assert text[-1] == "Not compared with #1 scheduler in time: #4 ecores-set."
 
 
 def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> None:
     mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.988}
     findings = found(tmp_path, Study(mappings, noise=0.012, seed=4))
     comparison = compared(findings, "m7")
-    assert comparison.word == "undecided"
+    assert comparison.outcome == "undecided"
     assert 1.0 not in comparison.difference.interval()
-    said = verdict(findings).sentences[0]
+    text = verdict(findings).sentences[0]
     assert re.search(
-        r"#9 m7 [\d.]+ % less typical time \([\d.]+ to [\d.]+ %, not enough among 30 compar", said
+        r"#9 m7 [\d.]+ % less typical time \([\d.]+ to [\d.]+ %, not enough among 30 compar", text
     )
-    assert said.endswith("; 24 others in the table.")
+    assert text.endswith("; 24 others in the table.")
     # Those nearest to a decision are named.
-    needs = [int(more) for more in re.findall(r"to (\d+) more repetition", said)]
+    needs = [int(more) for more in re.findall(r"to (\d+) more repetition", text)]
     assert len(needs) == 6
     assert needs == sorted(needs)
 
@@ -130,17 +130,17 @@ def test_one_comparison_is_not_said_to_be_corrected_for_others(tmp_path: Path) -
         away = 0.02036 + 0.01 * (run["repetition"] - 3)
         return 40.0 * math.exp(away if run["mapping"] == "pcores-pin" else 0.0)
 
-    said = said_of(found(tmp_path, timed(Study(ALIKE, repetitions=5), elapsed_s)))
-    assert ", not enough at the 4 % of a first look)" in said
-    assert "Holm" not in said
+    text = said_of(found(tmp_path, timed(Study(ALIKE, repetitions=5), elapsed_s)))
+    assert ", not enough at the 4 % of a first look)" in text
+    assert "Holm" not in text
 
 
-def test_what_is_told_of_losses_is_of_the_least_of_them(tmp_path: Path) -> None:
+def test_the_explanation_of_losses_is_of_the_least_one(tmp_path: Path) -> None:
     beside = {"scheduler": {"migrations": 900}, "ecores-set": {"migrations": 0}}
     study = Study({"scheduler": 1.0, "ecores-pin": 1.4, "ecores-set": 1.2}, beside=beside)
-    said = verdict(found(tmp_path, study)).sentences
-    assert said[1].startswith("What goes with #3 ecores-set, not proved")
-    assert "threads were moved 900 times a run under #1 and 0 times under #3" in said[1]
+    sentences = verdict(found(tmp_path, study)).sentences
+    assert sentences[1].startswith("What goes with #3 ecores-set, not proved")
+    assert "threads were moved 900 times a run under #1 and 0 times under #3" in sentences[1]
 
 
 def test_what_is_undecided_itself_is_never_as_good_as_the_best(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_may_beat_the_recommended_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("objective", "baseline", "others", "said"),
+    ("objective", "baseline", "others", "expected"),
     [
         ("time", 3.3, 1.1,
          "1.1 s in each of 10 runs against 3.3 s in each of 10: equal times have no spread to test "
@@ -188,7 +188,7 @@ def test_what_may_beat_the_recommended_is_named(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_equal_values_are_no_proof(
-    tmp_path: Path, objective: Objective, baseline: float, others: float, said: str
+    tmp_path: Path, objective: Objective, baseline: float, others: float, expected: str
 ) -> None:
     name = "elapsed_s" if objective == "time" else "energy_pkg_j"
     records = [
@@ -198,7 +198,7 @@ def test_equal_values_are_no_proof(
     findings = found(tmp_path, records)
     assert set(words(findings, objective).values()) == {"undecided"}
     sentence = verdict(findings, objective).sentences[0]
-    assert said in sentence
+    assert expected in sentence
     # Nothing differs from run to run, so that nothing tells how many would do.
     assert "repetition" not in sentence
     assert ("clock" in sentence) == (objective == "time")
@@ -214,9 +214,9 @@ def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Pa
         return times[run["repetition"] in (4, 7)]
 
     findings = found(tmp_path, timed(Study(FASTER, sequential=True), elapsed_s))
-    said = verdict(findings).sentences[0]
-    assert "(no interval: most runs of each have the very same value)" in said
-    assert "pairs" not in said
+    text = verdict(findings).sentences[0]
+    assert "(no interval: most runs of each have the very same value)" in text
+    assert "pairs" not in text
 
 
 @pytest.mark.parametrize("wrong", [0.0, -5.0, 1e200])
@@ -269,7 +269,7 @@ def slowed(study: Study, *mappings: str, repetitions: set[int]) -> list[Record]:
     return timed(study, elapsed_s)
 
 
-def test_where_mean_and_typical_time_disagree_both_are_said(tmp_path: Path) -> None:
+def test_where_mean_and_typical_time_disagree_both_are_shown(tmp_path: Path) -> None:
     study = Study(ALIKE, repetitions=20, noise=0.002)
     findings = found(tmp_path / "a", slowed(study, "scheduler", repetitions={3, 9, 14}))
     # Three of twenty runs take 10 % longer: the baseline's mean 1.5 %, its typical time nothing.
@@ -307,16 +307,16 @@ def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
     mappings = [f"m{at}" for at in range(9)]
     study = Study(dict.fromkeys(["scheduler", *mappings], 1.0), repetitions=20, noise=0.002)
     records = slowed(study, *mappings[:8], repetitions={2, 4, 6, 8, 12, 14, 16, 18})
-    said = said_of(found(tmp_path, records))
-    assert "2 others in the table and none of #1 scheduler and #10 m8; by an exact test" in said
-    assert "is another than that of #1 scheduler under #2 m0" in said
-    assert re.search(r"#7 m5 \(p = [\de.-]+\) and 2 others in the table", said)
+    text = said_of(found(tmp_path, records))
+    assert "2 others in the table and none of #1 scheduler and #10 m8; by an exact test" in text
+    assert "is another than that of #1 scheduler under #2 m0" in text
+    assert re.search(r"#7 m5 \(p = [\de.-]+\) and 2 others in the table", text)
 
 
-def test_spreads_that_differ_are_said(tmp_path: Path) -> None:
+def test_different_spreads_are_noted(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, noise=0.002)
-    said = said_of(found(tmp_path, timed(study, spread_baseline)))
-    assert re.search(r"Runs spread otherwise than those of #1 scheduler: #2 pcores-pin 1/\d+", said)
+    text = said_of(found(tmp_path, timed(study, spread_baseline)))
+    assert re.search(r"Runs spread otherwise than those of #1 scheduler: #2 pcores-pin 1/\d+", text)
 
 
 PIN = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=20)
@@ -339,7 +339,7 @@ def test_each_boot_and_each_day_is_a_unit(
     assert compared(found(tmp_path, continued(PIN, **fields))).difference.units == units
 
 
-def test_what_boots_change_is_in_the_interval_and_said(tmp_path: Path) -> None:
+def test_the_variance_between_boots_is_in_the_interval_and_noted(tmp_path: Path) -> None:
     # From the second boot on pinning gains 1 % instead of 3 %: no run within a boot shows that.
     def elapsed_s(run: Record) -> float:
         changed = run["attempt"] == 2 and run["mapping"] == "pcores-pin"
@@ -358,13 +358,13 @@ def test_what_boots_change_is_in_the_interval_and_said(tmp_path: Path) -> None:
     assert "over its boots or days" in " ".join(notes(findings))
 
 
-def test_it_is_said_of_which_boots_the_intervals_are(tmp_path: Path) -> None:
+def test_the_boots_of_intervals_are_noted(tmp_path: Path) -> None:
     study = Study(PIN.time, repetitions=20, sequential=True)
     two_boots = found(tmp_path / "two", continued(study, boot_id="c"))
     assert "on this node, in these 2 boots or days and for" in " ".join(notes(two_boots))
     assert "in this boot and for" in " ".join(notes(found(tmp_path / "one", study)))
-    said = " ".join(notes(find(open_results("published:galante-2025"))))
-    assert "a ratio's 95 % interval is of that comparison alone, on this node and for these" in said
+    text = " ".join(notes(analyze(open_results("published:galante-2025"))))
+    assert "a ratio's 95 % interval is of that comparison alone, on this node and for these" in text
 
 
 def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
@@ -409,7 +409,7 @@ def started(pinned: float, mechanism: str = "likwid-pin") -> Study:
 
 
 @pytest.mark.parametrize("pinned", [0.9, 1.0, 1.1])
-def test_a_start_that_differs_is_said_whatever_the_answer_is(tmp_path: Path, pinned: float) -> None:
+def test_a_different_start_is_noted_with_every_answer(tmp_path: Path, pinned: float) -> None:
     findings = found(tmp_path, started(pinned))
     assert BETWEEN in " ".join(verdict_lines(only_table(findings)))
     if pinned == 0.9:
@@ -422,5 +422,5 @@ def test_what_has_ended_before_the_program_starts_is_no_difference(
     tmp_path: Path, mechanism: str
 ) -> None:
     findings = found(tmp_path, started(0.9, mechanism))
-    told = " ".join([*verdict_lines(only_table(findings)), *findings.headline])
-    assert "is loaded into" not in told
+    text = " ".join([*verdict_lines(only_table(findings)), *findings.headline])
+    assert "is loaded into" not in text

@@ -264,11 +264,11 @@ def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
             for of, p in zip(asked, holm([of[name] for of in asked]), strict=True):
                 of[name] = min(1.0, p / 0.8)
     for of in found.values():
-        of["word"] = "undecided"
+        of["outcome"] = "undecided"
         if of["p_different"] <= 0.05:
-            of["word"] = "better" if of["ratio"] < 1 else "worse"
+            of["outcome"] = "better" if of["ratio"] < 1 else "worse"
         if of["p_outside_margin"] <= 0.05:
-            of["word"] = "equivalent"
+            of["outcome"] = "equivalent"
     return found
 
 
@@ -276,7 +276,7 @@ def test_the_made_up_study_has_what_can_go_wrong(
     expected: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
     for name, wanted in (
-        ("word", {"better", "worse", "equivalent", "undecided"}),
+        ("outcome", {"better", "worse", "equivalent", "undecided"}),
         ("paired", {True, False}),
         ("in_other_attempts", {True, False}),
     ):
@@ -287,9 +287,9 @@ def test_the_made_up_study_has_what_can_go_wrong(
 def test_each_case_is_described_as_reckoned_by_hand(
     answer: dict[str, Any], records: list[Record]
 ) -> None:
-    told = [row for table in answer["tables"] for row in table["statistics"]]
-    assert len(told) == 16 * 3
-    for row in told:
+    answers = [row for table in answer["tables"] for row in table["statistics"]]
+    assert len(answers) == 16 * 3
+    for row in answers:
         wanted = expected_statistics(values(records, row["case_id"], row["objective"]))
         outliers = [(outlier["value"], outlier["score"]) for outlier in row["outliers"]]
         assert len(outliers) == len(wanted["outliers"])
@@ -315,18 +315,18 @@ def test_each_comparison_is_as_reckoned_by_hand(
 ) -> None:
     assert answer["comparisons"] == len(expected) == 36
     assert (answer["questions"], answer["look"]) == (12, 1)
-    told = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
-    assert [case for case, row in told.items() if row["is_baseline"]] == [
+    data = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
+    assert [case for case, row in data.items() if row["is_baseline"]] == [
         "lulesh1", "lulesh5", "lu1", "lu5",
     ]  # fmt: skip
     for (case_id, objective), wanted in expected.items():
         row = {
             name.removeprefix(f"{objective}_"): value
-            for name, value in told[case_id].items()
+            for name, value in data[case_id].items()
             if name.startswith(f"{objective}_")
         }
         numbers = {name: value for name, value in wanted.items() if name != "error"}
-        texts = ("word", "estimand")
+        texts = ("outcome", "estimand")
         assert [row.pop(name) for name in texts] == [numbers.pop(name) for name in texts]
         forecast = row.pop("more_repetitions_half"), row.pop("more_repetitions")
         assert (None in forecast) or forecast[0] <= forecast[1]
@@ -355,7 +355,7 @@ def test_the_front_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[
 def test_each_answer_follows_from_the_words(
     answer: dict[str, Any], expected: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    told = {
+    answers = {
         (app, verdict["governor"], verdict["objective"]): (
             verdict["answer"],
             verdict["case_number"],
@@ -363,21 +363,21 @@ def test_each_answer_follows_from_the_words(
         for app, table in zip(APPS, answer["tables"], strict=True)
         for verdict in table["verdicts"]
     }
-    assert len(told) == 12
-    for (app, governor, objective), (said, number) in told.items():
+    assert len(answers) == 12
+    for (app, governor, objective), (text, number) in answers.items():
         first = 1 if governor == "performance" else 5
         found = {at: expected[f"{app}{at}", objective] for at in range(first + 1, first + 4)}
-        words = {of["word"] for of in found.values()}
-        if "better" in words:
+        outcomes = {of["outcome"] for of in found.values()}
+        if "better" in outcomes:
             best = min(
-                (at for at in found if found[at]["word"] == "better"),
+                (at for at in found if found[at]["outcome"] == "better"),
                 key=lambda at: found[at]["ratio"],
             )
             binding = list(BINDING.values())[best - first]
-            assert (said, number) == ({"pin": "pin", "set": "confine"}[binding], best)
-        elif "undecided" in words:
-            assert (said, number) == ("undecided", None)
-        elif "equivalent" in words:
-            assert (said, number) == ("no difference", None)
+            assert (text, number) == ({"pin": "pin", "set": "confine"}[binding], best)
+        elif "undecided" in outcomes:
+            assert (text, number) == ("undecided", None)
+        elif "equivalent" in outcomes:
+            assert (text, number) == ("no difference", None)
         else:
-            assert (said, number) == ("leave", first)
+            assert (text, number) == ("leave", first)

@@ -26,7 +26,7 @@ def of(ratio: float, error: float) -> Difference:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "error", "said"),
+    ("ratio", "error", "expected"),
     [
         # Student's t of 9 degrees of freedom is 2.262 at 95 %.
         (0.9, 0.001, "10.00 % less typical time (9.80 to 10.20 %)"),
@@ -45,8 +45,8 @@ def of(ratio: float, error: float) -> Difference:
         (1.3, 0.0, "30.0 % more typical time (no interval: these runs show no spread)"),
     ],
 )
-def test_a_difference_in_words(ratio: float, error: float, said: str) -> None:
-    assert str(change(of(ratio, error), "time")) == said
+def test_a_difference_in_words(ratio: float, error: float, expected: str) -> None:
+    assert str(change(of(ratio, error), "time")) == expected
 
 
 def test_what_is_known_of_means_only_is_said_to_be_of_means() -> None:
@@ -55,7 +55,7 @@ def test_what_is_known_of_means_only_is_said_to_be_of_means() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "said"),
+    ("ratio", "expected"),
     [
         (0.9, "10.0 % less time than under #1 x"),
         (1.0, "about the same time as under #1 x"),
@@ -63,8 +63,8 @@ def test_what_is_known_of_means_only_is_said_to_be_of_means() -> None:
         (0.02, "1/50 of the time under #1 x"),
     ],
 )
-def test_a_difference_against_a_baseline_is_grammatical(ratio: float, said: str) -> None:
-    assert change_of_means(ratio, "time").under("#1 x") == said
+def test_a_difference_against_a_baseline_is_grammatical(ratio: float, expected: str) -> None:
+    assert change_of_means(ratio, "time").under("#1 x") == expected
 
 
 def test_an_energy_delay_product_is_lower_and_not_less() -> None:
@@ -81,10 +81,10 @@ def test_an_energy_delay_product_is_lower_and_not_less() -> None:
 def test_no_number_has_an_exponent_a_minus_or_says_nothing(
     log_ratio: float, error: float, n: int, objective: Objective
 ) -> None:
-    said = str(change(Difference(log_ratio, error, n - 1, n, paired=True), objective, 0.99))
-    assert not re.search(r"\de[+-]?\d|-\d|nan|inf\b", said)
-    assert not re.search(r"(?<![\d.])0(\.0+)? (% (less|more|lower|higher)|times)", said)
-    assert not re.search(r"1/0|\b\d{20}", said)
+    text = str(change(Difference(log_ratio, error, n - 1, n, paired=True), objective, 0.99))
+    assert not re.search(r"\de[+-]?\d|-\d|nan|inf\b", text)
+    assert not re.search(r"(?<![\d.])0(\.0+)? (% (less|more|lower|higher)|times)", text)
+    assert not re.search(r"1/0|\b\d{20}", text)
 
 
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
@@ -95,7 +95,7 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "expected"),
     [
         ({"selection": "pcores", "binding": "pin"}, "pin each thread on the P-cores"),
         ({"selection": "lpecpus", "binding": "set"},
@@ -121,11 +121,11 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
          "CPUs of the P-cores"),
     ],
 )  # fmt: skip
-def test_what_a_mapping_does(facts: dict[str, Any], said: str) -> None:
+def test_what_a_mapping_does(facts: dict[str, Any], expected: str) -> None:
     threads = facts.pop("threads", 8)
     table = TABLE._replace(threads=threads)
 
-    assert do(summary(**{"table": table, "mapping": "m"} | facts)) == said
+    assert do(summary(**{"table": table, "mapping": "m"} | facts)) == expected
 
 
 @pytest.mark.parametrize("selection", sorted(SELECTIONS))
@@ -230,7 +230,7 @@ def test_cache_misses(baseline: float | None, other: float | None, text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "expected"),
     [
         (0.0, 0.0, "95 % interval 0 % to 0 %"),
         (-3.8e-16, 3.8e-16, "95 % interval 0 % to 0 %"),
@@ -239,17 +239,17 @@ def test_cache_misses(baseline: float | None, other: float | None, text: str) ->
     ],
 )
 def test_the_ends_of_an_interval_have_no_exponents_and_nothing_no_sign(
-    low: float, high: float, said: str
+    low: float, high: float, expected: str
 ) -> None:
     flat = Trend((low + high) / 2, Interval(low, high), 1.0, 0.9, 20)
     first, _ = drift_sentences(Drift(flat, None))
     assert first == (
-        f"No drift over time was found (from the first to the last run of an attempt, {said}; "
+        f"No drift over time was found (from the first to the last run of an attempt, {expected}; "
         "20 runs)."
     )
 
 
-def test_a_drift_too_small_for_a_number_is_said_to_be_small() -> None:
+def test_a_drift_too_small_for_a_number_is_called_small() -> None:
     tiny = Trend(1e-8, Interval(0.5e-8, 1.5e-8), 1.0, 0.001, 20)
     first, *_ = drift_sentences(Drift(tiny, None))
     assert first.startswith("Runs became slower as the study went on: by less than 0.01 % from ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.results.case_summary import Moments
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
@@ -15,7 +15,7 @@ from tests.support.results import summary
 
 @pytest.fixture(scope="module")
 def findings() -> Findings:
-    return find(open_results("published:galante-2025"))
+    return analyze(open_results("published:galante-2025"))
 
 
 def test_every_published_time_is_compared_with_its_own_baseline(findings: Findings) -> None:
@@ -39,7 +39,7 @@ def test_words_follow_from_welchs_test_of_the_published_numbers(findings: Findin
     )
 
 
-def test_energies_without_a_spread_are_told_by_their_means_alone(findings: Findings) -> None:
+def test_energies_without_a_spread_are_compared_by_their_means(findings: Findings) -> None:
     energy = next(v for v in findings.tables[0].verdicts if v.objective == "energy")
     assert energy.answer == "not compared"
     # 2215.08 J and 2021.04 J: 8.8 % less.
@@ -48,8 +48,10 @@ def test_energies_without_a_spread_are_told_by_their_means_alone(findings: Findi
 
 
 def test_the_other_reading_of_the_deviations_is_reported(findings: Findings) -> None:
-    (remark,) = [remark for remark in findings.remarks if "read as standard errors" in remark]
-    assert "of 56 words change" in remark
+    (footnote,) = [
+        footnote for footnote in findings.footnotes if "read as standard errors" in footnote
+    ]
+    assert "of 56 words change" in footnote
 
 
 def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_the_repetitions() -> None:
@@ -73,5 +75,5 @@ def test_a_deviation_that_that_was_rounded_to_nothing_is_no_certainty(findings: 
     # Table 9, row 4: 10.054 +- 0.000.
     table = findings.tables[6]
     case = next(case for case in table.cases if case.number == 4)
-    assert case.comparisons["time"].word == "worse"
+    assert case.comparisons["time"].outcome == "worse"
     assert case.comparisons["time"].difference.standard_error > 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import find
+from analysis.answer import analyze
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
 from analysis.report.page import report_html
@@ -62,14 +62,12 @@ def test_a_case_that_lost_more_than_a_tenth_is_not_compared_however_fast_its_run
 
 
 @EITHER
-def test_a_case_that_lost_a_tenth_is_compared_and_the_answer_says_so(
-    tmp_path: Path, fields: Record
-) -> None:
+def test_a_case_that_lost_a_tenth_is_compared_with_a_note(tmp_path: Path, fields: Record) -> None:
     findings = found(tmp_path, pinned((4, 9), fields))
     assert verdict(findings).best == case_of(findings, "pcores-pin")
-    said = said_of(findings)
-    assert "#3 pcores-pin (placement proved in 18 of 20 runs, " in said
-    assert ("2 not provable); runs of which it is not provable are averaged" in said) == (
+    text = said_of(findings)
+    assert "#3 pcores-pin (placement proved in 18 of 20 runs, " in text
+    assert ("2 not provable); runs of which it is not provable are averaged" in text) == (
         fields is UNPROVED
     )
 
@@ -111,25 +109,25 @@ def test_what_was_lost_to_placement_is_no_lack_of_runs(tmp_path: Path) -> None:
     records = pinned(range(11, 21), UNPROVED)
     ran = [run for run in records if run["mapping"] != "pcores-set"]
     missing = left_out(4, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
-    (said,) = verdict(found(tmp_path, [*ran, missing])).sentences
-    assert said.startswith("Not compared: #3 pcores-pin (placement proved in 10 of 20 runs")
+    (text,) = verdict(found(tmp_path, [*ran, missing])).sentences
+    assert text.startswith("Not compared: #3 pcores-pin (placement proved in 10 of 20 runs")
 
 
-def test_no_means_speak_for_a_case_that_is_not_compared(tmp_path: Path) -> None:
+def test_a_case_that_is_not_compared_has_no_ratio_of_means(tmp_path: Path) -> None:
     records = spoilt(Study(FASTER, repetitions=1), "pcores-pin", **UNPROVED)
-    said = verdict(found(tmp_path, records)).sentences
-    assert "pcores-set 5" in said[0]
-    of_means = said[0].partition("by the means alone")[2].partition(".")[0]
+    sentences = verdict(found(tmp_path, records)).sentences
+    assert "pcores-set 5" in sentences[0]
+    of_means = sentences[0].partition("by the means alone")[2].partition(".")[0]
     assert "pcores-pin" not in of_means
 
 
-def test_tables_report_and_two_results_side_by_side_say_it_too(tmp_path: Path) -> None:
+def test_tables_report_and_comparison_note_it_too(tmp_path: Path) -> None:
     write(tmp_path / "a", pinned(range(1, 6), VIOLATED))
     write(tmp_path / "b", STUDY.records())
     shown = render(make_tables(tmp_path / "a"), "text")
     assert "#3: not compared, nor to be recommended: placement proved in 15 of 20 runs" in shown
     results = open_results(str(tmp_path / "a"))
-    page = report_html(results, find(results))
+    page = report_html(results, analyze(results))
     assert "#3 pcores-pin (placement proved in 15 of 20 runs, violated in 5)" in page
     both = compare(results, open_results(str(tmp_path / "b")))
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")
@@ -138,7 +136,7 @@ def test_tables_report_and_two_results_side_by_side_say_it_too(tmp_path: Path) -
     assert "A: Not compared: #3 pcores-pin (" in render(compare_tables(both), "text")
 
 
-def test_of_logs_nobody_looked_which_the_answer_says(tmp_path: Path) -> None:
+def test_the_answer_notes_that_imported_runs_were_not_sampled(tmp_path: Path) -> None:
     imported = {"imported": {"file": "x"}, **UNPROVED}
     findings = found(tmp_path, [run | imported for run in Study(FASTER).records()])
     assert words(findings)["pcores-pin"] == "better"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import command_for_more, find
+from analysis.answer import analyze, command_for_more
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.text import as_data, as_markdown, as_text, headline_text
@@ -51,7 +51,7 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
 
 
 @pytest.mark.parametrize(
-    ("times", "answer", "best", "said"),
+    ("times", "answer", "best", "expected"),
     [
         (FASTER_ON_P, "pin", "pcores-pin",
          "Pin each thread on the P-cores (#3 pcores-pin): "),
@@ -67,11 +67,11 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
     ],
 )  # fmt: skip
 def test_the_answer_is_what_the_times_call_for(
-    tmp_path: Path, times: dict[str, float], answer: str, best: str | None, said: str
+    tmp_path: Path, times: dict[str, float], answer: str, best: str | None, expected: str
 ) -> None:
     time = verdict(found(tmp_path, Study(times)))
     assert (time.answer, time.best and time.best.mapping) == (answer, best)
-    assert said in time.sentences[0]
+    assert expected in time.sentences[0]
 
 
 def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
@@ -91,9 +91,11 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
 
 def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
-    said = verdict(found(tmp_path, study)).sentences
+    sentences = verdict(found(tmp_path, study)).sentences
     # Which of both is ahead is chance.
-    assert re.match(r"#. pcores-... would do as well as #. pcores-... \(within 1 %\)\.", said[1])
+    assert re.match(
+        r"#. pcores-... would do as well as #. pcores-... \(within 1 %\)\.", sentences[1]
+    )
 
 
 def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
@@ -185,7 +187,7 @@ def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: P
     )
 
 
-def test_what_was_not_measured_is_said_with_its_reason(tmp_path: Path) -> None:
+def test_what_was_not_measured_has_its_reason(tmp_path: Path) -> None:
     findings = found(tmp_path, Study(FASTER_ON_P))
     assert verdict(findings, "energy").sentences == (
         "Not compared: package energy was not measured, because no RAPL here.",
@@ -200,8 +202,8 @@ def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_pat
     findings = found(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
     rows = [[case.number for case in table.cases] for table in findings.tables]
     assert sorted(rows) == [[1, 3], [2]]
-    said = " ".join(findings.tables[rows.index([1, 3])].verdicts[0].sentences)
-    assert "Undecided against #1 scheduler" in said
+    text = " ".join(findings.tables[rows.index([1, 3])].verdicts[0].sentences)
+    assert "Undecided against #1 scheduler" in text
 
 
 def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
@@ -218,11 +220,11 @@ def test_programs_that_run_as_long_as_they_are_told_are_not_compared(tmp_path: P
         for run in Study(PINNED, PINNED).records()
     ]
     findings = found(tmp_path, [*Study(PINNED).records(), *fixed])
-    others, told = findings.tables
+    others, threadmap = findings.tables
     assert others.verdicts[0].answer == "pin"
-    assert {verdict.answer for verdict in told.verdicts} == {"not compared"}
-    assert "runs as long as it is told" in told.verdicts[0].sentences[0]
-    assert not any(case.comparisons or case.on_front for case in told.cases)
+    assert {verdict.answer for verdict in threadmap.verdicts} == {"not compared"}
+    assert "runs as long as it is told" in threadmap.verdicts[0].sentences[0]
+    assert not any(case.comparisons or case.on_front for case in threadmap.cases)
     # Two of one comparison each would have been corrected for each other.
     assert findings.comparisons == 1
     text = as_text(findings)
@@ -235,19 +237,19 @@ HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
 
 def imported(folder: Path, *rows: str, baseline: str | None = None) -> Findings:
     (folder / "summaries.csv").write_text("\n".join([HEADER, *rows, ""]))
-    return find(open_results(str(folder)), baseline=baseline)
+    return analyze(open_results(str(folder)), baseline=baseline)
 
 
-def test_a_mapping_of_which_nobody_knows_what_it_does_is_no_confining(tmp_path: Path) -> None:
+def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
     rows = ("lu,8,scheduler,10,45.0,0.1", "lu,8,mine,10,40.0,0.1")
     findings = imported(tmp_path, *rows)
     (time, *_) = findings.tables[0].verdicts
     assert time.answer == "use"
     assert time.sentences[0].startswith("Use mine (#2 mine): 11.11 % less mean time")
-    said = "For time: to use mine, in the one setting (table and governor) that was compared."
-    assert findings.headline[0] == said
+    text = "For time: to use mine, in the one setting (table and governor) that was compared."
+    assert findings.headline[0] == text
     # A baseline that is named may be the answer.
-    assert imported(tmp_path, *rows, baseline="mine").headline[0] == said
+    assert imported(tmp_path, *rows, baseline="mine").headline[0] == text
 
 
 @pytest.mark.parametrize(
@@ -298,5 +300,5 @@ def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
     ]
     findings = found(tmp_path, records)
     assert "\x1b" not in as_text(findings)
-    sentences = [said for of in only_table(findings).verdicts for said in of.sentences]
-    assert not any("\n" in said for said in sentences)
+    sentences = [text for of in only_table(findings).verdicts for text in of.sentences]
+    assert not any("\n" in text for text in sentences)

@@ -36,8 +36,8 @@ def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
     (table,) = data["tables"]
     by_number = {row["case_number"]: row for row in table["comparisons"]}
     assert by_number[1]["is_baseline"]
-    assert by_number[2]["time_word"] == "better"
-    assert by_number[3]["time_word"] == "worse"
+    assert by_number[2]["time_outcome"] == "better"
+    assert by_number[3]["time_outcome"] == "worse"
     assert by_number[2]["time_ratio"] == pytest.approx(0.9, rel=0.01)
     assert by_number[2]["time_ratio_low"] < by_number[2]["time_ratio"] < 0.91
     time = [row for row in table["statistics"] if row["objective"] == "time"]

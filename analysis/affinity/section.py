@@ -1,4 +1,4 @@
-"""What an experiment came to, as the report tells it: a table, sentences, what is lacking."""
+"""A section on one experiment for the report: a table, sentences, what is lacking."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from analysis.affinity.measured import TIMES, Row, grouped, sources_of
+from analysis.affinity.timed_cases import TIMES, Row, sources_of
 from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
+from analysis.results.case_summary import grouped
 from analysis.verdict.caveats import not_placed
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import leaves_all, names
-from analysis.verdict.tables import interval_of, ratio_decimals, ratio_interval, word_of
+from analysis.verdict.tables import interval_of, outcome_text, ratio_decimals, ratio_interval
 from base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)
-_NO_TABLE = Table("", (), ())
+_EMPTY_TABLE = Table("", (), ())
 
 
 @dataclass(frozen=True)
-class Told:
+class Section:
     """Cases that share all but their placement, in sentences and mostly in a table.
 
     `name` begins the table's caption: `Contention 1`.
@@ -28,7 +29,7 @@ class Told:
 
     title: str
     sentences: tuple[str, ...] = ()
-    table: Table = _NO_TABLE
+    table: Table = _EMPTY_TABLE
     name: str = ""
 
 
@@ -47,12 +48,14 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
 
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield what could not be done and why: cases left out, without a good run, not compared."""
-    skipped = [case for case in cases if case.summary.left_out is not None]
-    for left in grouped(skipped, lambda case: one_line(str(case.summary.left_out))):
-        reason = one_line(str(left[0].summary.left_out)) or "no reason given"
-        mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in left))
-        yield f"Left out: {mappings} ({plural(len(left), 'case')}), because {reason}."
-    lost = [case for case in cases if case.summary.left_out is None and not case.summary.has_runs]
+    skipped = [case for case in cases if case.summary.skip_reason is not None]
+    for group in grouped(skipped, lambda case: one_line(str(case.summary.skip_reason))):
+        reason = one_line(str(group[0].summary.skip_reason)) or "no reason given"
+        mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in group))
+        yield f"Left out: {mappings} ({plural(len(group), 'case')}), because {reason}."
+    lost = [
+        case for case in cases if case.summary.skip_reason is None and not case.summary.has_runs
+    ]
     if lost:
         yield f"No run of {names(lost)} could be used{_how(lost)}."
     if unplaced := not_placed(case for case in cases if case.summary.table.app in TIMES):
@@ -71,7 +74,7 @@ def _how(cases: Sequence[CaseFinding]) -> str:
 
 
 def baseline(row: Row) -> str:
-    """Return the word for the case that the others are compared with, if this is it."""
+    """Return `baseline` for the case that the others are compared with, else nothing."""
     return "baseline" if leaves_all(row.measured.case.summary) else ""
 
 
@@ -84,20 +87,22 @@ def experiment_table(
     other: Callable[[RowT], str] = baseline,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return the table of an experiment's rows, with all that has to be said of them.
+    """Return the table of an experiment's rows, with its notes.
 
     `time` is the column of what the programs time; `more` columns stand behind it, the `last` ones
-    at the end. `other` is the word for a row that others are compared with.
+    at the end. `other` is the outcome's text for a row that others are compared with.
     """
     columns = [*_head(rows, time), *more, *_ratios(other), _PINNED_BY, *last]
-    said = [*notes, *_apart(rows)]
+    texts = [*notes, *_across_attempts(rows)]
     if sources := sources_of(row.published for row in rows):
-        said.append(f"Published numbers are of other machines. Sources: {sources}.")
-    return table_of(caption, columns, rows, tuple(("", note) for note in said))
+        texts.append(f"Published numbers are of other machines. Sources: {sources}.")
+    return table_of(caption, columns, rows, tuple(("", text) for text in texts))
 
 
-def _apart(rows: Sequence[Row]) -> Iterator[str]:
-    cases = [row.measured.case for row in rows if row.against and row.against.comparison.apart]
+def _across_attempts(rows: Sequence[Row]) -> Iterator[str]:
+    cases = [
+        row.measured.case for row in rows if row.against and row.against.comparison.across_attempts
+    ]
     if cases:
         yield (
             f"No attempt at the study made runs both of {names(cases)} and of what they are "
@@ -113,7 +118,7 @@ def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
     def mean(row: Row) -> str:
         if row.measured.sample is not None:
             return fixed(row.measured.sample.mean, decimals)
-        return "left out" if row.measured.case.summary.left_out is not None else "n/a"
+        return "left out" if row.measured.case.summary.skip_reason is not None else "n/a"
 
     def interval(row: Row) -> str:
         sample = row.measured.sample
@@ -137,11 +142,11 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
     def ratio(row: RowT) -> str:
         if row.against is None:
             return "1" if other(row) else NOTHING
-        found = row.against.difference.ratio
-        return fixed(found, ratio_decimals(found))
+        value = row.against.difference.ratio
+        return fixed(value, ratio_decimals(value))
 
-    def word(row: RowT) -> str:
-        return word_of(row.against.comparison) if row.against else other(row) or NOTHING
+    def outcome(row: RowT) -> str:
+        return outcome_text(row.against.comparison) if row.against else other(row) or NOTHING
 
     return [
         (Column("time ratio"), ratio),
@@ -149,7 +154,7 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
             Column("95 % interval"),
             lambda row: ratio_interval(row.against.difference) if row.against else NOTHING,
         ),
-        (Column("word", right=False), word),
+        (Column("word", right=False), outcome),
     ]
 
 

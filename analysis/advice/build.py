@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.advice.lines import Line, ready_lines, start_of
-from analysis.advice.model import Advice, Candidate, Out, Point, Trial, names_of
-from analysis.advice.raced import Raced, read_raced
+from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, Point, names_of
+from analysis.advice.race_records import RaceRecords, read_race
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
@@ -24,8 +24,8 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
-from analysis.verdict.caveats import found_drift
-from analysis.verdict.values import LEAST, MOST
+from analysis.verdict.caveats import detected_drift
+from analysis.verdict.values import MAX_VALUE, MIN_VALUE
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
 from configs.study import CURRENT_GOVERNOR
@@ -43,85 +43,85 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     """
     if results.runs is None or results.folder is None or not results.runs.raced:
         return None
-    raced = read_raced(results.folder)
-    candidates = _candidates(results.cases, raced) if raced else {}
-    if raced is None or any(case_id not in candidates for case_id in raced.entrants):
+    race = read_race(results.folder)
+    candidates = _candidates(results.cases, race) if race else {}
+    if race is None or any(case_id not in candidates for case_id in race.entrants):
         return None
-    standing, frame = _supported(raced.standing, candidates), results.runs.frame
-    runs = trial_runs(standing, frame)
-    best = candidates[standing.best] if standing.best else None
-    points = tuple(_points([candidates[case_id] for case_id in raced.entrants]))
-    reference = candidates[standing.reference]
-    taken = best if standing.decision == "gain" else None
+    state, frame = _without_unplaced_decision(race.state, candidates), results.runs.frame
+    runs = confirmation_runs(state, frame)
+    best = candidates[state.best] if state.best else None
+    points = tuple(_points([candidates[case_id] for case_id in race.entrants]))
+    reference = candidates[state.reference]
+    recommended = best if state.decision == "gain" else None
     return Advice(
-        rule=raced.rule,
-        standing=standing,
+        rule=race.rule,
+        state=state,
         reference=reference,
         best=best,
-        trial=trial_of(raced, standing, runs),
-        outs=_outs(standing, candidates),
-        left_out=_left_out(candidates.values(), raced.gone),
+        confirmation=confirmation_of(race, state, runs),
+        eliminations=_eliminations(state, candidates),
+        skipped=_skipped(candidates.values(), race.withdrawn),
         points=points,
         no_energy="" if points else _no_energy(results),
-        lines=_lines(taken, reference, candidates.values()),
-        again=_again(results.folder),
-        why_no_reference=_why_no_reference(raced),
-        warnings=tuple(warnings_of(standing, runs, drift)),
-        entrants=len(raced.entrants) + raced.unseen,
-        no_time=sum(out.case_id not in candidates for out in standing.eliminated),
-        made=sum(repetition > 0 for _, repetition in raced.runs),
-        spent_s=sum(run.elapsed_s + OVERHEAD_S for run in raced.runs.values()),
+        lines=_lines(recommended, reference, candidates.values()),
+        next_command=_next_command(results.folder),
+        why_no_reference=_why_no_reference(race),
+        warnings=tuple(warnings_of(state, runs, drift)),
+        entrants=len(race.entrants) + race.unseen,
+        no_time=sum(case.case_id not in candidates for case in state.eliminated),
+        runs_made=sum(repetition > 0 for _, repetition in race.runs),
+        spent_s=sum(run.elapsed_s + OVERHEAD_S for run in race.runs.values()),
         for_now=mostly_disturbed(runs, frame),
     )
 
 
-def _supported(standing: RaceState, candidates: Mapping[str, Candidate]) -> RaceState:
-    """Return the state without a decision that rests on a case that lost many runs to placement.
+def _without_unplaced_decision(state: RaceState, candidates: Mapping[str, Candidate]) -> RaceState:
+    """Return the state, undecided where a case behind the decision lost many runs to placement.
 
-    Races do not end with such a decision; old records do not tell a race where threads were.
+    Races do not end with such a decision, but old records have no placement.
     """
-    told = [candidates[of] for of in (standing.best, standing.reference) if of]
-    if standing.decision in ("gain", "no gain") and not all(case.placed.usable for case in told):
-        return replace(standing, decision="undecided")
-    return standing
+    sides = [candidates[of] for of in (state.best, state.reference) if of]
+    if state.decision in ("gain", "no gain") and not all(case.placed.usable for case in sides):
+        return replace(state, decision="undecided")
+    return state
 
 
-def _candidates(cases: Sequence[CaseSummary], raced: Raced) -> dict[str, Candidate]:
-    """Return the cases by case_id, those that were left out among them."""
+def _candidates(cases: Sequence[CaseSummary], race: RaceRecords) -> dict[str, Candidate]:
+    """Return the cases by case_id, skipped ones too."""
     names = names_of(cases)
     return {
         case.case_id: Candidate(
-            names[case.case_id], case, start_of(case, raced.launches.get(case.case_id, {}))
+            names[case.case_id], case, start_of(case, race.launches.get(case.case_id, {}))
         )
         for case in cases
     }
 
 
-def _outs(standing: RaceState, candidates: Mapping[str, Candidate]) -> tuple[Out, ...]:
+def _eliminations(state: RaceState, candidates: Mapping[str, Candidate]) -> tuple[Elimination, ...]:
     """Return the cases that were ruled out, the nearest to the best first."""
 
-    def nearness(out: Eliminated) -> tuple[int, float]:
-        return list(WHYS).index(out.why), math.inf if out.worse_by is None else out.worse_by
+    def distance(case: Eliminated) -> tuple[int, float]:
+        return list(WHYS).index(case.why), math.inf if case.worse_by is None else case.worse_by
 
-    known = [out for out in standing.eliminated if out.case_id in candidates]
-    return tuple(Out(candidates[out.case_id], out) for out in sorted(known, key=nearness))
+    known = [case for case in state.eliminated if case.case_id in candidates]
+    return tuple(Elimination(candidates[c.case_id], c) for c in sorted(known, key=distance))
 
 
-def _left_out(
-    candidates: Iterable[Candidate], gone: Mapping[str, str]
+def _skipped(
+    candidates: Iterable[Candidate], withdrawn: Mapping[str, str]
 ) -> dict[str, tuple[Candidate, ...]]:
-    """Return the cases that the node cannot do, or not any more, by the reason."""
-    found: dict[str, tuple[Candidate, ...]] = {}
+    """Return the cases that the node cannot run, or not any more, by the reason."""
+    by_reason: dict[str, tuple[Candidate, ...]] = {}
     for candidate in candidates:
-        reason = gone.get(candidate.case_id, candidate.summary.left_out)
+        reason = withdrawn.get(candidate.case_id, candidate.summary.skip_reason)
         if reason is not None:
             text = one_line(reason) or "no reason given"
-            found[text] = (*found.get(text, ()), candidate)
-    return found
+            by_reason[text] = (*by_reason.get(text, ()), candidate)
+    return by_reason
 
 
 def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
-    """Yield the mean time and energy of each case of which both were measured."""
+    """Yield the mean time and energy of each case for which both were measured."""
     means = {
         candidate.case_id: (
             candidate.summary.time.mean,
@@ -146,13 +146,13 @@ def _no_energy(results: Results) -> str:
 
 
 def _lines(
-    taken: Candidate | None, reference: Candidate, candidates: Collection[Candidate]
+    case: Candidate | None, reference: Candidate, candidates: Collection[Candidate]
 ) -> tuple[Line, ...]:
-    """Return the lines that start the program as the case to take does; none to do nothing."""
-    if taken is None or taken.start is None:
+    """Return the lines that start the program as the recommended case; none to do nothing."""
+    if case is None or case.start is None:
         return ()
-    start, tables = taken.start, [candidate.summary.table for candidate in candidates]
-    governor, before = taken.summary.governor, reference.summary.governors_read
+    start, tables = case.start, [candidate.summary.table for candidate in candidates]
+    governor, before = case.summary.governor, reference.summary.governors_read
     is_set = governor != CURRENT_GOVERNOR and before != [governor]
     return ready_lines(
         replace(
@@ -167,7 +167,7 @@ def _lines(
     )
 
 
-def _again(folder: Path) -> str:
+def _next_command(folder: Path) -> str:
     """Return the command that continues the race; the study stands above its results."""
     name = folder.absolute().parent.name
     # As it was typed, though a folder named `.` has no parent.
@@ -175,52 +175,56 @@ def _again(folder: Path) -> str:
     return f"{PINSTUDY} run {as_typed(file if file.is_file() else f'{name}.yaml')}"
 
 
-def _why_no_reference(raced: Raced) -> str:
-    """Return why the reference's runs are not good; empty where some are."""
-    of = [run for (case_id, _), run in raced.runs.items() if case_id == raced.entrants[0]]
-    if reasons := [run.reason for run in of if run.reason]:
+def _why_no_reference(race: RaceRecords) -> str:
+    runs = [run for (case_id, _), run in race.runs.items() if case_id == race.entrants[0]]
+    if reasons := [run.reason for run in runs if run.reason]:
         return one_line(joined(dict.fromkeys(reasons)))
-    if not all(is_placed(run) for run in of):
+    if not all(is_placed(run) for run in runs):
         return "where its threads ran could not be proved, or was not where they belong"
-    teams = {(run.started, run.requested) for run in of if run.started not in (0, run.requested)}
+    teams = {
+        (run.started, run.requested) for run in runs if run.started not in (0, run.requested)
+    }
     return "; ".join(
         f"{started} threads started where {requested} were told"
         for started, requested in sorted(teams)
     )
 
 
-def trial_of(raced: Raced, standing: RaceState, runs: pd.DataFrame) -> Trial | None:
-    """Return what the trial's runs, those of `trial_runs`, say; None when none were made.
+def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> Confirmation | None:
+    """Return the comparison of the confirmation's runs, None without any.
 
-    They are compared unpaired (Welch), for the noisier of both may have more runs in a block.
+    `runs` are those of `confirmation_runs`. The comparison is unpaired (Welch), because the noisier
+    case may have more runs in a block.
     """
-    if standing.best is None or not any(standing.confirmation.values()):
+    if state.best is None or not any(state.confirmation.values()):
         return None
-    sides = [standing.best, standing.reference]
+    sides = [state.best, state.reference]
     values = [
         [
             run.value
-            for repetition in standing.confirmation.get(case_id, ())
-            if (run := raced.runs[case_id, repetition]).value is not None
+            for repetition in state.confirmation.get(case_id, ())
+            if (run := race.runs[case_id, repetition]).value is not None
         ]
         for case_id in sides
     ]
-    beside: dict[Objective, Difference] = {}
+    other_objectives: dict[Objective, Difference] = {}
     for objective, measure in OBJECTIVES.items():
         known = [runs[measure][runs["case_id"] == case_id].dropna() for case_id in sides]
-        measured = [of[of.between(LEAST, MOST, inclusive="neither")].tolist() for of in known]
+        measured = [
+            of[of.between(MIN_VALUE, MAX_VALUE, inclusive="neither")].tolist() for of in known
+        ]
         difference = _difference(*measured)
-        if difference is not None and objective != raced.rule.of:
-            beside[objective] = difference
-    return Trial(len(values[0]), len(values[1]), _difference(*values), beside)
+        if difference is not None and objective != race.rule.of:
+            other_objectives[objective] = difference
+    return Confirmation(len(values[0]), len(values[1]), _difference(*values), other_objectives)
 
 
-def trial_runs(standing: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the good runs of the trial."""
+def confirmation_runs(state: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the good runs of the confirmation."""
     good = good_runs(frame)
-    keys = {(case, repetition) for case, of in standing.confirmation.items() for repetition in of}
-    made = zip(good["case_id"], good["repetition"], strict=True)
-    return good[np.fromiter((key in keys for key in made), dtype=bool, count=len(good))]
+    keys = {(case, repetition) for case, of in state.confirmation.items() for repetition in of}
+    rows = zip(good["case_id"], good["repetition"], strict=True)
+    return good[np.fromiter((row in keys for row in rows), dtype=bool, count=len(good))]
 
 
 def _difference(best: Sequence[float], reference: Sequence[float]) -> Difference | None:
@@ -229,11 +233,11 @@ def _difference(best: Sequence[float], reference: Sequence[float]) -> Difference
     return Difference.welch(np.log(best), np.log(reference))
 
 
-def warnings_of(standing: RaceState, runs: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
-    """Yield each reason to doubt the advice, as a sentence; `runs` are those of the trial."""
-    if standing.noise is not None and standing.noise > MAX_NOISE:
-        differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
-        cut = sum(1 for out in standing.eliminated if out.why == "far worse")
+def warnings_of(state: RaceState, runs: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
+    """Yield each reason to doubt the advice as a sentence; `runs` are the confirmation's."""
+    if state.noise is not None and state.noise > MAX_NOISE:
+        differs = f"One run differs from the next by {percent(state.noise)} (standard deviation)"
+        cut = sum(case.why == "far worse" for case in state.eliminated)
         if cut:
             verb = "was" if cut == 1 else "were"
             differs += (
@@ -248,7 +252,7 @@ def warnings_of(standing: RaceState, runs: pd.DataFrame, drift: Drift | None) ->
             f"The trial's runs were made in {attempts} attempts: what changed on the node between "
             "them is part of the difference."
         )
-    for sentence in found_drift(drift):
+    for sentence in detected_drift(drift):
         before = (
             " Of the runs of doing nothing up to a fifth are from before the trial, so that some "
             "of this is in the difference."
@@ -257,9 +261,9 @@ def warnings_of(standing: RaceState, runs: pd.DataFrame, drift: Drift | None) ->
 
 
 def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:
-    """Say that most runs behind the answer were disturbed; empty when they were not.
+    """Return that most runs behind the answer were disturbed; empty when they were not.
 
-    The answer rests on the `runs` of the trial, or on all of the frame where there was none.
+    The answer rests on the `runs` of the confirmation, or on all of the frame without any.
     """
     what = "of the trial's runs" if len(runs) else "runs"
     runs = runs if len(runs) else good_runs(frame)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.advice.make import advice_of
+from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.results.sources import open_results
 from configs.repetitions import Race as Rule
@@ -37,7 +37,7 @@ class Entrant:
     threads: int = 4
     schedule: str = "static"
     governor: str = "current"
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    more_fields: Mapping[str, Any] = field(default_factory=dict)
 
     def cpus(self) -> tuple[int, ...]:
         """Return the CPUs in the order of the threads."""
@@ -77,7 +77,7 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Made:
+class SimulatedRace:
     """A race of entrants, the reference first, each a table of its own thread count and schedule.
 
     `noise` is the relative deviation of a run, `stop` ends the records after so many runs.
@@ -94,9 +94,8 @@ class Made:
     spoil: Callable[[int, int], Mapping[str, Any]] = lambda _at, _repetition: {}
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the records of all runs that the race makes."""
-        made = list(self._runs())
-        return made[: self.stop] if self.stop is not None else made
+        runs = list(self._runs())
+        return runs[: self.stop] if self.stop is not None else runs
 
     def _runs(self) -> Iterator[dict[str, Any]]:
         rng = np.random.default_rng(self.seed)
@@ -116,10 +115,10 @@ class Made:
             for case_id, repetition in block:
                 order += 1
                 at = by_row[ids.index(case_id)]
-                made, runs[case_id, repetition] = self._run(
+                fields, runs[case_id, repetition] = self._run(
                     at, repetition, race.state().blocks + 1, order, places, rng
                 )
-                yield made
+                yield fields
             race.take(block, runs)
 
     def _places(self) -> list[tuple[int, int]]:
@@ -152,8 +151,8 @@ class Made:
             "runs": self.rule.runs,
             "cases": len(self.entrants),
         }
-        made = record(row, abs(repetition)) | entrant.case_fields(at)
-        made |= {
+        fields = record(row, abs(repetition)) | entrant.case_fields(at)
+        fields |= {
             "table_number": table,
             "warmup": repetition < 0,
             "block": block,
@@ -166,41 +165,40 @@ class Made:
             "metrics": {self.rule.of: 1e9 / time_s if self.rule.higher else time_s},
         }
         if entrant.energy_j is None:
-            del made["energy_pkg_j"]
-            made["unavailable"] = {"energy_pkg_j": NO_ENERGY}
+            del fields["energy_pkg_j"]
+            fields["unavailable"] = {"energy_pkg_j": NO_ENERGY}
         else:
             energy_j = entrant.energy_j * float(np.exp(self.noise * rng.normal()))
-            made |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
-        made |= {**entrant.beside, **self.spoil(at, repetition)}
+            fields |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
+        fields |= {**entrant.more_fields, **self.spoil(at, repetition)}
         if at in self.failing:
-            made |= {"status": "failed", "reason": "exit status 3"}
-        if made["status"] != "ok":
-            del made["race_value"]
-        made |= {"race_seen": race_fields(made, self.rule)["race_seen"]}
-        return made, race_run(made, self.rule)
+            fields |= {"status": "failed", "reason": "exit status 3"}
+        if fields["status"] != "ok":
+            del fields["race_value"]
+        fields |= {"race_seen": race_fields(fields, self.rule)["race_seen"]}
+        return fields, race_run(fields, self.rule)
 
 
 def _case_id(at: int) -> str:
     return f"case{at + 1:012d}"
 
 
-def made_results(folder: Path, made: Made) -> Path:
+def write_results(folder: Path, race: SimulatedRace) -> Path:
     """Write the race's records as the results of a node below a study's folder; return it."""
     node = folder / "advise-app-0123abcd" / "node1"
-    write(node, made.records())
+    write(node, race.records())
     (node.parent / "advise-app-0123abcd.yaml").write_text("title: made up\n")
     return node
 
 
-def advice(folder: Path, made: Made) -> Advice:
-    """Return the advice of a race."""
-    found = advice_of(open_results(str(made_results(folder, made))))
-    assert found is not None
-    return found
+def advice(folder: Path, race: SimulatedRace) -> Advice:
+    result = advice_of(open_results(str(write_results(folder, race))))
+    assert result is not None
+    return result
 
 
 # P-cores pinned with four threads take 12 % less time than the scheduler; all else is slower.
-GAIN = Made(
+GAIN = SimulatedRace(
     (
         Entrant("scheduler", 40.0, 2000.0, threads=16),
         Entrant("scheduler", 43.0, 1900.0),
@@ -211,7 +209,7 @@ GAIN = Made(
     )
 )
 # Nothing gains more than the margin.
-NO_GAIN = Made(
+NO_GAIN = SimulatedRace(
     (
         Entrant("scheduler", 40.0, threads=16),
         Entrant("scheduler", 43.0),

@@ -23,21 +23,21 @@ from runners.records.values import FINAL, SKIPPED
 from runners.study.machine import STUDY_FILE
 
 MAX_NAME = 80
-# A study has no more cases.
+# No study has more cases.
 MAX_CASES = 100_000
-# What tells how a run was started.
+# The fields on how a run was started.
 _LAUNCH = ("command", "environment", "runtime")
 
 
 @dataclass(frozen=True)
-class Raced:
-    """What the records of a race tell.
+class RaceRecords:
+    """The records of a race.
 
     `entrants` are the case_ids of the cases that ran, the reference first, in the order in which
     they began. `unseen` is the number of further cases, which have no run yet or had no time.
     `runs` has each run once, by case and repetition; warm-up runs have repetitions below 0.
-    `launches` are the fields of a run of each case that tell how it was started, unchecked. `gone`
-    has the cases that the node could run at first and later could not, with the reason.
+    `launches` are the fields of one run of each case on its start, unchecked. `withdrawn` has the
+    cases that the node could run at first and later could not, with the reason.
     """
 
     rule: Race
@@ -45,17 +45,17 @@ class Raced:
     unseen: int
     runs: Mapping[Key, RaceRun]
     launches: Mapping[str, Mapping[str, Any]]
-    gone: Mapping[str, str]
+    withdrawn: Mapping[str, str]
 
     @property
-    def standing(self) -> RaceState:
+    def state(self) -> RaceState:
         """The state of the race, from its runs alone; unseen cases have numbers for names."""
         unseen = [str(number) for number in range(self.unseen)]
         return replay([*self.entrants, *unseen], self.rule, self.runs)
 
 
-def read_raced(folder: Path) -> Raced | None:
-    """Return what the records below a results folder tell of a race; None when none was run.
+def read_race(folder: Path) -> RaceRecords | None:
+    """Return the race in the records below a results folder; None when none was run.
 
     Raises UserError when records cannot be read.
     """
@@ -64,33 +64,33 @@ def read_raced(folder: Path) -> Raced | None:
     rows: dict[str, tuple[int, int]] = {}
     runs: dict[Key, RaceRun] = {}
     launches: dict[str, Mapping[str, Any]] = {}
-    # Rows that were left out by the latest attempt which came to them.
-    left_out: dict[tuple[int, int], str] = {}
+    # Rows that the latest attempt to reach them skipped, with the reason.
+    skipped: dict[tuple[int, int], str] = {}
     for record in read_records(folder / "records"):
         row, key, of = _row(record), _key(record), rule_of(record.get("repetition_rule"))
         if row is not None and record.get("status") == SKIPPED:
-            left_out[row] = str(record.get("reason") or "")
+            skipped[row] = str(record.get("reason") or "")
         elif row is not None and key is not None and of is not None:
             rule, cases = of, _cases(record["repetition_rule"]["race"])
             rows.setdefault(key[0], row)
             if record.get("command"):
                 launches.setdefault(key[0], {name: record.get(name) for name in _LAUNCH})
-            left_out.pop(row, None)
-            # Of several that ended the first counts; an interrupted one is made again.
+            skipped.pop(row, None)
+            # Of several records of a run that ended, the first counts.
             if record.get("status") in FINAL:
                 runs.setdefault(key, race_run(record, of))
-    # As runners.study.schedule.entrants_of has them.
+    # In the order of runners.study.schedule.entrants_of.
     ran = sorted(rows, key=lambda case_id: (*reversed(rows[case_id]), case_id))
-    gone = {case_id: left_out[rows[case_id]] for case_id in ran if rows[case_id] in left_out}
-    entrants = tuple(case_id for case_id in ran if case_id not in gone)
+    withdrawn = {case_id: skipped[rows[case_id]] for case_id in ran if rows[case_id] in skipped}
+    entrants = tuple(case_id for case_id in ran if case_id not in withdrawn)
     if rule is None or not entrants:
         return None
     unseen = max(0, cases - len(entrants))
-    return Raced(_with_limits_of(folder, rule), entrants, unseen, runs, launches, gone)
+    return RaceRecords(_with_limits_of(folder, rule), entrants, unseen, runs, launches, withdrawn)
 
 
 def rule_of(value: object) -> Race | None:
-    """Return the rule that a record's `repetition_rule` gives; None when it is no race's."""
+    """Return the race's rule in a record's `repetition_rule`; None when it is not a race."""
     race = value.get("race") if isinstance(value, dict) else None
     if not isinstance(race, dict):
         return None

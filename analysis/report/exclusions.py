@@ -1,4 +1,4 @@
-"""What results do not hold: runs that were not averaged, cases left out, numbers not measured."""
+"""What results exclude: runs that are not averaged, skipped cases, numbers not measured."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from dataclasses import dataclass
 from itertools import compress
 
 from analysis.format.table import Column, Table
+from analysis.results.case_summary import grouped
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
 from base.text import plural
 from runners.records.values import OK, SKIPPED
 
-# Nobody reads a longer list; further runs are counted by reason.
+# Further runs are counted by reason.
 MAX_RUNS = 1000
 MAX_REASONS = 50
+NO_REASON = "no reason given"
 
 
 @dataclass(frozen=True)
 class Excluded:
     """The first runs that are in no mean, and the others counted by status and reason.
 
-    `made` counts all runs beside warm-ups.
+    `runs_made` counts all runs without warm-ups.
     """
 
     runs: Table
     more: tuple[tuple[str, int], ...]
     warmups: int
-    made: int
+    runs_made: int
 
 
 # A case and the number of its table, from 1.
@@ -55,10 +57,10 @@ def excluded_runs(results: Results, places: Mapping[str, Place]) -> Excluded | N
     if results.runs is None:
         return None
     frame = results.runs.frame
-    made = frame[frame["status"] != SKIPPED]
-    bad = made[~made["warmup"] & (made["status"] != OK)]
+    all_runs = frame[frame["status"] != SKIPPED]
+    bad = all_runs[~all_runs["warmup"] & (all_runs["status"] != OK)]
     known = bad["reason"].astype(object)
-    reasons = known.where(known.notna() & (known != ""), "no reason given")
+    reasons = known.where(known.notna() & (known != ""), NO_REASON)
     rows = list(zip(bad["case_id"], bad["repetition"], bad["status"], reasons, strict=True))
     cells = []
     for case_id, repetition, status, reason in rows[:MAX_RUNS]:
@@ -72,17 +74,17 @@ def excluded_runs(results: Results, places: Mapping[str, Place]) -> Excluded | N
         Column("reason", right=False),
     )
     counted = _by_reason(f"{status}: {reason}" for _, _, status, reason in rows[MAX_RUNS:])
-    warmups = int(made["warmup"].sum())
+    warmups = int(all_runs["warmup"].sum())
     return Excluded(
         Table("Excluded runs and their reasons", columns, tuple(cells)),
         tuple(counted),
         warmups,
-        len(made) - warmups,
+        len(all_runs) - warmups,
     )
 
 
 def _by_reason(reasons: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield what became of runs, and of how many, the most frequent first."""
+    """Yield the reasons with their counts, the most frequent first."""
     counted = Counter(reasons).most_common()
     yield from counted[:MAX_REASONS]
     if others := counted[MAX_REASONS:]:
@@ -90,9 +92,9 @@ def _by_reason(reasons: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def missing(results: Results, places: Mapping[str, Place], sheets: Sequence[NodeSheet]) -> Table:
-    """Return all that could not be measured, what shares a reason together."""
+    """Return all that could not be measured, grouped by reason."""
     cells = [
-        *_left_out(places),
+        *_skipped(places),
         *_not_measured(results, places),
         *_unproved(places),
         *(
@@ -105,19 +107,15 @@ def missing(results: Results, places: Mapping[str, Place], sheets: Sequence[Node
     return Table("What could not be measured, and why", columns, tuple(cells))
 
 
-def _left_out(places: Mapping[str, Place]) -> Iterator[Missing]:
-    by_reason: dict[str, list[Place]] = {}
-    for at, case in places.values():
-        if case.summary.left_out is not None:
-            by_reason.setdefault(case.summary.left_out or "no reason given", []).append((at, case))
-    for reason, cases in by_reason.items():
-        yield "the case", _rows(cases), reason
+def _skipped(places: Mapping[str, Place]) -> Iterator[Missing]:
+    skipped = [place for place in places.values() if place[1].summary.skip_reason is not None]
+    for cases in grouped(skipped, lambda place: place[1].summary.skip_reason or NO_REASON):
+        yield "the case", _rows(cases), cases[0][1].summary.skip_reason or NO_REASON
 
 
 def _not_measured(results: Results, places: Mapping[str, Place]) -> Iterator[Missing]:
-    """Yield the measures that good runs lack."""
     of_reason: dict[str, dict[str, list[str]]] = {}
-    for case_id, field, reason in _given(results):
+    for case_id, field, reason in _reasons(results):
         if case_id in places:
             of_reason.setdefault(reason, {}).setdefault(field, []).append(case_id)
     measured = {case_id for case_id, (_, case) in places.items() if case.summary.has_runs}
@@ -131,8 +129,8 @@ def _not_measured(results: Results, places: Mapping[str, Place]) -> Iterator[Mis
             yield ", ".join(names), where, reason
 
 
-def _given(results: Results) -> Iterator[tuple[str, str, str]]:
-    """Yield (case_id, field, reason), from the runs or from what means without runs say."""
+def _reasons(results: Results) -> Iterator[tuple[str, str, str]]:
+    """Yield (case_id, field, reason), from the runs or from means without runs."""
     if results.runs is not None:
         yield from results.runs.reasons.itertuples(index=False, name=None)
         return

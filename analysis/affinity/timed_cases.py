@@ -5,15 +5,14 @@ What others published of the same experiments are single numbers, without deviat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
 import yaml
 
 from analysis.published import FOLDER
-from analysis.results.case_summary import METRIC
+from analysis.results.case_summary import METRIC, grouped
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.difference import Difference
@@ -22,9 +21,7 @@ from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.model import CaseFinding, Comparison, Findings
 from analysis.verdict.phrases import leaves_all
-from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
-
-Item = TypeVar("Item")
+from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
 
 CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
 # What each program times by itself, by the name of the metric in its records.
@@ -113,7 +110,7 @@ def samples_of(results: Results, app: str, metric: str) -> dict[str, tuple[Value
     frame = results.runs.frame
     by_case = values_by_case(frame[frame["app"] == app], {"time": column})
     known = {case_id: values for case_id, values in by_case.items() if len(values.known("time"))}
-    samples = describe([values.of["time"][values.known("time")] for values in known.values()])
+    samples = describe([values.measured("time") for values in known.values()])
     return dict(zip(known, zip(known.values(), samples, strict=True), strict=True))
 
 
@@ -134,14 +131,6 @@ def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
     return grouped(cases, setting)
 
 
-def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Return the items of each key together, in the order in which the keys come first."""
-    groups: dict[Hashable, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return list(groups.values())
-
-
 def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
     """Return how cases differ from another, or from the mean of several; where that is known.
 
@@ -154,9 +143,9 @@ def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
         for key, pair in keys.items()
         if (difference := _difference(*pair)) is not None
     }
-    apart = [key[0] for key in differences if _are_apart(*keys[key])]
-    found = compare_all(differences, margin, lambda _: "this experiment", apart)
-    return {keys[key]: Against(keys[key][1], comparison) for key, comparison in found.items()}
+    across = [key[0] for key in differences if _share_no_attempt(*keys[key])]
+    comparisons = compare_all(differences, margin, lambda _: "this experiment", across)
+    return {keys[key]: Against(keys[key][1], comparison) for key, comparison in comparisons.items()}
 
 
 def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None:
@@ -180,9 +169,10 @@ def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None
     return Difference.from_summary(mine.mean, mine.sd, mine.n, mean, sd, n)
 
 
-def _are_apart(case: Measured, others: Sequence[Measured]) -> bool:
+def _share_no_attempt(case: Measured, others: Sequence[Measured]) -> bool:
     return any(
-        case.values and other.values and are_apart(case.values, other.values) for other in others
+        case.values and other.values and share_no_attempt(case.values, other.values)
+        for other in others
     )
 
 
@@ -229,10 +219,10 @@ def published_for(experiment: str, case: CaseFinding) -> Published | None:
     selection, binding = str(summary.selection), summary.binding
     if binding != ("none" if selection == "all" else "pin"):
         return None
-    found = published_of(experiment, str(summary.table.size), selection)
-    return found if found is not None and found.threads == summary.table.threads else None
+    numbers = published_of(experiment, str(summary.table.size), selection)
+    return numbers if numbers is not None and numbers.threads == summary.table.threads else None
 
 
-def sources_of(found: Iterable[Published | None]) -> str:
+def sources_of(published: Iterable[Published | None]) -> str:
     """Return where these numbers are from, each source once."""
-    return "; ".join(dict.fromkeys(one.source for one in found if one is not None))
+    return "; ".join(dict.fromkeys(one.source for one in published if one is not None))

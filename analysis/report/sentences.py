@@ -1,4 +1,4 @@
-"""The report's own sentences: what was asked, what drifted, what is seen of a node."""
+"""The report's own sentences: the question, the extent, the level, a node's picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _some(names: Sequence[str], others: str, last: str) -> str:
 def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured."""
     summaries = [case.summary for table in findings.tables for case in table.cases]
-    counts = [summary.n for summary in summaries if summary.left_out is None]
+    counts = [summary.n for summary in summaries if summary.skip_reason is None]
     known = [number for number in counts if number is not None]
     tables, cases = plural(len(findings.tables), "table"), plural(len(counts), "case")
     text = f"{tables}, {cases} and {plural(sum(known), 'run')} that are averaged"

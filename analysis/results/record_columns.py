@@ -1,4 +1,4 @@
-"""Records to columns: chunk by chunk, checked, and put together with those of other processes."""
+"""Records to columns: chunk by chunk, checked, and merged with those of other processes."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ _COUNTS = (
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
-# Texts that are made of several fields of a record.
-_TOLD = ("disturbed", "daemons")
+# Texts that combine several values of a record.
+_COMBINED = ("disturbed", "daemons")
 _BY_KIND = ("freq_{}_ghz", "residency_{}")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
 COLUMNS = (
-    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, *_TOLD,
+    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, *_COMBINED,
     "started_s", "temperature_c",
 )  # fmt: skip
 
 # Objects from names to numbers, of which only some records have any.
 _SPARSE = ("l1d_miss_rate", "metrics")
-# What is taken as it is, and the names of all that `_row` returns.
+# The fields that `_row` takes unchanged, and the names of all that it returns.
 _PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
-_ROW = (*_PLAIN, *_VERDICTS, *_TOLD, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
+_ROW = (*_PLAIN, *_VERDICTS, *_COMBINED, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
 _NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
 # The column that tells which set of reasons a run has, until these are a frame of their own.
@@ -67,7 +67,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
-    """Return what is kept of a record, unchecked; its long parts can go at once."""
+    """Return the fields of a record that columns need, unchecked."""
     get = record.get
     return (
         *map(get, _PLAIN),
@@ -89,12 +89,12 @@ def _joined(names: object) -> str | None:
     return SEPARATOR.join(texts) or None
 
 
-class Growing:
-    """The columns of a frame while records come in; a chunk leaves one array a column.
+class RecordColumns:
+    """The columns of a frame while records are read; a chunk adds one array a column.
 
     `refused` counts lines that are no records, by why; `unusable` counts records that do not say
     which row of which table they belong to.
-    `ruled` tells that something ended the repetitions of a record's case, `raced` that a race did.
+    `ruled`: a precision or a race ended the repetitions of a record's case; `raced`: a race did.
     `sparse` has the columns that only some records have.
     """
 
@@ -103,7 +103,7 @@ class Growing:
         self.unusable = 0
         self.raced = self.ruled = False
         self.reasons = Reasons()
-        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
+        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_COMBINED)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
         self.sparse = {
             "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
@@ -126,8 +126,8 @@ class Growing:
                     self.raced = columns.member(record["repetition_rule"], "race") is not None
                 yield _row(record, self.reasons)
 
-    def merge(self, others: Growing) -> None:
-        """Add what others hold, whose texts and reasons have other numbers."""
+    def merge(self, others: RecordColumns) -> None:
+        """Add the rows of others, whose texts and reasons have other numbers."""
         self.refused += others.refused
         self.unusable += others.unusable
         self.raced |= others.raced
@@ -143,7 +143,7 @@ class Growing:
             sparse.merge(others.sparse[name])
 
     def _add(self, chunk: Mapping[str, tuple[object, ...]]) -> None:
-        """Add the rows of a chunk, given by field, that say which case they belong to."""
+        """Add the rows of a chunk, by field, that say which case they belong to."""
         arrays = self._arrays(chunk)
         known = [
             ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
@@ -193,8 +193,8 @@ class Growing:
         return pd.DataFrame(data, copy=False), tuple(kinds)
 
 
-def grow(part: Part) -> Growing:
-    """Return the columns of one part, as a process of its own makes them."""
-    growing = Growing()
-    growing.read(part)
-    return growing
+def columns_of(part: Part) -> RecordColumns:
+    """Return the columns of one part, for a process of its own."""
+    columns_of_part = RecordColumns()
+    columns_of_part.read(part)
+    return columns_of_part

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from analysis.advice.model import Advice, Candidate, Out
+from analysis.advice.model import Advice, Candidate, Elimination
 from analysis.format.numbers import percent
 from analysis.objectives import OBJECTIVES
+from analysis.results.case_summary import grouped
+from analysis.results.node_files import cpus_of
 from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.caveats import start_up
 from analysis.verdict.phrases import (
@@ -19,7 +21,7 @@ from analysis.verdict.phrases import (
     sentence,
 )
 from base import PINSTUDY
-from base.cpulist import format_cpulist, parse_cpulist
+from base.cpulist import format_cpulist
 from base.text import first_of, one_line, plural
 from base.units import duration
 from configs.repetitions import Race
@@ -41,12 +43,12 @@ _GROUPS = {
 
 def headline(advice: Advice) -> tuple[str, ...]:
     """Return the answer, and what it rests on, in some sentences."""
-    said = list(_HEADLINES[advice.standing.decision](advice))
-    if advice.standing.decision in ("gain", "no gain", "undecided"):
-        said += _with_care(advice)
-    if advice.standing.decision == "undecided":
-        said.append(more(advice))
-    return tuple(said)
+    sentences = list(_HEADLINES[advice.state.decision](advice))
+    if advice.state.decision in ("gain", "no gain", "undecided"):
+        sentences += _caveats(advice)
+    if advice.state.decision == "undecided":
+        sentences.append(more(advice))
+    return tuple(sentences)
 
 
 def _gain(advice: Advice) -> Iterator[str]:
@@ -81,24 +83,24 @@ def _no_gain(advice: Advice) -> Iterator[str]:
         )
     else:
         yield f"This is a result: {among} better, and none was left to try against it."
-    if left := advice.entrants - 1 - others:
-        verb = "was" if left == 1 else "were"
-        yield f"{plural(left, 'case')} {verb} not compared, as is said below."
+    if lacking := advice.entrants - 1 - others:
+        verb = "was" if lacking == 1 else "were"
+        yield f"{plural(lacking, 'case')} {verb} not compared, as is said below."
 
 
-def _with_care(advice: Advice) -> Iterator[str]:
-    """Say why an answer is for now, and how many runs of its cases have their placement proved."""
+def _caveats(advice: Advice) -> Iterator[str]:
+    """Yield why an answer is provisional, and in how many runs its placement is proved."""
     if advice.for_now:
         yield (
             f"This is for now, because {advice.for_now}: what disturbs them may fall on one case "
-            f"more than on the other. On a quiet node `{advice.again} --fresh` tells more."
+            f"more than on the other. On a quiet node `{advice.next_command} --fresh` tells more."
         )
     cases = [case for case in (advice.best, advice.reference) if case and case.placed.lost]
     if cases:
-        told = "; ".join(f"{case.name}: {case.placed.summary}" for case in cases)
-        kept = any(case.placed.unproved for case in cases)
-        note = ". Runs of which it is not provable are averaged" if kept else ""
-        yield f"What is known of where threads ran: {told}{note}."
+        counts = "; ".join(f"{case.name}: {case.placed.summary}" for case in cases)
+        unproved = any(case.placed.unproved for case in cases)
+        note = ". Runs of which it is not provable are averaged" if unproved else ""
+        yield f"What is known of where threads ran: {counts}{note}."
 
 
 def _undecided(advice: Advice) -> Iterator[str]:
@@ -117,7 +119,6 @@ def _undecided(advice: Advice) -> Iterator[str]:
 
 
 def _why_open(advice: Advice) -> str:
-    """Return why nothing is decided."""
     lost = [case for case in (advice.best, advice.reference) if case and not case.placed.usable]
     if lost:
         of = "; ".join(case.name for case in lost)
@@ -126,14 +127,14 @@ def _why_open(advice: Advice) -> str:
 
 
 def _unfinished(advice: Advice) -> Iterator[str]:
-    verb = "was" if advice.made == 1 else "were"
+    verb = "was" if advice.runs_made == 1 else "were"
     yield (
-        f"Unfinished: {plural(advice.made, 'run')} of at most {advice.standing.most_runs} {verb} "
+        f"Unfinished: {plural(advice.runs_made, 'run')} of at most {advice.state.most_runs} {verb} "
         "made."
     )
     if advice.best:
         yield f"The best case so far, {advice.best.name}, is being tried against doing nothing."
-    yield f"Go on with `{advice.again}`."
+    yield f"Go on with `{advice.next_command}`."
 
 
 def _no_reference(advice: Advice) -> Iterator[str]:
@@ -142,7 +143,7 @@ def _no_reference(advice: Advice) -> Iterator[str]:
         f"No answer: doing nothing ({advice.reference.name}) had no good run, so that there is "
         f"nothing to compare with{why}."
     )
-    yield f"When the program runs, start anew with `{advice.again} --fresh`."
+    yield f"When the program runs, start anew with `{advice.next_command} --fresh`."
 
 
 _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
@@ -156,24 +157,21 @@ _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
 
 def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
-    try:
-        cpus = format_cpulist(parse_cpulist(candidate.summary.cpus or ""))
-    except ValueError:
-        cpus = ""
+    cpus = format_cpulist(cpus_of(candidate.summary.cpus))
     where = f" (CPU{'' if cpus.isdecimal() else 's'} {cpus})" if cpus else ""
     return f"{candidate.name}: {do(candidate.summary)}{where}"
 
 
 def _tried(advice: Advice, also: str = "") -> str:
-    """Return what the trial's runs say, with what else follows from them, and how many they are."""
-    assert advice.best and advice.trial and advice.trial.difference
-    told = change(advice.trial.difference, _raced_for(advice.rule))
-    interval = f"{told.interval}, 95 % interval" if told.interval else told.bracket
+    """Return the confirmed change, with what `also` follows from it, and the number of runs."""
+    assert advice.best and advice.confirmation and advice.confirmation.difference
+    gain = change(advice.confirmation.difference, _raced_for(advice.rule))
+    interval = f"{gain.interval}, 95 % interval" if gain.interval else gain.bracket
     starts = start_up(advice.best.summary, advice.reference.summary)
     return (
-        f"{told.what} ({'; '.join(filter(None, (interval, starts)))}){also}. That is from "
-        f"{plural(advice.trial.of_best, 'run')} of it, made after it was chosen, and "
-        f"{advice.trial.of_reference} of doing nothing."
+        f"{gain.what} ({'; '.join(filter(None, (interval, starts)))}){also}. That is from "
+        f"{plural(advice.confirmation.runs_of_best, 'run')} of it, made after it was chosen, and "
+        f"{advice.confirmation.runs_of_reference} of doing nothing."
     )
 
 
@@ -183,10 +181,10 @@ def _raced_for(rule: Race) -> Quantity:
 
 
 def gain_bounds(advice: Advice) -> Interval | None:
-    """Return the gain, a share, that the trial has shown at least and leaves possible at most.
+    """Return the least and the greatest gain, shares, that the confirmation leaves possible.
 
-    Each end is a one-sided bound of 95 %, and 0 for no gain. None without a trial, and where its
-    runs show no spread, from which no bound follows.
+    Each end is a one-sided bound of 95 %, and 0 for no gain. None without a confirmation, and where
+    its runs show no spread, from which no bound follows.
     """
     if advice.difference is None or not advice.difference.standard_error > 0:
         return None
@@ -198,18 +196,18 @@ def gain_bounds(advice: Advice) -> Interval | None:
 
 
 def _p(advice: Advice) -> str:
-    p = advice.standing.p
+    p = advice.state.p
     if p is None:
         return "too few runs to test it"
     shown = f"p = {p:.2g}" if p >= EARLY_ALPHA / 10 else f"p < {EARLY_ALPHA / 10:g}"
-    looks = plural(advice.standing.looks, "look")
+    looks = plural(advice.state.looks, "look")
     return f"{shown} after {looks} at the trial"
 
 
 def extent(advice: Advice) -> str:
     """Return how much was run."""
     return (
-        f"The race took {plural(advice.made, 'run')} of "
+        f"The race took {plural(advice.runs_made, 'run')} of "
         f"{plural(advice.entrants - advice.no_time, 'case')}, "
         f"about {duration(advice.spent_s)} in all."
     )
@@ -217,20 +215,20 @@ def extent(advice: Advice) -> str:
 
 def more(advice: Advice) -> str:
     """Return what would decide, and the command that goes on."""
-    standing, within_s = advice.standing, advice.rule.within_s
-    limit = f"`runs` ({standing.most_runs} now)"
-    # A trial goes on by a pair of runs at least.
-    if within_s is not None and standing.runs + 2 <= standing.most_runs:
+    state, within_s = advice.state, advice.rule.within_s
+    limit = f"`runs` ({state.most_runs} now)"
+    # A confirmation continues by at least a pair of runs.
+    if within_s is not None and state.runs + 2 <= state.most_runs:
         limit = f"`within` ({duration(within_s)} now)"
     return (
         f"More runs would tell: raise {limit} in the study's file, or give the same "
-        f"`{PINSTUDY} advise` more of it, and go on with `{advice.again}`; what was measured "
-        "counts."
+        f"`{PINSTUDY} advise` more of it, and go on with `{advice.next_command}`; what was "
+        "measured counts."
     )
 
 
 def p_meaning() -> str:
-    """Return the levels that the trial's p-value is compared with."""
+    """Return the levels that the confirmation's p-value is compared with."""
     return (
         "p is one-sided. The trial is looked at after each block: a gain is told early at "
         f"p < {EARLY_ALPHA:g} (in the first {MAX_EARLY_ANALYSES} looks), and at the end at what "
@@ -240,64 +238,61 @@ def p_meaning() -> str:
 
 
 def trade_off(advice: Advice) -> list[str]:
-    """Return time against energy in sentences, of the trial and of all cases."""
+    """Return time against energy in sentences, for the confirmation and for all cases."""
     if advice.no_energy:
         return [f"Energy: n/a, because {advice.no_energy}."]
-    said = []
-    if advice.trial and advice.trial.beside and advice.best:
+    sentences = []
+    if advice.confirmation and advice.confirmation.other_objectives and advice.best:
         parts = [
-            f"{told.what} ({told.bracket})"
-            for objective, difference in advice.trial.beside.items()
-            if (told := change(difference, objective))
+            str(change(difference, objective))
+            for objective, difference in advice.confirmation.other_objectives.items()
         ]
-        said.append(
+        sentences.append(
             f"What goes with {advice.best.name}, against doing nothing (95 % intervals, each by "
             f"itself): {listed(parts)}."
         )
     front = [point.candidate.name for point in advice.points if point.on_front]
-    said.append(
+    sentences.append(
         f"Time and energy together, by the means of {plural(len(advice.points), 'case')}: none is "
         f"as good as one of these in one and better in the other (Pareto front): "
         f"{first_of(front, MAX_NAMED)}. Cases that were ruled out early have few runs, and their "
         "means are rough."
     )
-    return said
+    return sentences
 
 
-def outs_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
+def eliminations_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
     """Return what was ruled out, a line a reason, the nearest to the best first."""
-    groups: dict[str, list[Out]] = {}
-    for out in advice.outs:
-        groups.setdefault(out.eliminated.why, []).append(out)
     lines = [
-        f"{_group(why, outs)} ({len(outs)}): {first_of([_short(out) for out in outs], most)}."
-        for why, outs in groups.items()
+        f"{_group(group)} ({len(group)}): {first_of(list(map(_short, group)), most)}."
+        for group in grouped(advice.eliminations, lambda each: each.eliminated.why)
     ]
     if advice.no_time:
         lines.append(f"Not tried, for want of time or runs: {plural(advice.no_time, 'case')}.")
     return lines + [
         f"Cannot be done here ({len(cases)}), because {reason}: "
         f"{first_of([case.name for case in cases], most)}."
-        for reason, cases in advice.left_out.items()
+        for reason, cases in advice.skipped.items()
     ]
 
 
-def _group(why: str, outs: Sequence[Out]) -> str:
-    """Return what cases that were ruled out for one reason have in common."""
-    if why != "same threads":
-        return _GROUPS.get(why, why)
-    started = outs[0].eliminated.reason.partition(",")[0]
+def _group(eliminations: Sequence[Elimination]) -> str:
+    """Return the heading of the cases that were ruled out for one reason."""
+    first = eliminations[0].eliminated
+    if first.why != "same threads":
+        return _GROUPS.get(first.why, first.why)
+    started = first.reason.partition(",")[0]
     return (
         f"It starts {started} whatever OMP_NUM_THREADS says; write {{threads}} where it takes the "
         "number. Cases that were told another one"
     )
 
 
-def _short(out: Out) -> str:
-    by = out.eliminated.worse_by
+def _short(elimination: Elimination) -> str:
+    by = elimination.eliminated.worse_by
     if by is None:
-        return out.candidate.name
-    return f"{out.candidate.name} ({behind(by)})"
+        return elimination.candidate.name
+    return f"{elimination.candidate.name} ({behind(by)})"
 
 
 def behind(share: float) -> str:
