@@ -22,9 +22,9 @@ def test_characters_that_command_a_terminal_or_turn_a_line_are_replaced(
     capsys: pytest.CaptureFixture[str], err: bool
 ) -> None:
     say(f"a\tline\n{EVIL} müller → 2 µs", err=err)
-    said = capsys.readouterr()
-    shown = "a\tline\n\ufffd[31mred\ufffd\ufffd0m\ufffdturned\ufffd\ufffd\ufffd müller → 2 µs\n"
-    assert (said.err if err else said.out) == shown
+    streams = capsys.readouterr()
+    expected = "a\tline\n\ufffd[31mred\ufffd\ufffd0m\ufffdturned\ufffd\ufffd\ufffd müller → 2 µs\n"
+    assert (streams.err if err else streams.out) == expected
 
 
 def test_columns_are_printed_as_safely(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,10 +35,10 @@ def test_columns_are_printed_as_safely(capsys: pytest.CaptureFixture[str]) -> No
 def test_json_says_the_same_to_a_program_and_nothing_to_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = {"evil": EVIL, "astral": "\U000e0041", "plain": "müller → 2 µs"}
-    print_json(told)
+    value = {"evil": EVIL, "astral": "\U000e0041", "plain": "müller → 2 µs"}
+    print_json(value)
     out = capsys.readouterr().out
-    assert json.loads(out) == told
+    assert json.loads(out) == value
     assert out.replace("\n", "").isprintable()
     assert "müller → 2 µs" in out
 

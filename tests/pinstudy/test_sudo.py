@@ -22,7 +22,7 @@ from tests.support.wait import HANG_S
 # The program, and the command that checks it, tell who they are.
 PROGRAM = """\
 #!/bin/sh
-{ grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/told"
+{ grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/users"
 """
 SECRET = "this is of root\n"
 # Lets nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
@@ -46,8 +46,8 @@ class UsersWork:
         program = write_program(self.folder / "who.sh", PROGRAM)
         check = {"command": [str(program)]}
         write_app(self.folder, "who", program, {"short": {"arguments": ""}}, check=check)
-        self.ask("current")
-        self.give()
+        self.write_study("current")
+        self.give_to_nobody()
 
     @property
     def results(self) -> Path:
@@ -55,13 +55,13 @@ class UsersWork:
         [folder] = self.folder.glob("results/who/*")
         return folder
 
-    def ask(self, governors: object) -> None:
+    def write_study(self, governors: object) -> None:
         """Write the study, under these governors."""
-        one = {"name": "one", "selection": "pcores", "binding": "set", "mechanism": "taskset"}
-        mappings = ["scheduler", one]
+        pinned = {"name": "one", "selection": "pcores", "binding": "set", "mechanism": "taskset"}
+        mappings = ["scheduler", pinned]
         write_study(self.folder, "who", "who", "short", mappings=mappings, governors=governors)
 
-    def give(self) -> None:
+    def give_to_nobody(self) -> None:
         """Make all in the folder nobody's."""
         subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", self.folder], check=True)
 
@@ -122,13 +122,13 @@ def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) 
     done = work.by_sudo("run", "who.yaml")
 
     assert done.returncode == 0, done.stderr
-    told = (work.folder / "told").read_text().splitlines()
+    users = (work.folder / "users").read_text().splitlines()
     ids = "\t".join([str(NOBODY)] * 4)
-    assert len(told) == 4 * 2 * 2
-    assert {*told[::4], *told[1::4], *told[2::4]} == {
+    assert len(users) == 4 * 2 * 2
+    assert {*users[::4], *users[1::4], *users[2::4]} == {
         f"Uid:\t{ids}", f"Gid:\t{ids}", "CapPrm:\t" + "0" * 16,
     }  # fmt: skip
-    for line in told[3::4]:
+    for line in users[3::4]:
         assert line.split()[1:] == ["nobody", "nobody"] and line.split()[0] != "/root"
     assert [(r["status"], r["program_uid"]) for r in work.records()] == [("ok", NOBODY)] * 2
     # perf, which a user of a closed node could not have attached, was root's.
@@ -151,7 +151,7 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
     work: UsersWork, command: Path
 ) -> None:
     kinds = two_kinds()
-    work.ask(["performance", "powersave"])
+    work.write_study(["performance", "powersave"])
     with open_folder() as around, hybrid_namespace(around) as node:
         node.folder = work.folder
         node.command = [str(command)]
@@ -196,7 +196,7 @@ def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
     [node] = (work.results / "nodes").glob("*.json")
     node.unlink()
     node.symlink_to(work.secret)
-    work.give()
+    work.give_to_nobody()
 
     done = work.as_root("run", "who.yaml")
 
