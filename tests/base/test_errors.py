@@ -21,6 +21,7 @@ from runners.plan.command_line import Launch
 from tests.support.limits import no_more_files
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.programs import witness
+from tests.support.studies import write_program
 from tests.support.tools import missing, need_tool
 
 GOOD = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 9, "", "", ())
@@ -139,9 +140,7 @@ def test_a_command_that_could_not_be_asked_for_want_of_descriptors_is_not_absent
 ) -> None:
     with no_more_files(), pytest.raises(ShortageError, match="true could not be asked: Too many"):
         output_of(["true"])
-    short = tmp_path / "ldd"
-    short.write_text("#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
-    short.chmod(0o755)
+    short = write_program(tmp_path / "ldd", "#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
     with pytest.raises(ShortageError, match="ldd could not be asked: sh: 1: Cannot fork"):
         output_of([str(short)])
 

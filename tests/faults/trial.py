@@ -14,27 +14,8 @@ from runners.records.reader import read_records
 from runners.records.values import FINAL
 from tests.support.cli import argv
 from tests.support.processes import alive
+from tests.support.studies import write_app, write_program, write_study
 from tests.support.wait import HANG_S, until
-
-APP = """\
-# A program that writes down that it was started
-title: a nap that is counted
-variants:
-  plain: {program: FOLDER/nap, runtime: none}
-sizes:
-  short: {arguments: [], estimate: 20 ms}
-limit: 20 s
-"""
-STUDY = """\
-# A study to be disturbed
-title: naps
-apps:
-  - {app: nap, variants: plain, sizes: short, threads: 1}
-mappings: [scheduler]
-governors: current
-repetitions: REPETITIONS
-warmup: 1
-"""
 
 
 class Trial:
@@ -42,12 +23,12 @@ class Trial:
 
     def __init__(self, folder: Path, repetitions: int, nap_s: float = 0.02) -> None:
         self.folder = folder
-        (folder / "apps").mkdir()
-        (folder / "apps" / "nap.yaml").write_text(APP.replace("FOLDER", str(folder)))
-        (folder / "trial.yaml").write_text(STUDY.replace("REPETITIONS", str(repetitions)))
-        program = folder / "nap"
-        program.write_text(f"#!/bin/sh\necho $$ >>{folder}/starts\nexec sleep {nap_s}\n")
-        program.chmod(0o755)
+        script = f"#!/bin/sh\necho $$ >>{folder}/starts\nexec sleep {nap_s}\n"
+        program = write_program(folder / "nap", script)
+        sizes = {"short": {"arguments": [], "estimate": "20 ms"}}
+        write_app(folder, "nap", program, sizes, limit="20 s")
+        study = {"mappings": ["scheduler"], "governors": "current", "repetitions": repetitions}
+        write_study(folder, "trial", "nap", "short", **study, warmup=1)
         self.runs = repetitions + 1
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:

@@ -16,6 +16,7 @@ from analysis.published import FOLDER
 from base.errors import StoppedError
 from runners.records.shard import LATE, Shard
 from tests.support.results import record, write
+from tests.support.studies import write_program
 from tests.support.tools import ROOT, need_tool
 
 MODULES = (
@@ -34,9 +35,7 @@ def planted(tmp_path: Path) -> Path:
     for name in MODULES:
         (folder / f"{name}.py").write_text(trap)
     for name in COMMANDS:
-        command = folder / name
-        command.write_text(f"#!/bin/sh\necho $0 >>{tmp_path / 'executed'}\n")
-        command.chmod(0o755)
+        write_program(folder / name, f"#!/bin/sh\necho $0 >>{tmp_path / 'executed'}\n")
     # Every figure would be made by LaTeX, with a preamble of somebody's.
     (folder / "matplotlibrc").write_text("text.usetex: True\ntext.latex.preamble: \\hello\n")
     (folder / "apps").mkdir()

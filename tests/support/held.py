@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from runners.execution.sampler import PlacementSampler
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import until
 
@@ -86,10 +87,8 @@ class Gate:
 
 
 def held_nap(path: Path) -> Gate:
-    """Write a script that naps for its argument's seconds when its gate lets it; return that."""
-    path.write_text(NAP)
-    path.chmod(0o755)
-    return Gate(path)
+    """Write a script that sleeps for its argument's seconds behind a gate; return the gate."""
+    return Gate(write_program(path, NAP))
 
 
 @contextmanager

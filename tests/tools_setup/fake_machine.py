@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
@@ -97,11 +98,8 @@ class FakeMachine:
         """Put a command on the PATH that notes its call and then runs this shell script."""
         command = self.path / name
         command.unlink(missing_ok=True)
-        command.write_text(
-            f'#!{shutil.which("bash")}\nprintf "%s\\n" "{name} $*" >>"{self._calls}"\n{script}\n',
-            encoding="utf-8",
-        )
-        command.chmod(0o755)
+        note = f'printf "%s\\n" "{name} $*" >>"{self._calls}"'
+        write_program(command, f"#!{shutil.which('bash')}\n{note}\n{script}\n")
 
     def remove(self, *names: str) -> None:
         """Take commands away."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.ordinary_user import open_folder
+from tests.support.studies import write_program
 from tests.support.tools import ROOT, missing
 from tests.support.users_pinstudy import AS_NOBODY
 from tests.support.wait import HANG_S
@@ -149,8 +150,7 @@ def test_without_any_usable_interpreter_one_line_says_what_to_do(
     commands = tmp_path / "commands"
     commands.mkdir()
     if python is not None:
-        (commands / "python3").write_text(f"#!/bin/sh\n{python}\n")
-        (commands / "python3").chmod(0o755)
+        write_program(commands / "python3", f"#!/bin/sh\n{python}\n")
 
     done = call(checkout / "bin/pinstudy", PATH=str(commands))
 

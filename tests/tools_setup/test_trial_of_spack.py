@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
@@ -27,14 +28,13 @@ def fake_spack(tmp_path: Path, script: str) -> str:
     """Return the folder of a Spack that is this shell script."""
     command = tmp_path / "spack" / "bin" / "spack"
     command.parent.mkdir(parents=True)
-    command.write_text(f"#!/bin/sh\n{script}\n")
-    command.chmod(0o755)
+    write_program(command, f"#!/bin/sh\n{script}\n")
     return str(tmp_path / "spack")
 
 
 def test_without_a_spack_one_line_says_what_to_give(tmp_path: Path) -> None:
-    for given in ("", str(tmp_path / "nowhere")):
-        done = trial(tmp_path, SPACK_ROOT=given)
+    for folder in ("", str(tmp_path / "nowhere")):
+        done = trial(tmp_path, SPACK_ROOT=folder)
         (tmp_path / "temporary").rmdir()
 
         assert done.returncode == 2
