@@ -1,4 +1,4 @@
-"""A child's end is learnt at once, and waited for only so long."""
+"""The end of a child is noticed at once; the wait for it has a limit."""
 
 from __future__ import annotations
 

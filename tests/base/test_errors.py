@@ -1,4 +1,4 @@
-"""What the host refuses for a while is told from what programs and launchers do."""
+"""A temporary shortage on the host is told apart from failures of programs and launchers."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def ended(status: int, stderr: str) -> Observation:
     return replace(GOOD, ending=replace(GOOD.ending, wait_status=status << 8), stderr=stderr)
 
 
-def shortage_of_run(seen: Observation) -> str:
-    return shortage_in(seen.ending.exec_errno, seen.ending.exit_code, seen.stderr)
+def shortage_of_run(run: Observation) -> str:
+    return shortage_in(run.ending.exec_errno, run.ending.exit_code, run.stderr)
 
 
 def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
@@ -56,7 +56,7 @@ def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "taskset: failed to execute /bin/true: Resource temporarily unavailable",
         "taskset: failed to execute /bin/true: Cannot allocate memory",
@@ -65,8 +65,8 @@ def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
         "sh: 0: Cannot fork",
     ],
 )
-def test_a_launcher_that_was_refused_something_is_a_shortage(said: str) -> None:
-    launcher = ("/bin/sh", "-c", f"echo '{said}' >&2; exit 127")
+def test_a_launcher_that_was_refused_something_is_a_shortage(message: str) -> None:
+    launcher = ("/bin/sh", "-c", f"echo '{message}' >&2; exit 127")
     with pytest.raises(ShortageError, match="the host was short of it"):
         run_under(launcher, witness())
 
@@ -77,7 +77,7 @@ def test_a_launcher_that_refuses_is_no_shortage() -> None:
 
 
 def test_a_runner_that_can_open_nothing_is_short() -> None:
-    # Room for what the program prints, but not for what it is spoken to by.
+    # Room for what the program prints, but not for the channel to its witness.
     with no_more_files(but=4), pytest.raises(ShortageError, match="Too many open files"):
         run_under((), witness())
 
@@ -92,10 +92,10 @@ def test_other_errors_of_the_system_are_none() -> None:
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) -> None:
-    seen = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
-    assert os.strerror(number) in shortage_of_run(seen)
+    run = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
+    assert os.strerror(number) in shortage_of_run(run)
     with pytest.raises(ShortageError, match=os.strerror(number)):
-        execute_unless_shutting_down(lambda: seen, lambda _: None)
+        execute_unless_shutting_down(lambda: run, lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "run",
     [
         GOOD,
         replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=errno.ENOENT)),
@@ -120,8 +120,8 @@ def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> Non
         ended(127, "lu: error while loading shared libraries: libm.so.6: No such file"),
     ],
 )
-def test_what_a_program_does_by_itself_is_no_shortage(seen: Observation) -> None:
-    assert shortage_of_run(seen) == ""
+def test_what_a_program_does_by_itself_is_no_shortage(run: Observation) -> None:
+    assert shortage_of_run(run) == ""
 
 
 def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_check_that_could_not_be_started_refuses_nothing() -> None:
 def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_go_without() -> None:
     open_files = Path("/proc/self/fd")
     before = sorted(path.name for path in open_files.iterdir())
-    # Its two buffers and two pipes are there; what starts it needs more.
+    # Enough for its two buffers and two pipes, too few to start it.
     with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
         PerfStat(("true",), ())
     assert sorted(path.name for path in open_files.iterdir()) == before

@@ -125,8 +125,8 @@ def test_nesting_without_end_is_stopped(opening: str) -> None:
 
 
 @given(st.text() | st.binary())
-def test_any_text_or_bytes_give_plain_values_or_problems_with_a_place(given: str | bytes) -> None:
-    data = given.encode(errors="replace") if isinstance(given, str) else given
+def test_any_text_or_bytes_give_plain_values_or_problems_with_a_place(written: str | bytes) -> None:
+    data = written.encode(errors="replace") if isinstance(written, str) else written
     document = parse_yaml(data, "x.yaml")
 
     text = data.decode(errors="replace")

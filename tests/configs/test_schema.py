@@ -1,4 +1,4 @@
-"""What editors and docs are told of the keys follows from what configs declares."""
+"""The JSON schema and the tables of keys in docs follow from the declarations in configs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_it_says_what_each_key_means() -> None:
         own = list(schema["properties"].values()) if "properties" in schema else []
         return own + [key for inner in schema.values() for key in keys(inner)]
 
-    found = keys(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    declared = keys(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
-    assert len(found) > 80
-    assert [key for key in found if not key.get("description")] == []
+    assert len(declared) > 80
+    assert [key for key in declared if not key.get("description")] == []

@@ -1,4 +1,4 @@
-"""What the keys of a site become, and what they may put into a shell's script."""
+"""The keys of a site, and the texts that they may put into a shell script."""
 
 from __future__ import annotations
 

@@ -47,17 +47,17 @@ def main(names: tuple[str, ...], seconds: float, engine: str, alone: bool) -> No
         engine = "atheris" if has_atheris else "hypothesis"
         if not has_atheris:
             click.echo("atheris is not installed: hypothesis is used, which sees no coverage")
-    known = _known()
+    names_ = _target_names()
     for name in names:
-        if name not in known:
-            raise click.UsageError(f"{name}: no target (known: {', '.join(known)})")
-    failed = [name for name in names or known if not _fuzz(name, seconds, engine)]
+        if name not in names_:
+            raise click.UsageError(f"{name}: no target (known: {', '.join(names_)})")
+    failed = [name for name in names or names_ if not _fuzz(name, seconds, engine)]
     if failed:
         click.echo(f"failed: {', '.join(failed)}; see {KEPT}")
         sys.exit(1)
 
 
-def _known() -> list[str]:
+def _target_names() -> list[str]:
     from tests.fuzz.parsers import targets
     from tests.fuzz.scenes import SCENES
 
@@ -74,15 +74,15 @@ def _fuzz(name: str, seconds: float, engine: str) -> bool:
         cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         check=False,
     )  # fmt: skip
-    said = done.stdout + done.stderr
-    counted = _DONE.search(said)
+    output = done.stdout + done.stderr
+    counted = _DONE.search(output)
     runs = counted[1] if counted else "?"
     state = "held" if done.returncode == 0 else "FAILED"
     click.echo(f"{name:20} {runs:>10} runs in {time.monotonic() - began:.0f} s: {state}")
     if done.returncode:
         KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{name.replace(':', '-')}.log").write_text(said)
-        click.echo("\n".join(said.splitlines()[-12:]))
+        (KEPT / f"{name.replace(':', '-')}.log").write_text(output)
+        click.echo("\n".join(output.splitlines()[-12:]))
     return done.returncode == 0
 
 

@@ -142,19 +142,19 @@ def _log(path: Path) -> None:
 
 def _observation(data: bytes) -> None:
     try:
-        said = json.loads(data)
+        values_ = json.loads(data)
     except (ValueError, RecursionError):
         return
-    ending = read_observation(said).ending
-    known = (ending.elapsed_s, ending.user_s, ending.system_s, ending.cpu_s)
-    _finite([value for value in known if value is not None], 0)
+    ending = read_observation(values_).ending
+    seconds = (ending.elapsed_s, ending.user_s, ending.system_s, ending.cpu_s)
+    _finite([value for value in seconds if value is not None], 0)
 
 
 def _answers(data: bytes) -> None:
     text = data.decode(errors="replace")
-    said: list[object] = [*read_squeue(text).values(), *read_bjobs(text).values()]
-    said += [each for job in read_qstat(text).values() for each in job.values()]
-    assert str(said).isprintable()
+    values_: list[object] = [*read_squeue(text).values(), *read_bjobs(text).values()]
+    values_ += [each for job in read_qstat(text).values() for each in job.values()]
+    assert str(values_).isprintable()
     assert all(type(number) is int for number in read_flux_jobs(text))
 
 
@@ -163,14 +163,14 @@ def _short(data: bytes) -> None:
     text = data.decode(errors="replace")
     for parse in (parse_cpulist, parse_duration, parse_kinds, parse_pairs):
         try:
-            found: Any = parse(text)
+            value: Any = parse(text)
         except (ValueError, UserError):
             continue
         if parse is parse_cpulist:
-            assert parse_cpulist(format_cpulist(found)) == found
-            assert all(0 <= cpu <= MAX_CPU for cpu in found)
+            assert parse_cpulist(format_cpulist(value)) == value
+            assert all(0 <= cpu <= MAX_CPU for cpu in value)
         if parse is parse_duration:
-            assert 0 < found <= MAX_DURATION_S
+            assert 0 < value <= MAX_DURATION_S
     parse_perf_version(text)
     parse_stat(text)
     parse_task(text)
