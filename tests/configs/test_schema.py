@@ -14,15 +14,15 @@ import yaml
 from configs.library import CONFIGS
 from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
-from tools.key_reference import SCHEMA, written
+from tools.key_reference import SCHEMA, generated_files
 
 accepts = fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
 STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("path", written(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", generated_files(), ids=lambda path: path.name)
 def test_what_was_written_is_current(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == written()[path], "renew it by `make schema`"
+    assert path.read_text(encoding="utf-8") == generated_files()[path], "renew it by `make schema`"
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)

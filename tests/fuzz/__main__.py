@@ -2,9 +2,9 @@
 
     python -m tests.fuzz [--seconds N] [--engine auto|atheris|hypothesis] [TARGET …]
 
-A parser is fuzzed by atheris, which follows what input makes new code run, or by hypothesis where
-atheris is not installed (it has packages for x86_64 Linux only). A command (`command:SCENE`) gets
-its files damaged at random. What fails is kept in build/fuzz/, and the exit status is 1.
+A parser is fuzzed by atheris, which looks for inputs that run new code, or by hypothesis if atheris
+is not installed (it has packages for x86_64 Linux only). A command (`command:SCENE`) gets
+its files damaged at random. Failures are kept in build/fuzz/, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _target_names() -> list[str]:
 
 
 def _fuzz(name: str, seconds: float, engine: str) -> bool:
-    """Fuzz one target in a process of its own; say what came of it; return whether it held."""
+    """Fuzz one target in a process of its own; print the result; return whether it held."""
     began = time.monotonic()
     command = [sys.executable, "-m", "tests.fuzz", name, "--alone", "--engine", engine]
     done = subprocess.run(
@@ -97,7 +97,7 @@ def _alone(name: str, seconds: float, engine: str) -> None:
 
 
 def _with_atheris(name: str, seconds: float, folder: Path) -> None:
-    # Has no types, and is not always there.
+    # atheris has no types, and may be missing.
     atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=["base", "configs", "runners", "analysis"]):
         from tests.fuzz.parsers import targets
@@ -169,6 +169,6 @@ def _damage_files(name: str, seconds: float, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Warnings of a library's are no defect here; a terminal's width changes no outcome.
+    # Warnings of libraries are no defect here; a terminal's width changes no outcome.
     os.environ.setdefault("COLUMNS", "100")
     main()

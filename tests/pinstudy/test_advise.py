@@ -1,4 +1,4 @@
-"""`pinstudy advise` as a user meets it: a program of his own, and a line to put in front of it."""
+"""`pinstudy advise` as a user meets it: a program, and a line to put in front of it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.support.studies import records, two_cpus, write_program
 from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
-# Fast on one CPU and slow wherever else it may run, so that the answer is known; at work all the
-# time, for where idle threads are proves nothing, and until it was looked at.
+# Fast on one CPU and slow on others, so that the answer is known; works all the time, because idle
+# threads prove nothing, until there were enough looks.
 PROGRAM = f"""\
 #!/bin/sh
 cpus=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status)
@@ -75,7 +75,7 @@ def test_the_best_launch_line_is_found_and_kept(folder: Path, cpus: tuple[int, i
 
 
 def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
-    # Nobody has said that it has one thread: the first run shows it.
+    # Without --threads the first run shows that it has one thread.
     arguments = ("--no-report", "--runs", "10", "--metric", r"takes: (\S+)", "./busy.sh")
     gate = Gate(folder / "busy.sh")
     gate.close(after=4)

@@ -35,8 +35,8 @@ engine: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 """
-# Runs pinstudy, whose wait for a signal that may follow its program's lasts until a file is there;
-# another file says that it waits.
+# Runs pinstudy; its wait for a signal after its program's lasts until a file exists. Another file
+# shows that it waits.
 WAITS_FOR_SIGNAL = f"""\
 import runpy, sys, time
 from pathlib import Path
@@ -54,7 +54,7 @@ def sleep(_seconds):
 execute.time = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
 runpy.run_path({str(ROOT / "pinstudy")!r}, run_name="__main__")
 """
-# What Slurm answers: an id that counts up; all jobs that were submitted as files say they are.
+# Slurm's answers: an id that counts up; the states of all submitted jobs, from files.
 SBATCH = """\
 #!/bin/sh
 cd "$(dirname "$0")"
@@ -82,7 +82,7 @@ rm -f queue
 class Place:
     """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run.
 
-    The runs of the study wait at the gate. What is started is ended with the test.
+    The runs of the study wait at the gate. Started processes are ended with the test.
     """
 
     folder: Path
@@ -101,7 +101,7 @@ class Place:
     def start(
         self, *arguments: str, python: Sequence[str] = (str(ROOT / "pinstudy"),)
     ) -> subprocess.Popen[str]:
-        """Start pinstudy; its signals are as a shell leaves them."""
+        """Start pinstudy with the signal handlers of a shell's child."""
         process = subprocess.Popen(
             [sys.executable, *python, *arguments],
             cwd=self.folder,
@@ -170,7 +170,7 @@ def place(tmp_path: Path, at_end: ExitStack) -> Place:
         write_program(tmp_path / "slurm" / name, text)
     gate = held_nap(tmp_path / "nap.sh")
     short = {"arguments": "0.05", "estimate": "50 ms"}
-    # As long each time, however busy the node.
+    # Long enough to take the same time on a busy node.
     steady = {"arguments": "0.8", "estimate": "0.8 s"}
     long = {"arguments": "600.5", "estimate": "30 s"}
     write_app(
@@ -237,7 +237,7 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     out, _ = place.run("status", "naps")
     again = out.partition("not complete; `")[2].partition("`")[0]
     assert shlex.split(again)[:2] == ["pinstudy", "submit"]
-    # What it says works as it stands, from any folder.
+    # The printed command works unchanged, from any folder.
     out, _ = place.run(*shlex.split(again)[1:], "--dry-run")
     assert "of what is missing: split: 2 blocks" in out
     place.split()
@@ -388,7 +388,7 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
 ) -> None:
     place.split()
     older = place.start_and_hold(*place.worker(0))
-    # As on a node that is lost to its batch system: the older goes on while a newer starts.
+    # As on a node that its batch system lost: the older worker goes on while a newer one starts.
     place.fence.claim_next("split-there-0001-w000")
     place.gate.open()
     _, err = older.communicate(timeout=HANG_S)
@@ -408,7 +408,7 @@ def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place:
     newer = place.start(*place.worker(0, submission=2))
     until(lambda: place.fence.newest_of_all().get("split-there-submission") == 2, newer)
     place.gate.open()
-    # Both stand on one node here: the newer waits until the older has seen it and ended.
+    # Both are on one node here: the newer waits until the older has noticed it and ended.
     _, err = older.communicate(timeout=HANG_S)
     assert older.returncode == 75, err
     assert "taken over split-there-submission" in err

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real programs, exit statuses, and what it says."""
+"""The command line as a user meets it: real programs, exit statuses and messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gate(folder: Path) -> Gate:
-    """Where the runs of held.yaml wait."""
+    """The gate of the runs of held.yaml."""
     write_app(folder, "held", folder / "nap.sh", NAPS)
     write_study(folder, "held", "held", "short", **STUDY)
     return held_nap(folder / "nap.sh")
@@ -45,7 +45,7 @@ def gate(folder: Path) -> Gate:
 def held_in_a_run(
     folder: Path, gate: Gate, done: int, *options: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start held.yaml, let so many runs end, and hold the next one."""
+    """Start held.yaml, let `done` runs end, and hold the next one."""
     gate.close(after=done)
     with started(folder, "run", "held.yaml", *options) as process:
         gate.wait_for_run(process)
@@ -53,7 +53,7 @@ def held_in_a_run(
 
 
 def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_path: Path) -> None:
-    # At work until it was looked at often enough for a proof: what sleeps decides nothing.
+    # Works until there were enough looks for a proof: a sleeping thread proves nothing.
     work = WORK_UNTIL_LOOKED_AT.replace("LOOKS", str(tmp_path / "looks"))
     looked_at = {"arguments": ["-c", work], "estimate": "0.2 s"}
     write_app(tmp_path, "work", "/bin/sh", {"looked-at": looked_at})

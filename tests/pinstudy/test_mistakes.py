@@ -14,7 +14,7 @@ from tests.support.trees import build_tree
 PUBLISHED = "published:galante-2025"
 GUEST = ("--sysroot", "kvm-guest")
 LATENCY = ("latency", *GUEST)
-# What is typed, and what the message says of it.
+# Arguments, and a part of the message.
 MISTAKES = [
     (("run", "no-such-study"), "no-such-study"),
     (("plna",), "plna"),

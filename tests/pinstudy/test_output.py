@@ -1,4 +1,4 @@
-"""What commands print: nothing of what files and programs say commands the terminal."""
+"""Output of commands: texts of files and programs cannot control the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study that an ordinary user starts by sudo: his in everything, and no danger to root."""
+"""A study that an ordinary user starts by sudo: its files are his, and root's are safe."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tests.support.tools import need_tool
 from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
 from tests.support.wait import HANG_S
 
-# The program, and the command that checks it, tell who they are.
+# The program, which is also the check's command, logs its user.
 PROGRAM = """\
 #!/bin/sh
 { grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/users"
 """
 SECRET = "this is of root\n"
-# Lets nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
+# Lets the user nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
 SUDOERS = "nobody ALL=(ALL) NOPASSWD: ALL\nDefaults !use_pty\n"
 IN_NAMESPACE = 'mount --bind "$1" /etc/sudoers && shift && umask 0 && exec "$@"'
 
 
 class UsersWork:
-    """A folder of nobody's with a study, and root's things around it."""
+    """A folder of the user nobody with a study, and root's files around it."""
 
     def __init__(self, folder: Path, command: Path) -> None:
         self.command = command
@@ -51,7 +51,7 @@ class UsersWork:
 
     @property
     def results(self) -> Path:
-        """Where results are; there is one node."""
+        """The folder of results on the only node."""
         [folder] = self.folder.glob("results/who/*")
         return folder
 
@@ -62,17 +62,17 @@ class UsersWork:
         write_study(self.folder, "who", "who", "short", mappings=mappings, governors=governors)
 
     def give_to_nobody(self) -> None:
-        """Make all in the folder nobody's."""
+        """Make the user nobody the owner of all files in the folder."""
         subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", self.folder], check=True)
 
     def by_sudo(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy as nobody does who calls sudo, with a umask that forbids nothing."""
+        """Run pinstudy by sudo as the user nobody, with umask 0."""
         namespace = ("unshare", "--mount", "sh", "-c", IN_NAMESPACE, "sh", str(self.sudoers))
         nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
         return self._run(*namespace, *nobody, "sudo", "-n", str(self.command), *arguments)
 
     def as_root(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy with what sudo leaves in the environment."""
+        """Run pinstudy as root, with the variable that sudo sets."""
         return self._run(str(self.command), *arguments, SUDO_UID=str(NOBODY))
 
     def as_nobody(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -131,7 +131,7 @@ def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) 
     for line in users[3::4]:
         assert line.split()[1:] == ["nobody", "nobody"] and line.split()[0] != "/root"
     assert [(r["status"], r["program_uid"]) for r in work.records()] == [("ok", NOBODY)] * 2
-    # perf, which a user of a closed node could not have attached, was root's.
+    # perf was root's: a user of a closed node could not have attached it.
     assert all("migrations" in record for record in work.records())
     for path, found in [*below(work.folder), *below(work.command.parents[1])]:
         assert found.st_uid == found.st_gid == NOBODY, path
@@ -161,7 +161,7 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
             f"{PROGRAM}stat -c '%u %a' {node.state} {node.state}/study.json >&2\nexit 0\n"
         )
         before = node.settings()
-        # What its caller may not write himself.
+        # The caller may not write the governor himself.
         assert (node.cpufreq / "policy0/scaling_governor").stat().st_mode & 0o777 == 0o644
 
         done = node.run("run", "who.yaml", *kinds)
@@ -176,7 +176,7 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
         assert list(node.state.iterdir()) == []
         assert work.results.stat().st_uid == NOBODY
 
-        # A folder of his is no place for what root will do.
+        # Root refuses a journal in a user's folder.
         node.environment["PINSTUDY_STATE"] = str(work.folder)
         refused = node.run("tune")
 
@@ -232,6 +232,6 @@ def test_a_batch_worker_takes_no_notice_of_sudo(work: UsersWork) -> None:
     submission = work.secret.with_name("submission")
     submission.mkdir(mode=0o700)
     done = work.as_root("worker", "--submission", str(submission), "--worker", "0")
-    # Root may look into it, and finds nothing.
+    # As root it can read the folder, and finds no submission.
     assert done.returncode == 2
     assert "submission.json" in done.stderr and "Permission denied" not in done.stderr

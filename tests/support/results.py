@@ -1,8 +1,8 @@
 """Results whose outcome is known, from single records to findings.
 
-write(folder, [record(1, 1), record(1, 2, status="failed")])    single runs of rows #1 to #10
+write(folder, [record(1, 1), record(1, 2, status="failed")])        single runs of rows #1 to #10
 findings_of(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9}))   a study with these mean times
-summary(3, elapsed_s=45.0)                                      a case without runs
+summary(3, elapsed_s=45.0)                                          a case without runs
 """
 
 from __future__ import annotations

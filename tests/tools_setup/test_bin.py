@@ -34,7 +34,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """Give an installation without an interpreter of its own."""
+    """Give an installation without its own interpreter."""
     prefix = tmp_path / "a pre fix"
     (prefix / "lib/pinstudy/pinstudy").mkdir(parents=True)
     (prefix / "bin").mkdir()

@@ -1,4 +1,4 @@
-"""`make install` and `make uninstall`: what is put below a prefix, and what is taken away again."""
+"""`make install` and `make uninstall`: the files that they add and remove below a prefix."""
 
 from __future__ import annotations
 

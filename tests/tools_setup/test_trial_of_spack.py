@@ -1,4 +1,4 @@
-"""The trial with a real Spack: what it says without one, or with one that fails."""
+"""tools/test_spack.sh: its messages without a Spack, or with one that fails."""
 
 from __future__ import annotations
 

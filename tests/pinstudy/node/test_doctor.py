@@ -21,13 +21,13 @@ def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def cpu_s_of_children() -> float:
-    """Return how long the processes that have ended have run; waiting is not counted."""
+    """Return the CPU seconds of ended child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def whole_node(tmp_path: Path) -> Path:
-    """A recorded node that lacks nothing that its files could show."""
+    """A recorded node whose files lack nothing."""
     root = build_tree(tmp_path, "i9-14900k")
     for name, value in (("name", "package-0"), ("energy_uj", 1), ("max_energy_range_uj", 9)):
         write(root, f"sys/class/powercap/intel-rapl:0/{name}", value)

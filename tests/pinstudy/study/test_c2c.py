@@ -18,7 +18,7 @@ from tests.support.cli import argv, pinstudy
 from tests.support.studies import records, write_app, write_program, write_study
 from tests.support.wait import HANG_S, until
 
-# The third execution is the one under perf c2c; where a file says so, it hangs.
+# The third execution is under perf c2c; it hangs if a file exists.
 PROGRAM = f"""\
 #!/bin/sh
 echo x >> "$0.runs"
@@ -29,7 +29,7 @@ exec {sys.executable} -S -c pass
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    # Python, whose start touches enough memory.
+    # The start of Python touches enough memory.
     program = write_program(tmp_path / "shared.sh", PROGRAM)
     write_app(tmp_path, "shared", program, {"small": {"arguments": "small"}}, c2c=True)
     write_study(tmp_path, "lines", "shared", "small", repetitions=2, collect=["c2c"])

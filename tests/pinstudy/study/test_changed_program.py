@@ -1,4 +1,4 @@
-"""A study whose program is another than before, while it runs or between two starts."""
+"""A study whose program changes while it runs, or between two starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ int main(void) {
 
 
 def build(path: Path, waits_us: int = 1000, swaps_at: int = -1) -> None:
-    """Build the program as another file, and put it in place as linkers and installers do."""
+    """Build the program as a new file, and rename it into place, as installers do."""
     source = path.with_suffix(".c")
     text = SOURCE.replace("WAITS_US", str(waits_us)).replace("SWAPS_AT", str(swaps_at))
     source.write_text(text)
@@ -66,7 +66,7 @@ def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> Non
     assert f"{folder}/program has changed while the study ran: 'program' was " in done.stderr
     assert "put it back and start the same command again to continue" in done.stderr
     assert '--fresh, which keeps what was measured, as the "before" of `pinstudy co' in done.stderr
-    # The run in which it changed is of neither program.
+    # The run during the change belongs to neither program.
     assert Counter(r["status"] for r in records(folder)) == {"ok": 2, "interrupted": 1}
     assert len({r["program_digest"] for r in records(folder)}) == 1
     assert (folder / "starts").read_text() == "xxx"

@@ -1,4 +1,4 @@
-"""What makes a result repeatable lies beside it."""
+"""The files that make a result repeatable lie beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runners.records.reader import read_records
 from tests.support.cli import pinstudy
 from tests.support.studies import write_app, write_program, write_study
 
-# The program changes the files by which it is run, as an editor would meanwhile.
+# The program changes the files of its study, as a user may during a run.
 PROGRAM = """\
 #!/bin/sh
 echo '# changed' >> study.yaml

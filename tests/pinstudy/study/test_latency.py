@@ -35,7 +35,7 @@ def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
 
 
 def without_runs(folder: Path) -> None:
-    """Make the study begin again, with what else is in its folder."""
+    """Delete the runs of the study, but no other file of its folder."""
     for record in folder.glob("results/beside/*/records/*.jsonl"):
         record.unlink()
 

@@ -1,4 +1,4 @@
-"""How often cases are run is no part of what a study is: more of it continues the study."""
+"""The number of repetitions does not identify a study: more of them continue it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def noisy(shard: Path) -> None:
     for record in read_records(shard.parent):
         del record[CHECKSUM]
         slower = 1.02 if record["mapping"] == "other" else 1.0
-        # The program is too short to be looked at often enough.
+        # The program is too short for a proof of its placement.
         elapsed_s = slower * chance.gauss(1.0, 0.015)
         proved = {"elapsed_s": elapsed_s, "placement": {"verdict": "proved"}}
         lines.append(line_of(record | proved))

@@ -1,4 +1,4 @@
-"""What a user learns of the node around the runs: in records, in a warning, while waiting."""
+"""The conditions around the runs: in records, in a warning, while waiting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT = {"short": {"arguments": "0.02", "estimate": "20 ms"}}
 
 
 def nap(folder: Path, **keys: object) -> Path:
-    """Write a study of short naps into a folder, and return that."""
+    """Write a study of short naps into a folder, and return the folder."""
     write_app(folder, "nap", "/bin/sleep", SHORT)
     study = {"mappings": ["scheduler", "pcores-pin", "ecores-pin"], "repetitions": 3}
     write_study(folder, "short", "nap", "short", **study | keys)
@@ -29,7 +29,7 @@ def nap(folder: Path, **keys: object) -> Path:
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[None]:
-    """A process that is called as a daemon that interferes."""
+    """A process with the name of a daemon that interferes."""
     program = tmp_path / "auto-cpufreq"
     shutil.copy("/bin/sleep", program)
     with subprocess.Popen([program, "60"]) as process:

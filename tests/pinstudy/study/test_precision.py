@@ -29,7 +29,7 @@ SIZES = {
     "wild": {"arguments": "wild", "estimate": "0.4 s"},
     "bad": {"arguments": "bad", "estimate": "1 ms"},
 }
-# Three naps of 0.8 s are known to 40 %, however busy the node; those that vary by 40 are not.
+# Three naps of 0.8 s reach 40 % also on a busy node; naps that vary by a factor of 40 do not.
 UNTIL = {"min": 3, "max": 7, "until": {"ci_half_width": "40%"}}
 
 

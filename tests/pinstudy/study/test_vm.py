@@ -1,4 +1,4 @@
-"""Studies in guests as a user meets them: real ones, lost ones, killed ones; nothing is left."""
+"""Studies in guests as a user meets them: also killed and hanging guests; no process is left."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PINSTUDY = str(ROOT / "bin" / "pinstudy")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder with the app; what runs of guests must be as before at the end."""
+    """Give a folder with the app; wait for the end of new guests after the test."""
     if len(os.sched_getaffinity(0)) < 2:
         missing("needs two CPUs")
     for tool in ("qemu-system-x86_64", "busybox", "perf"):
@@ -130,7 +130,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> No
         assert record["vcpu_placement"]["verdict"] == "proved"
         (vcpu,) = record["vcpu_placement"]["threads"]
         assert vcpu["allowed"] == where[record["vcpu_mapping"]]
-        # The host's sleep of a second is one in the guest, whose clock is no other.
+        # A second's sleep takes a second on the host's clock, too.
         assert 1.0 <= record["elapsed_s"] < 1.0 + record["clock"]["window_s"]
         assert abs(record["clock"]["drift_s"]) <= record["clock"]["uncertainty_s"] + 0.01
         assert record["placement"]["verdict"] == "proved"
