@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_
     assert tree.text("/there") == "1"
 
 
-def test_a_command_that_could_not_be_asked_for_want_of_descriptors_is_not_absent(
+def test_a_command_that_could_not_start_for_want_of_descriptors_is_not_absent(
     tmp_path: Path,
 ) -> None:
     with no_more_files(), pytest.raises(ShortageError, match="true could not be asked: Too many"):

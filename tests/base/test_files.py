@@ -12,7 +12,7 @@ import pytest
 from base.files import NotAFileError, read_given, write_whole
 
 
-def test_a_file_is_read_up_to_a_byte_more_than_asked_for(tmp_path: Path) -> None:
+def test_a_file_is_read_up_to_a_byte_beyond_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"12345")
     (tmp_path / "link").symlink_to(path)

@@ -85,7 +85,7 @@ def test_keys_beside_others_make_a_dataclass_of_their_own() -> None:
     assert mistakes(PLAIN | {"shade": "5"}) == [(("shade",), "'hue' is missing; expected a number")]
 
 
-def test_every_mistake_is_told_with_its_path() -> None:
+def test_every_mistake_is_reported_with_its_path() -> None:
     value = {
         "size": ["1", "x", "1"],
         "edges": {"a b": {}, "right": {"length": None}},

@@ -47,5 +47,5 @@ def test_a_shell_reads_the_path_that_was_meant(paths: list[str]) -> None:
     ("texts", "text"),
     [(["a"], "a"), (["a", "b"], "a; b"), (["a", "b", "c", "d"], "a; b and 2 more")],
 )
-def test_of_many_texts_the_first_are_said_and_how_many_follow(texts: list[str], text: str) -> None:
+def test_the_first_texts_are_shown_and_the_rest_counted(texts: list[str], text: str) -> None:
     assert first_of(texts, 2) == text

@@ -89,7 +89,7 @@ def test_costs_follow_from_the_programs_own_clock() -> None:
     assert found.bias_s == pytest.approx(0.1)
 
 
-def test_a_tool_that_tells_the_mean_alone_is_held_against_the_mean() -> None:
+def test_a_tool_that_reports_only_the_mean_is_compared_with_the_mean() -> None:
     spans = [Span(0.0, 1.0), Span(2.0, 5.0)]
     assert cost_of_kernel(Used(0.0, 6.0, (2.5,)), spans).bias_s == pytest.approx(0.5)
 

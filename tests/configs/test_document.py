@@ -52,7 +52,7 @@ def test_a_part_that_is_not_there_is_placed_at_what_would_hold_it() -> None:
 
 
 @pytest.mark.usefixtures("parser")
-def test_nothing_at_all_is_told_from_an_empty_text() -> None:
+def test_an_absent_value_differs_from_an_empty_text() -> None:
     document = parsed("a:\nb: ''\nc: ~\nd: null\ne: 'null'\n")
 
     assert document.value == {"a": None, "b": "", "c": None, "d": None, "e": "null"}

@@ -71,7 +71,7 @@ def test_messages_name_a_file_below_the_working_directory_by_its_relative_path(
         ("", "study '' is not known"),
     ],
 )
-def test_a_study_that_is_not_there_is_told_with_what_there_is(name: str, message: str) -> None:
+def test_an_unknown_study_is_reported_with_the_known_ones(name: str, message: str) -> None:
     with pytest.raises(UserError) as error:
         library.load_study(name)
 
@@ -79,7 +79,7 @@ def test_a_study_that_is_not_there_is_told_with_what_there_is(name: str, message
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_app_or_mapping_is_told_with_the_nearest() -> None:
+def test_an_unknown_app_or_mapping_is_reported_with_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'lulesh'"):
         library.load_app("lulsh")
     with pytest.raises(ConfigError, match="did you mean 'pcores-pin'"):

@@ -85,7 +85,7 @@ def test_a_metric_with_a_name_of_the_races_own_cannot_be_meant(word: str, other:
     assert mistakes(race(other), named) == []
 
 
-def test_a_program_that_runs_as_long_as_it_is_told_races_for_what_it_measures() -> None:
+def test_a_program_with_a_fixed_time_races_for_its_metrics() -> None:
     fixed = {"lu": app_with("fixed_time: true", base=RATED)}
     message = "app 'lu' runs as long as it is told; name one of its metrics"
 
@@ -124,7 +124,7 @@ def test_an_app_that_a_study_writes_out_has_a_name_of_its_own(
     assert mistakes(text) == [message]
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
     text = """\
 titel: A study
 apps:
@@ -147,7 +147,7 @@ wait_policy: *policy
     ]  # fmt: skip
 
 
-def test_mistakes_in_an_app_s_file_are_told_with_those_of_the_study() -> None:
+def test_mistakes_in_an_apps_file_are_reported_with_those_of_the_study() -> None:
     broken = b"title: B\nvariants: {a: {program: b, runtime: gomp}}\nsizes: {s: {arguments: ''}}\n"
     entry = "\n  - {app: broken, variants: a, sizes: s, threads: %s}"
     text = study_with(f"threads: 1{entry % 1}{entry % 2}", "variants: [seriel]")
@@ -159,7 +159,7 @@ def test_mistakes_in_an_app_s_file_are_told_with_those_of_the_study() -> None:
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "just words\n", "42\n"])
-def test_a_file_that_is_no_table_of_keys_is_told_which_keys_there_are(text: str) -> None:
+def test_a_file_that_is_no_table_is_refused_with_the_known_keys(text: str) -> None:
     (problem,) = mistakes(text)
 
     assert problem.startswith("1:1: expected keys and values; known keys: name, title, ")

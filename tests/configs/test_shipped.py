@@ -145,7 +145,7 @@ ORIGINALS = {"lulesh": "lulesh-llnl", "mandelbrot": "mandelbrot-ompscr", "lu": "
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("part", PAPER)
-def test_the_published_design_is_asked_for_as_published(part: str, own: bool) -> None:
+def test_the_published_design_is_complete(part: str, own: bool) -> None:
     name = f"paper{'-own' if own else ''}{part}"
     study = library.load_study(name)
 
@@ -170,7 +170,7 @@ SEVEN = [*FIVE, "mixed-set", "mixed-pin"]
 
 
 @pytest.mark.parametrize(("name", "app"), [("paper-vm", "lulesh-llnl"), ("paper-own-vm", "lulesh")])
-def test_the_published_scenario_of_guests_is_asked_for_as_published(name: str, app: str) -> None:
+def test_the_published_scenario_of_guests_is_complete(name: str, app: str) -> None:
     study = library.load_study(name)
     assert study.vm
     assert (study.vm.cpus, study.vm.memory_mib) == (8, 16 * 1024)

@@ -47,7 +47,7 @@ def test_an_engine_needs_its_time_limit_and_no_more() -> None:
     assert site_of().queue == Queue("slurm", 7200.0)
 
 
-def test_all_keys_of_a_batch_system_are_told() -> None:
+def test_all_keys_of_a_batch_system_are_read() -> None:
     text = """\
 engine: pbs
 queue: big

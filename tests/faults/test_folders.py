@@ -13,7 +13,7 @@ from tests.faults.trial import Trial
 
 
 @pytest.mark.faults
-def test_results_that_are_removed_meanwhile_are_told_at_once(tmp_path: Path) -> None:
+def test_results_that_are_removed_meanwhile_are_reported_at_once(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 200)
     runner = trial.start()
     trial.wait_for_start_after(1)
@@ -44,7 +44,7 @@ def test_results_that_are_moved_meanwhile_are_continued_once_they_are_back(tmp_p
 @pytest.mark.parametrize(
     "place", ["trial/NODE", *(pytest.param(of, marks=pytest.mark.faults) for of in ("", "trial"))]
 )
-def test_a_file_in_place_of_a_folder_is_told(tmp_path: Path, place: str) -> None:
+def test_a_file_in_place_of_a_folder_is_reported(tmp_path: Path, place: str) -> None:
     trial = Trial(tmp_path, 1)
     path = tmp_path / "results" / place.replace("NODE", open_node(Path("/")).node_id)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def test_a_file_in_place_of_a_folder_is_told(tmp_path: Path, place: str) -> None
 
 
 @pytest.mark.faults
-def test_results_that_may_only_be_read_are_told(tmp_path: Path) -> None:
+def test_read_only_results_are_reported(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 3)
     results = tmp_path / "results"
     results.mkdir()

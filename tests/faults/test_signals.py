@@ -71,7 +71,7 @@ def test_a_second_signal_ends_it_as_well(tmp_path: Path, number: signal.Signals)
 
 
 @pytest.mark.faults
-def test_who_was_told_to_ignore_the_end_of_the_terminal_goes_on(tmp_path: Path) -> None:
+def test_a_runner_that_ignores_the_end_of_the_terminal_goes_on(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 2, nap_s=0.2)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

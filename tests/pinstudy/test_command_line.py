@@ -163,7 +163,7 @@ def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
     assert "exit status 1" in done.stdout
 
 
-def test_mistakes_in_a_study_are_all_told_with_their_places(folder: Path) -> None:
+def test_all_mistakes_in_a_study_are_reported_with_their_places(folder: Path) -> None:
     write_study(folder, "wrong", "nap", "shrot", mappings=["pcores-pni"], repetitions="many")
     done = pinstudy(folder, "run", "wrong.yaml")
     assert done.returncode == 2

@@ -75,7 +75,7 @@ def test_a_terminal_that_lacks_a_sign_gets_another_for_it() -> None:
     assert b" ?.yaml" in done.stderr
 
 
-def test_a_name_that_is_no_text_is_told_of_in_one_line(tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_is_reported_in_one_line(tmp_path: Path) -> None:
     name = os.fsdecode(bytes(tmp_path) + b"/n\xff\x1b[2J\n.yaml")
     done = pinstudy("plan", name)
     assert done.returncode == 2

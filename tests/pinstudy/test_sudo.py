@@ -220,7 +220,7 @@ def test_no_file_is_read_that_the_user_may_not_read(work: UsersWork) -> None:
         assert "Permission denied" in done.stderr and SECRET.strip() not in done.stderr
 
 
-def test_a_folder_that_the_user_may_not_write_is_said_in_one_line(work: UsersWork) -> None:
+def test_a_folder_that_the_user_may_not_write_is_one_line(work: UsersWork) -> None:
     done = work.as_root("run", "who.yaml", "--results", str(work.secret.parent / "results"))
     assert done.returncode == 2, done.stderr
     [line] = [line for line in done.stderr.splitlines() if "cannot write results" in line]

@@ -45,7 +45,7 @@ def test_a_machine_that_has_everything_has_no_unmet_needs(tmp_path: Path) -> Non
     assert output_of(machine, "lacking python build run") == ""
 
 
-def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+def test_only_missing_packages_are_requested(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.remove("cmake", "likwid-pin")
 
@@ -85,7 +85,7 @@ def test_clang_without_its_openmp_library_is_an_unmet_need(tmp_path: Path) -> No
     ]
 
 
-def test_a_header_below_a_prefix_that_cmake_is_told_of_is_found(tmp_path: Path) -> None:
+def test_a_header_below_a_prefix_of_cmake_is_found(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.put("g++", 'case "$*" in *-E*) ! grep -q CLI ;; esac')
     machine.write("prefix/include/CLI/CLI.hpp", "")

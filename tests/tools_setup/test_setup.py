@@ -199,7 +199,7 @@ def test_a_killed_installation_is_started_anew(machine: FakeMachine) -> None:
     assert not (machine.root / ".venv/half").exists()
 
 
-def test_an_interruption_is_said_and_gone_on_from(machine: FakeMachine) -> None:
+def test_an_interruption_is_reported_and_set_up_can_continue(machine: FakeMachine) -> None:
     interrupted = machine.set_up(PIP_SCRIPT="touch .venv/half; kill -TERM $PPID")
 
     assert interrupted.returncode == 2
@@ -262,7 +262,7 @@ def test_a_killed_build_is_done_from_scratch(machine: FakeMachine) -> None:
     assert not (machine.root / "build/gcc/half.o").exists()
 
 
-def test_an_unwritable_checkout_is_said_in_one_line(machine: FakeMachine) -> None:
+def test_an_unwritable_checkout_is_one_line(machine: FakeMachine) -> None:
     machine.write("build", "a file where a directory should be")
 
     done = machine.set_up()

@@ -34,7 +34,7 @@ def whole_node(tmp_path: Path) -> Path:
     return root
 
 
-def test_this_machine_is_told_worst_first_in_under_two_seconds_of_cpu_time() -> None:
+def test_this_machine_is_listed_worst_first_in_under_two_seconds_of_cpu_time() -> None:
     before_s = cpu_s_of_children()
     done = subprocess.run(argv("doctor", "--json"), capture_output=True, text=True, check=False)
     assert cpu_s_of_children() - before_s < 2.0
@@ -74,7 +74,7 @@ def test_declared_kinds_are_the_help_of_a_guest(tmp_path: Path) -> None:
     assert re.search(r"^ok +core-kinds +P 0: declared ", declared.stdout, re.MULTILINE)
 
 
-def test_a_node_whose_governors_may_be_written_is_told_so(tmp_path: Path) -> None:
+def test_writable_governors_are_reported(tmp_path: Path) -> None:
     with hybrid_namespace(tmp_path) as node:
         capabilities = {c["name"]: c for c in json.loads(node.run("doctor", "--json").stdout)}
         before = node.settings()

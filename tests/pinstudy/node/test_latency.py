@@ -24,7 +24,7 @@ def need_program_and_two_cpus() -> None:
     two_cpus()
 
 
-def test_this_nodes_pairs_are_measured_told_and_drawn(tmp_path: Path) -> None:
+def test_this_nodes_pairs_are_measured_printed_and_drawn(tmp_path: Path) -> None:
     need_program_and_two_cpus()
     two = two_cpus()
 
@@ -103,7 +103,7 @@ def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
+def test_one_cpu_is_one_line(tmp_path: Path) -> None:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:

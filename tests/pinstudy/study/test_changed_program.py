@@ -124,7 +124,7 @@ def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Pat
     assert digests[before].isdisjoint(digests[now])
 
 
-def test_what_cannot_be_looked_at_is_not_said_to_have_changed(folder: Path) -> None:
+def test_a_program_that_cannot_be_read_does_not_count_as_changed(folder: Path) -> None:
     assert pinstudy(folder, "run", "waits.yaml").returncode == 0
     again = pinstudy(folder, "run", "waits.yaml", PATH="/nonexistent")
     assert again.returncode == 1

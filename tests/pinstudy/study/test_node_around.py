@@ -37,7 +37,7 @@ def daemon(tmp_path: Path) -> Iterator[None]:
         process.kill()
 
 
-def test_every_record_tells_what_was_counted_what_else_ran_and_where_the_harness_was(
+def test_every_record_has_counts_foreign_tasks_and_the_harness_cpus(
     tmp_path: Path,
 ) -> None:
     need_tool("perf")

@@ -204,7 +204,7 @@ def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, 
     }
 
 
-def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(
+def test_a_setting_that_cannot_be_put_back_is_reported_and_kept_for_restore(
     node: Namespace, gate: Gate
 ) -> None:
     before = node.settings()

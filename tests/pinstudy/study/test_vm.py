@@ -246,7 +246,7 @@ def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     assert runs == {"sleep": "failed", "nap": "ok"}
 
 
-def test_a_folder_that_the_guest_does_not_have_is_said(folder: Path) -> None:
+def test_a_folder_that_the_guest_lacks_is_reported(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         hidden = shutil.copytree(folder, Path(name) / "study")
         ended = run(hidden, study(hidden, "hidden", ["scheduler"], ["nap"]))
