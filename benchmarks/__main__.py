@@ -18,7 +18,7 @@ from benchmarks.lib.machine import describe_machine
 from benchmarks.lib.results import keep, section
 
 ROOT = Path(__file__).resolve().parent.parent
-# The exit status of a benchmark that has measured all, but not what it should.
+# The exit status of a benchmark whose numbers are outside their bounds.
 BOUND_NOT_HELD = 3
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 
@@ -44,7 +44,7 @@ BENCHMARKS = {
 
 
 def run(benchmark: Benchmark, options: Sequence[str]) -> tuple[int, str]:
-    """Run a benchmark; return its exit status and what it printed, also shown meanwhile."""
+    """Run a benchmark and show its output; return its exit status and the output."""
     printed = []
     with subprocess.Popen(
         [sys.executable, "-m", benchmark.module, *options],

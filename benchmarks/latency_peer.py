@@ -41,9 +41,9 @@ Rows = NDArray[np.intp]
 PEER = "core-to-core-latency"
 HOW_TO_GET = f"cargo install {PEER} --version 1.2.0 --locked --root FOLDER"
 PEER_SAMPLES, FEW_SAMPLES = 300, 3
-# As many as pingpong takes at most.
+# pingpong's maximum.
 MAX_SAMPLES = 1000
-# Its last lines; colours and the sign are UTF-8 with escapes even when nobody looks.
+# The peer's last lines; they have UTF-8 and colour escapes also in a file.
 _STATED = re.compile(r"Min\s+latency:\s*([0-9.]+)ns\s*±([0-9.]+)")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _RESAMPLES = 4000
@@ -51,7 +51,7 @@ _RESAMPLES = 4000
 
 @dataclass(frozen=True)
 class Result:
-    """What one run of a tool says: nanoseconds one way, their standard error, seconds it took.
+    """The result of one run of a tool: ns one way, their standard error, seconds it took.
 
     The error is of the mean for the peer, which has no median, and of the median for pingpong.
     """
@@ -130,7 +130,7 @@ class Rounds:
         means, medians = _of(self.peer, "mean_ns"), _of(self.ours_long, "median_ns")
         few = _of(self.peer_few, "mean_ns")
         took = _of(self.ours_long, "took_s"), _of(self.peer, "took_s")
-        found = [
+        comparisons = [
             ("latency, mean to mean", *paired(_of(self.ours, "mean_ns"), means)),
             ("latency, median to mean of few", *paired(_of(self.ours, "median_ns"), few)),
             ("time of a run", *paired(_of(self.ours, "took_s"), took[1])),
@@ -142,8 +142,8 @@ class Rounds:
         errors = _of(self.ours_long, "error_ns"), _of(self.peer, "error_ns")
         if np.all(errors[1] > 0):
             costs = took[0] * errors[0] ** 2, took[1] * errors[1] ** 2
-            found.append(("time for equal standard error", *paired(*costs)))
-        return found
+            comparisons.append(("time for equal standard error", *paired(*costs)))
+        return comparisons
 
 
 def _of(results: list[Result], field: str) -> Array:
@@ -151,7 +151,7 @@ def _of(results: list[Result], field: str) -> Array:
 
 
 def _cost(took: tuple[Array, Array], ours: Array, peer: Array) -> Callable[[Rows], Array]:
-    """Return the function that gives, for rows of rounds, the ratio of time x variance."""
+    """Return a function of rows of rounds: the ratio of time x variance."""
     # A round's difference is that to the next one; the last has none.
     steps = [np.abs(np.diff(np.log(values))) for values in (ours, peer)]
     last = len(ours) - 2
@@ -165,8 +165,8 @@ def _cost(took: tuple[Array, Array], ours: Array, peer: Array) -> Callable[[Rows
 
 
 def make_rounds(ours: str, peer: str, cpus: tuple[int, int], rounds: int) -> Rounds:
-    """Run all four in turn, so many times."""
-    made = Rounds()
+    """Run all four in turn, `rounds` times."""
+    measured = Rounds()
     default = LatencySettings(precision=None)
     # The peer makes 1000 round trips a sample; a sample of pingpong takes 50 us, and there are runs
     # in two directions for each address.
@@ -175,35 +175,35 @@ def make_rounds(ours: str, peer: str, cpus: tuple[int, int], rounds: int) -> Rou
     long = replace(default, samples=min(max(fill, default.samples), MAX_SAMPLES))
     for number in range(rounds):
         order = [0, 1, 2, 3] if number % 2 == 0 else [3, 2, 1, 0]
-        for which in order:
-            if which == 0:
-                made.ours.append(run_ours(ours, cpus, replace(default, seed=number)))
-            elif which == 1:
-                made.ours_long.append(run_ours(ours, cpus, replace(long, seed=number)))
-            elif which == 2:
-                made.peer.append(run_peer(peer, cpus))
+        for tool in order:
+            if tool == 0:
+                measured.ours.append(run_ours(ours, cpus, replace(default, seed=number)))
+            elif tool == 1:
+                measured.ours_long.append(run_ours(ours, cpus, replace(long, seed=number)))
+            elif tool == 2:
+                measured.peer.append(run_peer(peer, cpus))
             else:
-                made.peer_few.append(run_peer(peer, cpus, FEW_SAMPLES))
-    return made
+                measured.peer_few.append(run_peer(peer, cpus, FEW_SAMPLES))
+    return measured
 
 
-def show(made: Rounds) -> None:
+def show(measured: Rounds) -> None:
     """Print both tools' results and their ratios."""
     print(f"{'median over rounds':32} {'mean ns':>9} {'median ns':>10} {'error ns':>9} {'ms':>8}")
     for name, results in (
-        ("pingpong", made.ours),
-        ("the same, the peer's time", made.ours_long),
-        (PEER, made.peer),
-        (f"the same, {FEW_SAMPLES} samples", made.peer_few),
+        ("pingpong", measured.ours),
+        ("the same, the peer's time", measured.ours_long),
+        (PEER, measured.peer),
+        (f"the same, {FEW_SAMPLES} samples", measured.peer_few),
     ):
         mean, centre, error, took = (
-            float(np.median(_of(results, name_of_field)))
-            for name_of_field in ("mean_ns", "median_ns", "error_ns", "took_s")
+            float(np.median(_of(results, field)))
+            for field in ("mean_ns", "median_ns", "error_ns", "took_s")
         )
-        shown = "-" if np.isnan(centre) else f"{centre:.2f}"
-        print(f"{name:32} {mean:9.2f} {shown:>10} {error:9.2f} {took * 1e3:8.2f}")
+        median_text = "-" if np.isnan(centre) else f"{centre:.2f}"
+        print(f"{name:32} {mean:9.2f} {median_text:>10} {error:9.2f} {took * 1e3:8.2f}")
     print(f"\n{'pingpong to its peer':32} {'ratio':>9}  95 % interval")
-    for label, ratio, low, high in made.compare():
+    for label, ratio, low, high in measured.compare():
         print(f"{label:32} {ratio:9.3f}  {low:.3f} to {high:.3f}")
 
 

@@ -1,4 +1,4 @@
-"""Whether pinstudy bears many runs, cases and shards: memory, cost a run, and time of its commands.
+"""pinstudy under many runs, cases and shards: memory, cost a run, and time of its commands.
 
 A study of `true`, with the least that can be collected, is made by `pinstudy run` itself. While it
 runs its resident memory and CPU time (its children's included) are read from the kernel's files;
@@ -45,7 +45,7 @@ LOOK_S = 0.2
 
 @dataclass(frozen=True)
 class Look:
-    """What a process had used when so many bytes of records were written."""
+    """A process's use when `written` bytes of records were written."""
 
     written: int
     rss_mb: float
@@ -53,7 +53,7 @@ class Look:
 
 
 def write_study(folder: Path, name: str, cases: int, repetitions: int) -> Path:
-    """Write a study of so many cases of `true`, and its app; return the path of the study."""
+    """Write a study with `cases` cases of `true`, and its app; return the study's path."""
     mappings = -(-cases // MAX_SIZES)
     sizes = [f"s{number:04d}" for number in range(cases // mappings)]
     if len(sizes) * mappings != cases:
@@ -79,7 +79,7 @@ def write_study(folder: Path, name: str, cases: int, repetitions: int) -> Path:
 
 
 def run_watched(study: Path, results: Path) -> list[Look]:
-    """Run a study and return what was seen of the runner's use until its last record."""
+    """Run a study; return samples of the runner's use until its last record."""
     command: list[str | Path] = [PINSTUDY, "run", study, "--results", results, "--no-report"]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     looks = []
@@ -118,7 +118,7 @@ def show_runs(looks: Sequence[Look], records: Path, runs: int) -> None:
     if len(starts) != runs:
         raise SystemExit(f"{len(starts)} of {runs} runs were made")
     total = max(look.written for look in looks)
-    # The tables, which are made when all is written, are another thing.
+    # Without the tables, which are made after the last record.
     running = [look for look in looks if 0 < look.written < total]
     rows = []
     for tenth in range(TENTH):
@@ -146,15 +146,15 @@ def _starts(records: Path) -> Iterator[float]:
 
 
 def submit(study: Path, results: Path, case_ids: Sequence[str], runs: int) -> None:
-    """Leave what a submission leaves beside the records, for `pinstudy status`."""
-    asked = load_study(study)
-    node = next((results / asked.name).glob("*/records")).parent
-    folder = results / asked.name / FOLDER / "0001"
+    """Write the files of a submission beside the records, for `pinstudy status`."""
+    declared = load_study(study)
+    node = next((results / declared.name).glob("*/records")).parent
+    folder = results / declared.name / FOLDER / "0001"
     (folder / "attempts").mkdir(parents=True)
     worker = Worker(0)
     write_submission(
         Submission(
-            folder=folder, study=str(study), name=asked.name, digest=asked.digest,
+            folder=folder, study=str(study), name=declared.name, digest=declared.digest,
             results=str(results), site="none", system="slurm", how="per-node", pool="",
             time_limit_s=3600.0, kinds=None, allow_emulation=False, submitted_at=utc_now(),
             arguments=(str(study),), workers=(worker,),
@@ -168,7 +168,7 @@ def submit(study: Path, results: Path, case_ids: Sequence[str], runs: int) -> No
 
 
 def divide(records: Path, into: Path, shards: int) -> None:
-    """Copy the records, as so many attempts of one node would have written them."""
+    """Copy the records into `shards` shards, as attempts of one node would write them."""
     into.mkdir(parents=True)
     each = -(-sum(1 for _ in _lines(records)) // shards)
     lines = _lines(records)
@@ -184,7 +184,7 @@ def _lines(records: Path) -> Iterator[bytes]:
 
 
 def show_commands(commands: Sequence[tuple[str, Sequence[str | Path]]]) -> None:
-    """Print what each command takes."""
+    """Print the time and memory of each command."""
     rows = []
     for name, command in commands:
         cost = cost_of([PINSTUDY, *command])
@@ -215,13 +215,13 @@ def main(runs: int, cases: int, planned: int, shards: int, keep: Path | None) ->
         submit(study, results, case_ids, runs)
         divided = folder / "divided" / "node"
         divide(node / "records", divided / "records", shards)
-        shown: list[str | Path] = ["--results", results]
+        options: list[str | Path] = ["--results", results]
         click.echo("\nThe commands that read these records:\n")
         show_commands(
             [
-                ("status", ["status", study, *shown]),
-                ("plan", ["plan", study, *shown]),
-                ("run, nothing left", ["run", study, *shown, "--no-report"]),
+                ("status", ["status", study, *options]),
+                ("plan", ["plan", study, *options]),
+                ("run, nothing left", ["run", study, *options, "--no-report"]),
                 ("tables", ["tables", node]),
                 (f"tables, of {shards} shards", ["tables", divided]),
             ]
@@ -230,8 +230,8 @@ def main(runs: int, cases: int, planned: int, shards: int, keep: Path | None) ->
         click.echo(f"\nA study of {planned} cases, 10 repetitions each, nothing made yet:\n")
         show_commands(
             [
-                ("plan", ["plan", wide, *shown]),
-                ("plan --json", ["plan", wide, *shown, "--json"]),
+                ("plan", ["plan", wide, *options]),
+                ("plan --json", ["plan", wide, *options, "--json"]),
             ]
         )
 

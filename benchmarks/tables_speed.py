@@ -23,7 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS_PER_SHARD = 100_000
-# Measured here; only for the question whether there is room.
+# Measured here; for the check of free space only.
 BYTES_PER_RECORD = 6500
 # Records, and runs of a case: the usual shape, and the one with most cases.
 SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10), (1_000_000, 100))
@@ -51,7 +51,7 @@ for name in sys.argv[1:]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process used, from its start to its end."""
+    """The use of a process from its start to its end."""
 
     seconds: float
     cpu_s: float
@@ -62,7 +62,7 @@ class Cost:
 
 
 def write_records(folder: Path, runs: int, per_case: int) -> None:
-    """Write the records of a study of so many runs, and so many of each case."""
+    """Write the records of a study of `runs` runs, `per_case` of each case."""
     (folder / "records").mkdir(parents=True)
     for attempt, first in enumerate(range(0, runs, RUNS_PER_SHARD), 1):
         path = folder / "records" / f"hybrid-{attempt:04d}.jsonl"
@@ -72,7 +72,7 @@ def write_records(folder: Path, runs: int, per_case: int) -> None:
 
 
 def _line(run: int, attempt: int, cases: int) -> str:
-    """Return a record: what differs between runs, then what is the same for all of them."""
+    """Return a record: first the fields that differ between runs, then the common ones."""
     varying = json.dumps(_varying(run, attempt, cases), separators=(",", ":"))
     return f"{varying[:-1]},{_SAME}"
 
@@ -242,23 +242,23 @@ _SAME = json.dumps(_same(), separators=(",", ":"))[1:] + "\n"
 
 
 def cost_of(command: Sequence[str | Path]) -> Cost:
-    """Run a program and return what it used; SystemExit when it fails."""
+    """Run a program and return its cost; SystemExit when it fails."""
     began = time.perf_counter()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
         )
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            said.seek(0)
-            raise SystemExit(f"{command[0]}: {said.read().decode(errors='replace')}")
+            stderr.seek(0)
+            raise SystemExit(f"{command[0]}: {stderr.read().decode(errors='replace')}")
     return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
 
 
 def measure(runs: int, per_case: int) -> None:
-    """Print what tables of so many records cost, and what the peers use on the same files."""
+    """Print the cost of tables of `runs` records, and of the peers on the same files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder, runs, per_case)
@@ -276,10 +276,10 @@ def measure(runs: int, per_case: int) -> None:
 
 
 def has_room(runs: int) -> bool:
-    """Tell whether the records fit where temporary files go, and say so when they do not."""
+    """Return whether the records fit into the temporary folder; print a line if not."""
     folder = tempfile.gettempdir()
     free_gb = shutil.disk_usage(folder).free / 1e9
-    # As much again stays free for whatever else runs here.
+    # As much again stays free for other programs.
     needed_gb = 2 * runs * BYTES_PER_RECORD / 1e9
     if free_gb < needed_gb:
         print(

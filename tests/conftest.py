@@ -15,11 +15,11 @@ from hypothesis import settings
 from tests.support import leftovers
 from tests.support.isolation import loopback_up, worker
 
-# How many of the lines that say why a test failed are kept for the end, and how much of a line.
-KEPT_REASONS = 4
-KEPT_OF_LINE = 300
+# Limits of the summary of a failed test: lines of reasons, and characters of a line.
+MAX_REASONS = 4
+MAX_CHARACTERS = 300
 
-# Tests that root starts by sudo test what root does.
+# Tests that root starts by sudo test pinstudy as root.
 for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
     os.environ.pop(name, None)
 
@@ -27,14 +27,14 @@ for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# nohup has SIGHUP ignored; so it stays for the tests themselves, but programs inherit no handlers.
+# nohup ignores SIGHUP. The tests still do so, but by a handler, which programs do not inherit.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the same examples each time, and part xdist's workers: each may run a study."""
-    # Others are for `make test-properties`, which gives a seed. A busy node would fail a deadline.
+    """Draw the same examples each time, and isolate xdist's workers: each may run a study."""
+    # `make test-properties` gives a seed, for other examples. A busy node would miss a deadline.
     same = config.getoption("--hypothesis-seed") is None
     settings.register_profile("pinstudy", deadline=None, derandomize=same)
     settings.load_profile("pinstudy")
@@ -47,40 +47,40 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
-    """Fail the test that leaves a process, a thread or an open file, and not the next one."""
-    # What is older than the test need not be looked through again for what it has forgotten.
+def _no_leftovers() -> Iterator[None]:
+    """Fail a test that leaves a process, a thread or an open file."""
+    # Objects that are older than the test need no search for leftovers.
     gc.freeze()
     before = leftovers.held()
     yield
     gc.collect()
     left = leftovers.held() - before
-    if told := leftovers.describe(left):
+    if description := leftovers.describe(left):
         leftovers.close(left)
-        pytest.fail(told, pytrace=False)
+        pytest.fail(description, pytrace=False)
 
 
 @pytest.fixture
 def at_end() -> Iterator[ExitStack]:
-    """What a test enters here is closed when it has ended, also where it fails."""
+    """A stack of contexts that closes after the test, also when it fails."""
     with ExitStack() as stack:
         yield stack
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keep what failed for tools/test.sh, which tells it once more after all that follows."""
-    _keep(report, f"{report.nodeid} ({report.when})")
+    """Record a failed test for tools/test.sh, which lists them at its end."""
+    _record_failure(report, f"{report.nodeid} ({report.when})")
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Keep which file of tests could not be read."""
-    _keep(report, f"{report.nodeid} (collection)")
+    """Record a file of tests that could not be read."""
+    _record_failure(report, f"{report.nodeid} (collection)")
 
 
-def _keep(report: pytest.TestReport | pytest.CollectReport, what: str) -> None:
-    kept_in = os.environ.get("PINSTUDY_FAILED_TESTS")
-    if kept_in and report.failed:
+def _record_failure(report: pytest.TestReport | pytest.CollectReport, title: str) -> None:
+    file_name = os.environ.get("PINSTUDY_FAILED_TESTS")
+    if file_name and report.failed:
         reasons = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
-        with Path(kept_in).open("a", encoding="utf-8") as file:
-            for line in (what, *reasons[:KEPT_REASONS]):
-                file.write(f"{line[:KEPT_OF_LINE]}\n")
+        with Path(file_name).open("a", encoding="utf-8") as file:
+            for line in (title, *reasons[:MAX_REASONS]):
+                file.write(f"{line[:MAX_CHARACTERS]}\n")

@@ -5,8 +5,8 @@
 # Where the environment is; make install has one at another place.
 venv=.venv
 
-# python_and_programs LOCK [with-tests]: both steps beside each other; what one of them has done is kept
-# when the other fails. A process group of its own is what Ctrl-C here ends.
+# python_and_programs LOCK [with-tests]: both steps at the same time; the result of one is kept when the
+# other fails. The Python step has a process group of its own, which Ctrl-C here ends.
 python_and_programs() {
     local lock=$1 python status=0
     shift
@@ -24,8 +24,8 @@ python_and_programs() {
 }
 
 # python_environment LOCK: installs the run-time packages, and then those of this file. Both lock files
-# name the same version of what they share, so the second only adds. An installation that was
-# interrupted can leave a package that looks whole: the next one starts from an empty environment.
+# name the same versions of shared packages, so the second only adds. An interrupted installation can
+# leave a package that looks complete: the next one starts from an empty environment.
 python_environment() {
     local python
     if [ -e "$venv/unfinished" ] || ! installed requirements.txt; then
@@ -40,9 +40,9 @@ python_environment() {
     installed "$1" || install_locked "$1"
 }
 
-# installed LOCK: whether all of this file is there, for the environment's interpreter: a distribution's
-# upgrade replaces the one that it points to.
-installed() { holds "$venv/${1%.txt}.stamp" "$(environment_key "$1")"; }
+# installed LOCK: whether all packages of this file are installed for the environment's interpreter,
+# which an upgrade of the distribution can replace.
+installed() { is_current "$venv/${1%.txt}.stamp" "$(environment_key "$1")"; }
 
 environment_key() {
     digest <"$1"
@@ -58,8 +58,8 @@ install_locked() {
     rm "$venv/unfinished"
 }
 
-# programs [with-tests]: with GCC and, if Clang has its OpenMP library, with Clang. What was once built
-# with tests is so again. Without a word about them, CMake would build tests wherever it finds GoogleTest.
+# programs [with-tests]: with GCC and, if Clang has its OpenMP library, with Clang. A folder that
+# was built with tests keeps them. Without the option CMake would build tests wherever it finds GoogleTest.
 programs() {
     local preset tests
     for preset in gcc clang; do
@@ -69,15 +69,15 @@ programs() {
     done
 }
 
-# programs_for FOLDER MARCH [TARGETS]: once more in this folder of build/, for the CPUs that the value of
-# -march says; FOLDER/bin has them. With targets only these, by GCC.
+# programs_for FOLDER MARCH [TARGETS]: builds the programs into FOLDER/bin for CPUs of this -march. With
+# targets only these, with GCC.
 programs_for() {
     local cpus=" for -march=$2" options=("-DPINSTUDY_MARCH=$2" "-DPINSTUDY_BIN_DIR=$root/$1/bin" -DPINSTUDY_TESTS=OFF)
     compile_preset gcc "$1/gcc" "${3:-all}" "${options[@]}"
     [ -n "${3-}" ] || compile_preset clang "$1/clang" all "${options[@]}"
 }
 
-# compile_preset PRESET FOLDER TARGETS OPTION...: our own programs; the preset arm64 is gcc's, crossed.
+# compile_preset PRESET FOLDER TARGETS OPTION...: our own programs; arm64 cross-compiles with GCC.
 compile_preset() {
     local preset=$1 what="the programs" takes=": a minute on 2 CPUs, with their tests two" watched=(CMakeLists.txt CMakePresets.json apps runners/witness tests/apps)
     shift
@@ -91,9 +91,9 @@ compile_preset() {
     esac
 }
 
-# compile COMPILER FOLDER TARGETS OPTION...: builds $what with CMake, which knows what is to be built again; it
-# is not even asked where nothing of "${watched[@]}" has changed. From scratch for another compiler or
-# place, because CMake remembers both, and after an interruption.
+# compile COMPILER FOLDER TARGETS OPTION...: builds $what with CMake, unless nothing of "${watched[@]}" has
+# changed. Starts from scratch for another compiler or place, because CMake remembers both, and after
+# an interruption.
 compile() {
     local compiler=$1 folder=$2 targets=$3 stamp=$2/built place status=0
     shift 3
@@ -109,8 +109,8 @@ compile() {
     read -r -a targets <<<"$targets"
     { logged cmake -B "$folder" "$@" &&
         logged cmake --build "$folder" --parallel "$(nproc)" --target "${targets[@]}"; } || status=1
-    # The stamp is as old as the beginning: what was changed meanwhile is built the next time. A
-    # compiler's error is no interruption; its stamp is older than all.
+    # The stamp has the time of the beginning: later changes are built the next time. A compiler's
+    # error is no interruption; its stamp is older than all files.
     [ $status = 0 ] || touch -d @0 "$folder/begun"
     mv "$folder/begun" "$stamp"
     [ $status = 0 ] || fail "cannot build $what${cpus-} with $compiler:" see-log

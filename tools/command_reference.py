@@ -44,7 +44,7 @@ def page() -> str:
 
 
 def _commands(parent: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
-    """Yield the commands of a group that do something, each with what is typed to start it."""
+    """Yield the commands of a group that are no groups, each with its full name."""
     context = click.Context(parent)
     for name in parent.list_commands(context):
         command = parent.get_command(context, name)
@@ -72,8 +72,8 @@ def _name(option: tuple[str, str]) -> str:
 def _table(options: list[tuple[str, str]]) -> str:
     lines = ["| option | meaning |", "|---|---|"]
     for syntax, meaning in options:
-        shown, told = (part.replace("|", "\\|") for part in (syntax, _marked(meaning)))
-        lines.append(f"| `{shown}` | {told} |")
+        syntax_cell, described = (part.replace("|", "\\|") for part in (syntax, _marked(meaning)))
+        lines.append(f"| `{syntax_cell}` | {described} |")
     return "".join(f"{line}\n" for line in lines)
 
 

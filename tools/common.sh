@@ -1,10 +1,10 @@
-# What the parts of set-up share: messages, the log, stamps, and sudo. Sourced by setup.sh; by what
-# writes in the checkout after it, for sudo.
+# Functions for all parts of set-up: messages, the log, stamps, and sudo. Sourced by setup.sh, and by
+# scripts that write in the checkout after it, for sudo.
 # shellcheck shell=bash
 
 say() { printf 'set-up: %s\n' "$*"; }
 
-# fail MESSAGE [see-log]: stops, if wanted with the end of what the failed command said.
+# fail MESSAGE [see-log]: stops, with see-log after the end of the failed command's output.
 fail() {
     printf 'set-up: %s\n' "$1" >&2
     if [ "${2-}" = see-log ]; then
@@ -14,8 +14,8 @@ fail() {
     exit 2
 }
 
-# logged COMMAND...: what it says goes to the log only; it does not inherit the lock. In a subshell,
-# because a trap of this shell would otherwise write to the log as well.
+# logged COMMAND...: runs it with its output in the log only, without the lock. In a subshell, because
+# a trap of this shell would otherwise write to the log as well.
 logged() {
     (printf '\n$ %s\n' "$*" && exec "$@") >>"$log" 2>&1 </dev/null 9>&-
 }
@@ -32,20 +32,20 @@ digest() {
     sum=$(sha256sum) && echo "${sum%% *}"
 }
 
-# holds STAMP KEY: whether the step that wrote this stamp need not be done again.
-holds() { [ -r "$1" ] && [ "$(<"$1")" = "$2" ]; }
+# is_current STAMP KEY: whether the step of this stamp is up to date.
+is_current() { [ -r "$1" ] && [ "$(<"$1")" = "$2" ]; }
 
 stamp() {
     { printf '%s\n' "$2" >"$1.new" && mv "$1.new" "$1"; } || fail "cannot write $(realpath -m -- "$1")"
 }
 
-# through_sudo: whether root works for somebody else, in a checkout that is not root's.
+# through_sudo: whether root works for another user, in a checkout that is not root's.
 through_sudo() {
     [ "${SUDO_UID:-0}" != 0 ] && [ "$(id -u)" = 0 ] && [ "$(stat -c %u .)" != 0 ]
 }
 
-# as_caller COMMAND...: takes the place of this script, as the user who called sudo: what is made in his
-# checkout is to be his.
+# as_caller COMMAND...: runs it in place of this script as the user who called sudo, who then owns the
+# files that it makes in the checkout.
 as_caller() {
     local name group home groups=--init-groups
     if ! [[ $SUDO_UID =~ ^[0-9]+$ && ${SUDO_GID-} =~ ^[0-9]+$ ]]; then

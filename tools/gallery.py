@@ -1,6 +1,6 @@
 """Makes the gallery: every figure, the tables and the report of some results, with their commands.
 
-`make docs` writes it into build/gallery, from where tools/docs_links.py puts it on the site.
+`make docs` writes it into build/gallery, and tools/docs_links.py puts it on the site.
 """
 
 from __future__ import annotations

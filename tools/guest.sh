@@ -84,13 +84,13 @@ vnode_image() {
     guest_kernel
     emulated_programs
     key=$(image_key vnode/module/* "$stamps/guest-kernel")
-    if ! holds "$stamps/vnode-image" "$key"; then
+    if ! is_current "$stamps/vnode-image" "$key"; then
         say "builds the virtual node"
         vnode_module
         kernel "$guest/tree" "$vnode"
         stamp "$stamps/vnode-image" "$key"
     fi
-    [ "$target" = vnode ] && ! holds "$stamps/vnode-other" "$key" || return 0
+    [ "$target" = vnode ] && ! is_current "$stamps/vnode-other" "$key" || return 0
     package=$(other_kernel)
     [ -n "$package" ] || { say "apt offers no second kernel for the virtual node; its test is left out" && return; }
     say "fetches a second kernel for the virtual node: $package"
@@ -154,7 +154,7 @@ vnode_arm_image() {
     arm_tree || return 0
     compile_preset arm64 "$arm/gcc" all -DPINSTUDY_MARCH=armv8-a "-DPINSTUDY_BIN_DIR=$root/$arm/bin" -DPINSTUDY_TESTS=OFF
     key=$(image_key vnode/guest/start-arm.sh "$stamps/vnode-arm-tree")
-    holds "$stamps/vnode-arm-image" "$key" && return
+    is_current "$stamps/vnode-arm-image" "$key" && return
     # The guest starts with this script, when the checkout is not there yet.
     install -m 755 vnode/guest/start-arm.sh "$arm/tree/start-arm.sh"
     modules=$(module_tree "$arm/tree")
@@ -172,7 +172,7 @@ arm_tree() {
         -o "Dir::Cache=$root/$arm/apt/cache" -o "Dir::Cache::archives=$root/$arm/tree.packages"
         -o "APT::Sandbox::User=$(id -un)")
     key=$(digest <<<"${arm_userland[*]}")
-    holds "$stamps/vnode-arm-tree" "$key" && [ -d "$arm/tree" ] && return
+    is_current "$stamps/vnode-arm-tree" "$key" && [ -d "$arm/tree" ] && return
     rm -rf "$arm/tree.packages" "$arm/apt"
     mkdir -p "$arm"/apt/state/lists/partial "$arm"/apt/cache "$arm/tree.packages/partial" || fail "cannot write $root/$arm"
     : >"$arm/apt/state/status"

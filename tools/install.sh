@@ -1,13 +1,13 @@
-# Interpreters that others made: of the active Spack environment, which a checkout uses instead of an
-# environment and a build of its own; and installing for others: programs, Python tree and an environment
-# below one prefix. Sourced by setup.sh.
+# The interpreter of the active Spack environment, which a checkout uses instead of its own environment
+# and build; and the installation for other users: programs, Python tree and an environment below one
+# prefix. Sourced by setup.sh.
 # shellcheck shell=bash
 
 # in_spack: whether there is a Spack environment, and it may be used.
 in_spack() { [ -n "${SPACK_ENV-}" ] && [ -z "${PINSTUDY_NO_SPACK-}" ]; }
 
-# spack_environment: says that it is used, or stops and says what it lacks: what it has not is not taken
-# from elsewhere. Its interpreter is that of its view, which may be elsewhere and then is on the PATH.
+# spack_environment: prints that it is used, or stops with what it lacks: nothing is taken from
+# elsewhere. Its interpreter is in its view, which may be in another place and is then on the PATH.
 spack_environment() {
     local lacking
     interpreter=$SPACK_ENV/.spack-env/view/bin/python3
@@ -20,8 +20,8 @@ spack_environment() {
     say "uses the active Spack environment $SPACK_ENV"
 }
 
-# packages_lacking PYTHON: what a study, its tables and its report need and this interpreter lacks,
-# one a line.
+# packages_lacking PYTHON: the packages that a study, its tables and its report need and this interpreter
+# lacks, one a line.
 packages_lacking() {
     "$1" -c 'import sys
 from importlib.util import find_spec
@@ -33,7 +33,7 @@ for name in lacking:
     print(name)' 2>/dev/null || echo "a working python3"
 }
 
-# check_prefix: stops where PREFIX in the environment is no place to install to.
+# check_prefix: stops if PREFIX in the environment is no place to install to.
 check_prefix() {
     local example="as in \`make $target PREFIX=/opt/pinstudy\`"
     [ -n "${PREFIX-}" ] || fail "says where with PREFIX=, $example"
@@ -46,7 +46,7 @@ check_prefix() {
     manifest=$tree/installed.txt
 }
 
-# check_march: stops where MARCH in the environment is no word for a compiler.
+# check_march: stops if MARCH in the environment is no value of -march.
 check_march() {
     [[ ${MARCH-native} =~ ^[A-Za-z0-9][A-Za-z0-9.+=_-]*$ ]] ||
         fail "needs a value of the compilers' -march as MARCH, such as x86-64-v3, not $MARCH"
@@ -67,11 +67,10 @@ find_interpreter() {
     fi
 }
 
-# install_all: installs into PREFIX. What an older installation has there and this one has not is
-# removed.
+# install_all: installs into PREFIX, and removes files that only an older installation has there.
 install_all() {
     local build=build/gcc old=()
-    umask 022 # others are to read it
+    umask 022 # readable for others
     { mkdir -p "$tree" && [ -w "$tree" ]; } 2>/dev/null ||
         fail "cannot write $PREFIX: install as somebody who may, or to another PREFIX"
     if [ "${MARCH-native}" = native ]; then
@@ -92,7 +91,7 @@ install_all() {
         say "the programs are for this node's CPU and may fail on others: MARCH=x86-64-v3 would serve most of x86-64"
 }
 
-# install_build FOLDER: installs what was built there, and prints its files, below PREFIX.
+# install_build FOLDER: installs a build, and prints its files, below PREFIX.
 install_build() {
     logged cmake --install "$1" --prefix "$PREFIX" || fail "cannot install to $PREFIX:" see-log
     local file
@@ -101,8 +100,8 @@ install_build() {
     done <"$1/install_manifest.txt"
 }
 
-# environment_of_installation: the interpreter that was found, or an environment of its own. Modules
-# are compiled now: later nobody may write there.
+# environment_of_installation: the interpreter of find_interpreter, or an environment of its own. Modules
+# are compiled now: later the tree may be read-only.
 environment_of_installation() {
     local python=$interpreter
     venv=$tree/.venv
@@ -110,7 +109,7 @@ environment_of_installation() {
         stamp "$tree/interpreter" "$python"
         rm -rf "$venv"
     else
-        # One of a home's own, as pyenv has, would be of no use to others.
+        # Others cannot use an interpreter in a home folder, such as pyenv's.
         serves_others python3 || PATH=/usr/bin:$PATH
         python_environment requirements.txt
         python=$venv/bin/python
@@ -123,14 +122,14 @@ environment_of_installation() {
 
 real_python() { "$1" -c 'import os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null; }
 
-# serves_others PYTHON: whether all who may enter PREFIX may start this interpreter.
+# serves_others PYTHON: whether all users who may enter PREFIX may start this interpreter.
 serves_others() {
     local path
     path=$(real_python "$1")
     open_to_others "$path" || ! open_to_others "$tree"
 }
 
-# open_to_others PATH: whether everybody may enter the folders on the way and what is there.
+# open_to_others PATH: whether all users may enter the folders of a path and its last part.
 open_to_others() {
     local path=$1
     while [ -n "$path" ]; do
@@ -141,7 +140,7 @@ open_to_others() {
     done
 }
 
-# uninstall_all: removes what the manifest names, and what was made beside it.
+# uninstall_all: removes the files of the manifest, and those that were made beside them.
 uninstall_all() {
     [ -r "$manifest" ] || fail "finds no installation in $PREFIX (there is no $manifest)"
     [ -w "$tree" ] || fail "cannot write $PREFIX: uninstall as somebody who may"
@@ -153,7 +152,7 @@ uninstall_all() {
     say "removed from $PREFIX"
 }
 
-# remove_below_prefix: removes the files on standard input; a line that could lead elsewhere is none.
+# remove_below_prefix: removes the files on standard input; ignores lines that could lead elsewhere.
 remove_below_prefix() {
     local file
     while read -r file; do

@@ -1,4 +1,4 @@
-"""Writes what follows from declarations: configs/schema.json, tables in docs, docs/command-line.md.
+"""Writes files from declarations: configs/schema.json, tables in docs, docs/command-line.md.
 
 A page has its table between two lines, the first of which names the dataclass, or the record's
 fields::
@@ -147,7 +147,7 @@ def _schema_of_value(kind: Kind) -> dict[str, Any]:
 
 
 def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any part of a schema
-    """Return a schema that refers to each table by its title; `tables` are given them.
+    """Return a schema that refers to each table by its title; adds the tables to `tables`.
 
     Descriptions lose their links, which editors would show as they are written.
     """
@@ -155,15 +155,15 @@ def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any pa
         return [_shared(item, tables) for item in value]
     if not isinstance(value, dict):
         return value
-    found = {key: _shared(inner, tables) for key, inner in value.items()}
+    schema = {key: _shared(inner, tables) for key, inner in value.items()}
     described = {}
-    if isinstance(found.get("description"), str):
-        described = {"description": _LINK.sub(r"\1", found.pop("description"))}
-    if not isinstance(found.get("title"), str):
-        return found | described
-    tables[found["title"]] = found
-    # What stands beside a $ref is not looked at (draft 7, section 8.3).
-    return {"allOf": [{"$ref": f"#/definitions/{found['title']}"}]} | described
+    if isinstance(schema.get("description"), str):
+        described = {"description": _LINK.sub(r"\1", schema.pop("description"))}
+    if not isinstance(schema.get("title"), str):
+        return schema | described
+    tables[schema["title"]] = schema
+    # Keys beside a $ref are ignored (draft 7, section 8.3).
+    return {"allOf": [{"$ref": f"#/definitions/{schema['title']}"}]} | described
 
 
 def key_table(declared: type) -> str:
@@ -178,7 +178,7 @@ def key_table(declared: type) -> str:
 
 
 def _without(key: Key) -> str:
-    """Return what holds where a key is left out."""
+    """Return the meaning of a missing key."""
     if key.without:
         return key.without
     if key.default is MISSING:
@@ -201,15 +201,15 @@ def field_table() -> str:
     return "".join(f"{line}\n".replace("|  |", "| |") for line in lines)
 
 
-def written() -> dict[Path, str]:
-    """Return the files that follow from the declarations, with what they are to hold."""
-    found = {SCHEMA: json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"}
-    found[ROOT / "docs" / "command-line.md"] = command_reference.page()
+def generated_files() -> dict[Path, str]:
+    """Return the generated files with their contents."""
+    files = {SCHEMA: json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"}
+    files[ROOT / "docs" / "command-line.md"] = command_reference.page()
     for page in sorted((ROOT / "docs").glob("*.md")):
         text = page.read_text(encoding="utf-8")
         if _TABLE.search(text):
-            found[page] = _TABLE.sub(_renewed, text)
-    return found
+            files[page] = _TABLE.sub(_renewed, text)
+    return files
 
 
 def _renewed(match: re.Match[str]) -> str:
@@ -220,5 +220,5 @@ def _renewed(match: re.Match[str]) -> str:
 
 
 if __name__ == "__main__":
-    for path, text in written().items():
+    for path, text in generated_files().items():
         write_atomically(path, text.encode())

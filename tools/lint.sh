@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks style and types, after `tools/setup.sh lint`. Runs all checks; fails if any of them fails.
-# A checker of the system that is missing is said, and in CI a failure.
+# A missing checker of the system is reported, and fails in CI.
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
@@ -22,7 +22,7 @@ check() {
     fi
 }
 
-# same_bounds: whether the recipe asks for the versions of pyproject.toml; all else only Spack can tell.
+# same_bounds: whether the recipe has the version bounds of pyproject.toml; only Spack can check the rest.
 # shellcheck disable=SC2317
 same_bounds() {
     diff <(sed -nE 's/.*depends_on\("(py-)?([a-z0-9-]+)@([0-9.]+):"\).*/\2>=\3/p' \

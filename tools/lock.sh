@@ -12,7 +12,7 @@ lock() {
 }
 
 # pandas 3 needs Python 3.11 and has another string type: the lock keeps one major version of it for
-# every Python, while an environment that others made (Spack) may bring either.
+# every Python, while an environment of Spack may have either.
 limits=$(mktemp)
 trap 'rm "$limits"' EXIT
 printf '%s\n' 'pandas<3' 'pandas-stubs<3' >"$limits"

@@ -1,8 +1,8 @@
 # The programs that the published study ran, of which apps/lulesh, apps/mandelbrot and apps/lu are
 # independent implementations: LULESH 2.0 and OmpSCR's Mandelbrot and LU. Their sources are fetched at a
 # pinned revision, or taken from a folder; they are built as black boxes (apps/originals) and are never
-# part of the project. Beside each program lies PROGRAM.build, which says what it was built from and how;
-# runs are recorded with it. Sourced by setup.sh.
+# part of the project. PROGRAM.build beside each program describes its sources and build; runs are recorded
+# with it. Sourced by setup.sh.
 # shellcheck shell=bash
 
 sources=build/originals
@@ -27,10 +27,10 @@ studies_originals() {
     grep -qsE 'app: *(lulesh-llnl|mandelbrot-ompscr|lu-ompscr)\b' "$file"
 }
 
-# originals MARCH FOLDER: puts them into a folder, unless they are there. No program is replaced unless
-# all of its compiler could be built.
+# originals MARCH FOLDER: builds them into a folder, unless they are there. A compiler's programs are only
+# replaced if all of them could be built.
 originals() {
-    local march=$1 into=$2 what="the originals" compiler made told program watched=(apps/originals apps/cmake)
+    local march=$1 into=$2 what="the originals" compiler built description program watched=(apps/originals apps/cmake)
     obtain LULESH
     obtain OMPSCR
     for compiler in g++ clang++; do
@@ -38,52 +38,52 @@ originals() {
             say "$compiler is not installed: not available are the variants of the originals that it builds"
             continue
         fi
-        made=$sources/${march:-default}-$compiler
-        compile "$compiler" "$made" all -S apps/originals "-DCMAKE_CXX_COMPILER=$compiler" \
+        built=$sources/${march:-default}-$compiler
+        compile "$compiler" "$built" all -S apps/originals "-DCMAKE_CXX_COMPILER=$compiler" \
             "-DCMAKE_C_COMPILER=$(sed 's/clang++/clang/; s/g++/gcc/' <<<"$compiler")" "-DPINSTUDY_MARCH=$march" \
             "-DLULESH=$root/$sources/LULESH" "-DOMPSCR=$root/$sources/OMPSCR"
         mkdir -p "$into" || fail "cannot write $into"
-        for told in "$made"/bin/*.build; do
-            program=${told##*/} program=${program%.build}
-            cmp -s "$told" "$into/$program.build" && cmp -s "${told%.build}" "$into/$program" && continue
-            # The description leaves first, and comes last.
-            { rm -f "$into/$program.build" && cp -p "${told%.build}" "$into/.$program" &&
-                mv "$into/.$program" "$into/$program" && cp -p "$told" "$into/$program.build"; } || fail "cannot write $into"
+        for description in "$built"/bin/*.build; do
+            program=${description##*/} program=${program%.build}
+            cmp -s "$description" "$into/$program.build" && cmp -s "${description%.build}" "$into/$program" && continue
+            # The description is removed first and copied last.
+            { rm -f "$into/$program.build" && cp -p "${description%.build}" "$into/.$program" &&
+                mv "$into/.$program" "$into/$program" && cp -p "$description" "$into/$program.build"; } || fail "cannot write $into"
         done
     done
 }
 
 # obtain ORIGINAL: brings its files up to date in build/originals/ORIGINAL, from the folder that
-# ORIGINAL_SOURCE names (a checkout, a plain folder or a bare repository), from what was obtained before,
-# or from its public repository. Git only writes files that change, so that CMake sees what to build.
+# ORIGINAL_SOURCE names (a checkout, a plain folder or a bare repository), from an earlier download, or
+# from its public repository. Git only writes files that change, so that CMake sees what to build.
 obtain() {
-    local given=${1}_SOURCE store=$root/$sources/$1.git from revision="" tree entries problem
+    local folder=${1}_SOURCE store=$root/$sources/$1.git from revision="" tree entries problem
     local -n original=$1
     local name=${original[0]} author=${original[2]} url=${original[3]} commit=${original[4]} files=("${original[@]:7}")
-    # Those of whoever calls make are of another repository.
+    # Git's variables of the caller are for another repository.
     unset "${!GIT_@}"
-    given=${!given-} from=$given watched+=("$sources/$1" "$sources/$1.origin")
+    folder=${!folder-} from=$folder watched+=("$sources/$1" "$sources/$1.origin")
     { mkdir -p "$sources/$1" && git init --quiet --bare "$store"; } 2>>"$log" || fail "cannot write $root/$sources"
     local -x GIT_TERMINAL_PROMPT=0 GIT_DIR=$store GIT_WORK_TREE=$root/$sources/$1
-    if [ -z "$given" ] && tree=$(git rev-parse --verify --quiet refs/pinstudy); then
+    if [ -z "$folder" ] && tree=$(git rev-parse --verify --quiet refs/pinstudy); then
         checked_out "$tree" && return
     fi
-    if [ -z "$given" ]; then
+    if [ -z "$folder" ]; then
         from=$url revision=$commit
         say "fetches $name from $url (${original[6]})"
         problem=$(fetch "$url" "$commit" 2>&1) && entries=$(git ls-tree -r "$commit" -- "${files[@]}")
         [ -n "$problem" ] || [ "$(tree_of "$entries")" = "${original[5]}" ] || problem="its server gave something else"
         [ -z "$problem" ] ||
             fail "cannot fetch $name from $url ($(head -n 1 <<<"$problem")); name a folder that has it (make originals $1_SOURCE=DIR), or study pinstudy's own programs (make study STUDY=paper-own)"
-    elif [ -d "$given/objects" ] && [ -f "$given/HEAD" ]; then
-        revision=$(in_bare "$given" rev-parse --verify --quiet "$commit^{commit}") ||
-            revision=$(in_bare "$given" rev-parse --verify --quiet "HEAD^{commit}") || fail "$given: has no commit"
-        entries=$(in_bare "$given" ls-tree -r "$revision" -- "${files[@]}")
-        [ "$(wc -l <<<"$entries")" = ${#files[@]} ] || fail "$given: revision ${revision:0:7} lacks some of ${files[*]}; expected $url"
-        cut -d ' ' -f 3 <<<"$entries" | cut -f 1 | in_bare "$given" pack-objects -q --stdout | git unpack-objects -q
+    elif [ -d "$folder/objects" ] && [ -f "$folder/HEAD" ]; then
+        revision=$(in_bare "$folder" rev-parse --verify --quiet "$commit^{commit}") ||
+            revision=$(in_bare "$folder" rev-parse --verify --quiet "HEAD^{commit}") || fail "$folder: has no commit"
+        entries=$(in_bare "$folder" ls-tree -r "$revision" -- "${files[@]}")
+        [ "$(wc -l <<<"$entries")" = ${#files[@]} ] || fail "$folder: revision ${revision:0:7} lacks some of ${files[*]}; expected $url"
+        cut -d ' ' -f 3 <<<"$entries" | cut -f 1 | in_bare "$folder" pack-objects -q --stdout | git unpack-objects -q
     else
-        [ -d "$given" ] || fail "$1_SOURCE: $given is no folder"
-        entries=$(entries_of "$given" "${files[@]}" 2>&1) ||
+        [ -d "$folder" ] || fail "$1_SOURCE: $folder is no folder"
+        entries=$(entries_of "$folder" "${files[@]}" 2>&1) ||
             fail "$1_SOURCE: ${entries##*$'\n'}; expected a checkout of $url, or a bare clone of it"
     fi
     tree=$(tree_of "$entries")
@@ -93,32 +93,32 @@ obtain() {
         name+=" ${original[1]}@part@ ($author${commit:0:7})" revision=$commit
     else
         name+="@part@ (${author}tree ${tree:0:7}, not the pinned revision ${commit:0:7})"
-        say "$given is not ${original[0]} at the pinned revision ${commit:0:7}; records and tables will say so (tree ${tree:0:7})"
+        say "$folder is not ${original[0]} at the pinned revision ${commit:0:7}; records and tables will say so (tree ${tree:0:7})"
     fi
-    # What CMake makes PROGRAM.build of.
+    # CMake fills in this template of PROGRAM.build.
     printf '%s\n' "$name" "variant: @variant@" "source: $from" "revision: ${revision:-not known}" "tree: $tree" \
         "compiler: @compiler@" "flags: @flags@" "openmp: @openmp@" >"$sources/$1.new"
     cmp -s "$sources/$1.new" "$sources/$1.origin" || mv "$sources/$1.new" "$sources/$1.origin"
     rm -f "$sources/$1.new"
 }
 
-# checked_out TREE: brings its files up to date. Those that have the right contents keep their times, even
-# in a copy of the checkout.
+# checked_out TREE: brings its files up to date. Files with the right contents keep their times, even in a
+# copy of the checkout.
 checked_out() {
     git update-index -q --refresh
     git read-tree --reset -u "$1"
 } >>"$log" 2>&1
 
-# in_bare REPOSITORY COMMAND...: in somebody's, which others may own, as a site's mirror.
+# in_bare REPOSITORY COMMAND...: runs git in a bare repository that others may own, such as a mirror.
 in_bare() { git --git-dir="$1" -c safe.directory='*' "${@:2}"; }
 
-# fetch REPOSITORY REVISION: a server that says nothing is given up.
+# fetch REPOSITORY REVISION: fetches it, with a time limit for a silent server.
 fetch() {
     LC_ALL=C timeout 120 git -c http.lowSpeedLimit=1 -c http.lowSpeedTime=20 \
         fetch --quiet --depth=1 "$@"
 }
 
-# entries_of FOLDER FILE...: what `git ls-tree` would say of these plain files.
+# entries_of FOLDER FILE...: the output of `git ls-tree` for these plain files.
 entries_of() {
     local file blob
     for file in "${@:2}"; do
@@ -128,7 +128,7 @@ entries_of() {
     done
 }
 
-# tree_of ENTRIES: git's id of a tree of them alone.
+# tree_of ENTRIES: git's id of a tree of only these entries.
 tree_of() {
     local -x GIT_INDEX_FILE=$GIT_DIR/new
     git read-tree --empty && git update-index --index-info <<<"$1" && git write-tree

@@ -1,17 +1,17 @@
-# The first step of set-up: what needs.txt lists, as far as this machine lacks it: installed where that
-# is allowed, else the line for an administrator. Sourced by setup.sh.
+# The first step of set-up: the needs of needs.txt that this machine lacks are installed if that is
+# allowed; if not, the line for an administrator is printed. Sourced by setup.sh.
 # shellcheck shell=bash
 
 needs_file=tools/needs.txt
 as_root=()
 
 # system_packages PART...: meets the needs of these parts as far as it can; stops without a required one.
-# The stamp keeps what could not be met, so that it is said once. Root who works for somebody else writes
-# none, and begins anew as that user afterwards.
+# The stamp keeps the unmet needs, so that they are reported once. Root who works for another user writes
+# none, and starts again as that user.
 system_packages() {
     local key allowed=no before unmet log=$log
     system_stamp=$stamps/system-$target
-    # Nodes that share a file system have packages of their own; perf goes with the kernel.
+    # Nodes that share a file system have different packages; perf belongs to the kernel.
     key=$({ cat "$needs_file" tools/packages.sh && echo "$*" && uname -nr && commands; } | digest)
     before=$(tail -n +3 "$system_stamp" 2>/dev/null)
     if [ "$(head -n 1 "$system_stamp" 2>/dev/null)" = "$key" ] && [ "$(still_unmet <<<"$before")" = "$before" ] &&
@@ -33,7 +33,7 @@ system_packages() {
     stamp "$system_stamp" "$key"$'\n'"$allowed"$'\n'"$unmet"
 }
 
-# commands: the paths of all that a need looks for on the PATH, as far as they are there.
+# commands: the paths of the commands that needs look for, if they are on the PATH.
 commands() {
     # shellcheck disable=SC2046
     command -v $(awk '!/^#/ && NF { sub(/.*:/, "", $4); print $4 }' "$needs_file") || true
@@ -42,7 +42,7 @@ commands() {
 # lacks NEED: whether this step could not meet it.
 lacks() { grep -q "^$1 " "$system_stamp"; }
 
-# report_unmet: says what goes on without the needs on standard input, and stops where nothing does.
+# report_unmet: reports what is missing without the needs on standard input; stops if one is required.
 report_unmet() {
     local need must lost stop=()
     while read -r need _ must _ _ _ _ _ lost; do
@@ -58,7 +58,7 @@ report_unmet() {
 # lacking PART...: the lines of needs.txt for these parts that this machine does not meet.
 lacking() { awk -v parts=" $* " '!/^#/ && index(parts, " " $2 " ")' "$needs_file" | still_unmet; }
 
-# still_unmet: of the needs on standard input, those that this machine does not meet.
+# still_unmet: the needs on standard input that this machine does not meet.
 still_unmet() {
     local line probe
     while read -r line; do
@@ -85,7 +85,7 @@ is_met() {
     esac >/dev/null
 }
 
-# in_prefix FILE: whether a prefix that CMake is told of has it.
+# in_prefix FILE: whether a prefix of CMAKE_PREFIX_PATH has it.
 in_prefix() {
     local prefix IFS=:
     for prefix in ${CMAKE_PREFIX_PATH-}; do
@@ -104,7 +104,7 @@ compiles() {
     return $status
 }
 
-# find_python: the first interpreter that the lock files serve and that can make environments.
+# find_python: the first interpreter that the lock files support and that can make environments.
 find_python() {
     local python
     for python in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
@@ -116,7 +116,7 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
     return 1
 }
 
-# may_install: whether packages may be installed without asking anybody for a password.
+# may_install: whether packages may be installed without a password.
 may_install() {
     [ -z "${PINSTUDY_NO_SYSTEM_PACKAGES-}" ] || return 1
     as_root=()
@@ -148,8 +148,8 @@ packages_of() {
     done | awk '!seen[$0]++'
 }
 
-# get_packages ALLOWED NEEDS: installs what these needs name, or says how to. One that cannot be
-# installed does not keep the others away; what is then missing is looked at afterwards.
+# get_packages ALLOWED NEEDS: installs the packages of these needs, or prints the command. A package that
+# fails does not stop the others; the caller checks what is missing afterwards.
 get_packages() {
     local allowed=$1 family manager=dnf wanted offered package
     family=$(os_family)
@@ -165,7 +165,7 @@ get_packages() {
         more_packages
         mapfile -t offered < <(available "${wanted[@]}")
     fi
-    # Where the lists are empty nothing is known of any.
+    # Empty lists know no package.
     [ ${#offered[@]} -gt 0 ] || offered=("${wanted[@]}")
     if [ "$allowed" = no ]; then
         say "installs no system packages here; an administrator can, with this line:"
@@ -177,7 +177,7 @@ get_packages() {
         for package in "${offered[@]}"; do transaction "$package"; done
 }
 
-# available PACKAGE...: those that the configured repositories have.
+# available PACKAGE...: the packages that the configured repositories have.
 available() {
     if [ "$manager" = dnf ]; then
         dnf -q repoquery --qf '%{name}\n' "$@" 2>/dev/null | awk 'NF && !seen[$0]++'
@@ -195,8 +195,7 @@ more_packages() {
     esac || true
 }
 
-# transaction PACKAGE...: asks nothing; a new machine that is just updating itself in the background is
-# waited for.
+# transaction PACKAGE...: installs them without questions; waits for a new machine's automatic updates.
 transaction() {
     if [ "$manager" = dnf ]; then
         logged "${as_root[@]}" dnf install -y --setopt=install_weak_deps=False "$@"
@@ -206,8 +205,8 @@ transaction() {
     fi
 }
 
-# slurm_packages: the tests start daemons of their own. Those that came with packages just now are
-# stopped, and not started at the next boot; an administrator's are left alone.
+# slurm_packages: the tests start daemons of their own. Daemons of newly installed packages are stopped
+# and disabled; an administrator's are left alone.
 slurm_packages() {
     local services=() service
     for service in munge slurmctld slurmd; do

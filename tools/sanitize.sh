@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the programs with the sanitizers (address and undefined behaviour together, threads by
-# themselves) and runs their fast tests, after `tools/setup.sh sanitize`. Fails if any of them fails,
-# but runs all.
+# themselves) and runs their fast tests, after `tools/setup.sh sanitize`. Runs all, and fails if
+# any of them fails.
 #
 # usage: tools/sanitize.sh [APP]    only this app's tests (lu, for example), which takes a fifth of
 #                                   the time

@@ -3,9 +3,9 @@
 #
 # usage: tools/setup.sh [TARGET]
 #        tools/setup.sh originals-for STUDY
-#   what to set up for: a study (setup, if nothing is said), or another target of the Makefile; with
-#   -small, what continuous integration runs of its tests; originals-for: if this study, a name or a
-#   file, has one of the originals as an app
+#   TARGET is a target of the Makefile, by default setup, for a study; with -small, for the tests that
+#   continuous integration runs; originals-for: sets up the originals if this study, a name or a file,
+#   has one of them as an app
 #
 # Each step leaves a stamp, written last and renamed into place: a step whose stamp still holds is
 # skipped, one that was interrupted is done again.
@@ -17,7 +17,7 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 2
 root=$PWD
 log=build/setup.log
 stamps=build/stamps
-# Whether root only installs system packages here, and hands on to the user who called sudo.
+# Whether root only installs system packages, and then continues as the user who called sudo.
 for_caller=""
 # shellcheck source=tools/common.sh
 . tools/common.sh
@@ -32,8 +32,8 @@ for_caller=""
 # shellcheck source=tools/guest.sh
 . tools/guest.sh
 
-# only_one: waits while another set-up of this checkout is at work. Not every file system can lock;
-# where it cannot, two set-ups at once are the user's to avoid.
+# only_one: waits for another set-up of this checkout. Some file systems cannot lock; there the user
+# must avoid two set-ups at once.
 only_one() {
     exec 9>build/setup.lock
     flock --nonblock 9 2>/dev/null && return
@@ -43,7 +43,7 @@ only_one() {
 
 main() {
     target=${1:-setup}
-    # What is asked of an interpreter is asked before the environment's variables are taken away.
+    # Interpreters are looked up before the environment's variables are removed.
     case $target in
         setup) if in_spack; then spack_environment; fi ;;
         originals-for) studies_originals "${2-}" || return 0 && target=originals ;;
@@ -54,7 +54,7 @@ main() {
     # would hide the locked packages.
     unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH PYTHONHOME
     trap 'echo; fail "interrupted; the same command goes on"' INT TERM
-    # What is installed, and what the tests on a cluster need, are root's own.
+    # An installation, and the needs of tests on a cluster, are root's own.
     case $target${PREFIX:+-to-prefix} in
         install* | originals-to-prefix | slurm*) ;;
         *) ! through_sudo || for_caller=yes ;;
@@ -128,7 +128,7 @@ main() {
     ! through_sudo || chown -hR "$SUDO_UID" build
 }
 
-# fidelity: the originals, and all once more of instructions that valgrind knows.
+# fidelity: the originals, and builds of all programs with instructions that valgrind knows.
 fidelity() {
     local march=""
     [ "$(uname -m)" != x86_64 ] || march=x86-64-v3

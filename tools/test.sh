@@ -9,40 +9,40 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 2
 # shellcheck source=tools/common.sh
 . tools/common.sh
 ! through_sudo || as_caller "$BASH" tools/test.sh "$@"
-# Those of a loaded module would hide the locked packages.
+# A loaded module's paths would hide the locked packages.
 unset PYTHONPATH PYTHONHOME
 status=0
 declare -A running=()
-kept=$(mktemp -d) || exit 2
-trap 'kill "${running[@]}" 2>/dev/null; rm -rf "$kept"' EXIT
+logs=$(mktemp -d) || exit 2
+trap 'kill "${running[@]}" 2>/dev/null; rm -rf "$logs"' EXIT
 trap 'exit 130' INT
-# What failed, and the first lines of why: pytest adds to it through tests/conftest.py.
-export PINSTUDY_FAILED_TESTS=$kept/failed
+# Failed tests with the first lines of the reasons; tests/conftest.py appends to it.
+export PINSTUDY_FAILED_TESTS=$logs/failed
 
-# Most tests wait half of their time: for a program that naps, for a process that starts. More
-# workers than that, and those on a node of many CPUs start all of its programs at once.
+# Most tests wait half of their time: for a program that sleeps, for a process that starts. More than
+# 8 workers would start too many programs of a node with many CPUs at once.
 workers=$(($(nproc) * 2))
 ((workers <= 8)) || workers=8
 # A node measures one study at a time, and only root can give each worker a node of its own.
 unshare --net --mount --pid --fork --mount-proc true 2>/dev/null || workers=0
 
-# The kernel tells of births in its first network namespace only, and workers have others
+# The kernel reports new processes in its first network namespace only; workers have others
 # (tests/support/isolation.py).
 births=(tests/runners/execution/test_self_placed.py tests/runners/execution/test_execute.py)
 
-# start NAME COMMAND...: runs it in the background; `finish NAME` shows what it says.
+# start NAME COMMAND...: runs it in the background; `finish NAME` shows its output.
 start() {
-    (exec "${@:2}") >"$kept/$1" 2>&1 &
+    (exec "${@:2}") >"$logs/$1" 2>&1 &
     running[$1]=$!
 }
 
-# finish NAME: waits for what was started, if it was.
+# finish NAME: waits for a started command, if there is one.
 finish() {
     [ -n "${running[$1]-}" ] || return 0
     local failed=0
     wait "${running[$1]}" || failed=1
     unset "running[$1]"
-    cat "$kept/$1"
+    cat "$logs/$1"
     return $failed
 }
 
@@ -59,8 +59,7 @@ start_programs() {
     done
 }
 
-# failed_cases PRESET: the programs that failed, and the cases of GoogleTest's that failed in them or
-# were never told to have ended.
+# failed_cases PRESET: the failed programs, and their cases of GoogleTest that failed or never ended.
 failed_cases() {
     local logs=build/$1/Testing/Temporary
     sed "s/^[0-9]*:/CTest, preset $1: /" "$logs/LastTestsFailed.log"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests again and again beside load: a busy loop for each CPU, unless LOOPS says how many. A
-# test whose outcome depends on how long something takes fails sooner or later. Fails if any did.
+# Runs tests again and again under load: a busy loop for each CPU, or LOOPS loops. A test that depends
+# on time fails sooner or later. Fails if any test did.
 #
 # usage: TIMES=20 LOOPS=2 tools/test_flaky.sh [pytest option or test]...
 
@@ -13,7 +13,7 @@ trap '[ ${#loops[@]} -eq 0 ] || kill "${loops[@]}" 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
 
 for ((loop = 0; loop < ${LOOPS:-$(nproc)}; loop++)); do
-    # Does not outlive this shell, however that ends.
+    # The loop ends with this shell.
     (while kill -0 $$ 2>/dev/null; do :; done) &
     loops+=($!)
 done

@@ -4,12 +4,12 @@
 # usage: SPACK_ROOT=DIR tools/test_spack.sh
 #
 # First all is concretized from sources, audited, and installed with --fake: nothing is built. Then the
-# environments are installed for real, tested, and used from their views, in another folder. What this
-# machine has are externals: what Spack finds by itself, and what it has no detection for in a site file;
+# environments are installed for real, tested, and used from their views, in another folder. Packages
+# of this machine are externals: found by Spack, or in a site file if Spack has no detection for them;
 # the Python packages come from a virtual environment with Spack's newest versions.
 #
-# Spack's own settings are those in SPACK_ROOT/etc/spack; those of user and system are left out. What is
-# not installed here is fetched and built. Environment: SPACK_PYTHON as ever; PINSTUDY_SPACK_BUILD="likwid …"
+# Spack's own settings are those in SPACK_ROOT/etc/spack, without those of user and system. Packages that
+# are not installed here are fetched and built. Environment: SPACK_PYTHON as ever; PINSTUDY_SPACK_BUILD="likwid …"
 # are packages to build although they are installed; PINSTUDY_SPACK_KEEP=1 keeps the folder.
 
 set -u
@@ -20,40 +20,40 @@ if [ -z "${SPACK_ROOT-}" ] || [ ! -x "$spack" ]; then
     exit 2
 fi
 spack=$(realpath "$spack")
-built=${PINSTUDY_SPACK_BUILD-} kept=${PINSTUDY_SPACK_KEEP-}
-# Nothing of another Spack, of a virtual environment, or of the make that started this.
+to_build=${PINSTUDY_SPACK_BUILD-} keep=${PINSTUDY_SPACK_KEEP-}
+# No variables of another Spack, of a virtual environment, or of make.
 for name in $(compgen -e); do
     case $name in
         SPACK_ENV* | SPACK_LD* | PYTHON* | VIRTUAL_ENV* | PINSTUDY_* | MAKE* | CMAKE_*) unset "$name" ;;
     esac
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/pinstudy-spack-XXXXXX") || exit 2
-checkout=$work/checkout two=$work/two elsewhere="$work/another folder" log=$work/log said=""
+checkout=$work/checkout two=$work/two elsewhere="$work/another folder" log=$work/log output=""
 mkdir "$checkout" "$elsewhere"
 export SPACK_SYSTEM_CONFIG_PATH=$work/none SPACK_USER_CACHE_PATH=$work/cache PINSTUDY_NO_SYSTEM_PACKAGES=1
 trap 'exit 143' TERM INT
-trap '[ -n "$kept" ] && echo "test-spack: all of it is in $work" || rm -rf "$work"' EXIT
+trap '[ -n "$keep" ] && echo "test-spack: all of it is in $work" || rm -rf "$work"' EXIT
 
 fail() {
     printf 'test-spack: %s\n' "$1" >&2
     exit 1
 }
 
-# step TITLE COMMAND...: runs it for an hour at most, in another folder than the checkout; $said is then
-# what it said. Stops, with the end of that, if it fails.
+# step TITLE COMMAND...: runs it for an hour at most, outside the checkout; its output is then in $output. If it
+# fails, stops with the end of the output.
 step() {
     local title=$1 begun=$SECONDS status=0
     shift
     printf '%s …' "$title"
     (cd "$elsewhere" && exec timeout --kill-after 10 3600 "$@") >"$log" 2>&1 </dev/null || status=$?
-    said=$(<"$log")
+    output=$(<"$log")
     echo " $((SECONDS - begun)) s"
     [ $status = 0 ] || fail "$title: exit status $status
   \$ $*
 $(tail -n 60 "$log" | sed 's/^/  | /')"
 }
 
-# activated TITLE ENVIRONMENT COMMAND...: as its users run it, by what `spack env activate` says.
+# activated TITLE ENVIRONMENT COMMAND...: a step in the environment, activated by `spack env activate`.
 activated() {
     local title=$1 environment=$2
     shift 2
@@ -61,7 +61,7 @@ activated() {
     step "$title" bash -c 'eval "$("$1" env activate --sh "$2")" && shift 2 && exec "$@"' bash "$spack" "$environment" "$@"
 }
 
-# settings NAME: stores and folders of its own for what follows, and the compilers of this machine.
+# settings NAME: separate stores and folders for the next steps, and the compilers of this machine.
 settings() {
     export SPACK_USER_CONFIG_PATH=$work/$1
     mkdir "$work/$1"
@@ -80,11 +80,11 @@ END
 # external SPEC PREFIX [MORE]: an entry of the site file.
 external() {
     local name=${1%%@*}
-    case " $built " in *" ${name%% *} "*) return ;; esac
+    case " $to_build " in *" ${name%% *} "*) return ;; esac
     printf '  %s:\n    externals: [{spec: %s, prefix: %s%s}]\n    buildable: false\n' "${name%%[~+]*}" "$1" "$2" "${3-}"
 }
 
-# site: what this machine has and `spack external find` does not know, as packages.yaml says it.
+# site: packages of this machine that `spack external find` does not know, as a packages.yaml.
 site() {
     local found name python version prefix=$work/python
     echo "packages:"
@@ -93,7 +93,7 @@ site() {
     [ -z "$found" ] || external "cli11@$found" /usr
     found=$(pkg-config --modversion gtest 2>/dev/null) && external "googletest@$found" /usr
     found=$(pkg-config --modversion nlohmann_json 2>/dev/null) && external "nlohmann-json@$found" /usr
-    # Where Debian and Ubuntu put it, with its version in the path.
+    # In Debian and Ubuntu the path has the version.
     found=$(find /usr/lib/llvm-*/lib/libomp.so.5 2>/dev/null | sort -V | tail -n 1)
     name=${found#/usr/lib/llvm-}
     [ -z "$found" ] || external "llvm-openmp@${name%%/*}" "${found%/lib/*}"
@@ -104,13 +104,13 @@ site() {
     case $spack_version in 1.0.*) python="" ;; esac
     "$prefix/bin/python3" -m pip list --format freeze | while IFS='=' read -r name _ version; do
         name=$(tr '[:upper:]_' '[:lower:]-' <<<"$name")
-        # pip installs without extras; a spec that does not say so has the default variants.
+        # pip installs without extras; a spec without variants has the default ones.
         [ "$name" != pandas ] || version+="~excel~parquet~performance"
         case " $python_names " in *" $name "*) external "py-$name@$version" "$prefix" "$python" ;; esac
     done
 }
 
-# expect_programs ENVIRONMENT NAME...: whether pinstudy in it finds them.
+# expect_programs ENVIRONMENT NAME...: fails unless pinstudy in it finds them.
 expect_programs() {
     local environment=$1 name
     shift
@@ -120,14 +120,14 @@ expect_programs() {
     done
 }
 
-# expect_good_records RESULTS: whether all runs are ok.
+# expect_good_records RESULTS: fails unless all runs are ok.
 expect_good_records() {
     local statuses
     statuses=$(cat "$1"/*/*/records/*.jsonl | grep -o '"status": *"[^"]*"' | sort -u | tr -d ' ')
     [ "$statuses" = '"status":"ok"' ] || fail "not all runs are ok in $1: $statuses"
 }
 
-# What git knows or would know, so that nothing that was built comes along; less what was just removed.
+# Tracked files and those that git does not ignore: no builds.
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$checkout" 2>"$log"
 [ -e "$checkout/spack.yaml" ] || fail "cannot copy the checkout: $(<"$log")"
 python_names=$(sed -n 's/.*depends_on("py-\([a-z0-9-]*\)@.*/\1/p' "$checkout/spack_repo/pinstudy/packages/pinstudy/package.py" | tr '\n' ' ')
@@ -135,9 +135,9 @@ python_names=$(sed -n 's/.*depends_on("py-\([a-z0-9-]*\)@.*/\1/p' "$checkout/spa
 # From sources: nothing is built, and nothing installed is used.
 settings plain
 step version "$spack" --version
-spack_version=$said
-echo "  Spack $said"
-case $said in 0.*) fail "Spack 1.0 or newer is needed" ;; esac
+spack_version=$output
+echo "  Spack $output"
+case $output in 0.*) fail "Spack 1.0 or newer is needed" ;; esac
 step "audit of the recipes" "$spack" -e "$checkout" audit packages pinstudy pinstudy-apps
 step "audit of the settings" "$spack" -e "$checkout" audit configs
 if command -v gfortran >/dev/null; then
@@ -148,21 +148,21 @@ else
     echo "concretization from sources: left out, because gfortran is not installed"
 fi
 
-# For real, with what is here.
+# Real installations, with the packages of this machine.
 settings real
-wanted=()
+requirements=()
 for name in $python_names; do
     step "newest version of py-$name" "$spack" versions --safe "py-$name"
-    newest=$(grep -Eom1 '^ *[0-9][0-9.]*' <<<"$said") || fail "Spack has no py-$name"
-    wanted+=("$name<=${newest// /}")
+    newest=$(grep -Eom1 '^ *[0-9][0-9.]*' <<<"$output") || fail "Spack has no py-$name"
+    requirements+=("$name<=${newest// /}")
 done
 step "virtual environment" python3 -m venv "$work/python"
 # spack.yaml holds matplotlib back.
-step "Python packages" "$work/python/bin/python3" -m pip install --quiet "${wanted[@]}" 'matplotlib<3.11'
+step "Python packages" "$work/python/bin/python3" -m pip install --quiet "${requirements[@]}" 'matplotlib<3.11'
 site >"$checkout/spack-site.yaml"
 known=()
 for name in cmake gmake hwloc; do
-    case " $built " in *" $name "*) ;; *) known+=("$name") ;; esac
+    case " $to_build " in *" $name "*) ;; *) known+=("$name") ;; esac
 done
 step "externals" "$spack" external find --scope user --not-buildable "${known[@]}"
 sed -n 's/.*externals: \[{\(spec: [^,}]*\).*/  external: \1/p; s/^ *- \(spec: .*\)/  external: \1/p' "$checkout/spack-site.yaml" "$work/real/packages.yaml"
@@ -170,7 +170,7 @@ step "concretization" "$spack" -e "$checkout" concretize --force
 step "installation" "$spack" -e "$checkout" install --show-log-on-error --test=root
 step "tests of what is installed" "$spack" -e "$checkout" test run pinstudy
 
-# As a user does. Status 1 of doctor says that something cannot be measured here, as in most guests.
+# As a user. Status 1 of doctor means that something cannot be measured here, as in most guests.
 activated doctor "$checkout" bash -c 'pinstudy doctor || [ $? = 1 ]'
 expect_programs "$checkout" lu-libgomp lulesh-serial lulesh2.0 lu-ompscr-libgomp
 cat >"$work/trial.yaml" <<'END'
@@ -191,7 +191,7 @@ expect_good_records "$checkout/results"
 # libomp in the place of libgomp by LD_LIBRARY_PATH, which only runpath allows.
 step libomp "$spack" -e "$checkout" location -i llvm-openmp
 mkdir "$work/alias"
-find "${said##*$'\n'}" -name libomp.so -exec ln -s {} "$work/alias/libgomp.so.1" \;
+find "${output##*$'\n'}" -name libomp.so -exec ln -s {} "$work/alias/libgomp.so.1" \;
 activated libgomp "$checkout" env OMP_DISPLAY_ENV=true lu-libgomp 100
 usual=$(grep -m1 _OPENMP "$log")
 activated "libomp in its place" "$checkout" env OMP_DISPLAY_ENV=true "LD_LIBRARY_PATH=$work/alias" lu-libgomp 100

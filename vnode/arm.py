@@ -1,6 +1,6 @@
 """The shape of an arm64 node with big and LITTLE cores, as vnode/shape.py has it for x86-64.
 
-It needs no test module: all that makes its cores differ is in the device tree.
+It needs no test module: the device tree alone makes its cores differ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class BigLittle:
         return {"P": cpus[: self.p], "E": cpus[self.p :], "LP-E": ()}
 
     def clusters(self) -> tuple[Cluster, ...]:
-        """Return what the device tree says of them."""
+        """Return the clusters of the device tree."""
         kinds = self.kinds()
         return (
             Cluster("cortex-a76", kinds["P"], 1024, 1_000_000_000, 2_800_000_000),
@@ -49,9 +49,9 @@ class BigLittle:
         The device tree is written into `folder`.
         """
         own, changed = folder / "own.dtb", folder / "node.dtb"
-        # Real cores of two types in one machine are not possible in QEMU 7.2: all are the big one.
+        # QEMU 7.2 cannot mix two types of cores in one machine: all are the big one.
         cpus = ["-cpu", "cortex-a76", "-smp", str(self.p + self.e)]
-        # It writes the file and ends.
+        # QEMU writes the file and ends.
         dump = [self.qemu, "-M", f"{_MACHINE},dumpdtb={own}", *cpus, "-display", "none"]
         subprocess.run(dump, check=True, capture_output=True)
         write(own.read_bytes(), self.clusters(), changed)
@@ -65,7 +65,7 @@ class BigLittle:
         return {"hostroot": IMAGE / "tree", "checkout": ROOT}
 
     def module_parameters(self) -> list[str]:
-        """Return nothing: there is no test module."""
+        """Return no parameters: there is no test module."""
         return []
 
     def qemu_indices(self, kind: str) -> list[int]:

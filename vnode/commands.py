@@ -1,4 +1,4 @@
-"""pinstudy inside a virtual node: starting the checkout's own, reading what it wrote."""
+"""Run the checkout's pinstudy inside a virtual node, and read its records and settings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from vnode.node import HANG_S, KEPT, Ended, VirtualNode
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
 STUDIES = ROOT / "vnode" / "studies"
 RESULTS = f"{KEPT}/results"
-# Below the name of the host, which differs between the virtual nodes.
+# The folder is named after the host; virtual nodes have different names.
 JOURNAL = f"{KEPT}/state/*/study.json"
 # An emulated processor takes minutes to draw a report's figures.
 ENVIRONMENT = {"PINSTUDY_STATE": f"{KEPT}/state", "COLUMNS": "200", "PINSTUDY_REPORT": "0"}
-# What a study may change, and what `settings.md` promises to put back.
-_SETTINGS = (
+# Prints the settings that a study may change and, as `settings.md` promises, puts back.
+SETTINGS = (
     "cd /sys/devices/system/cpu; grep -H . cpufreq/policy*/{scaling_governor,"
     "energy_performance_preference,scaling_min_freq,scaling_max_freq} intel_pstate/no_turbo"
 )
@@ -40,7 +40,7 @@ def start_study(node: VirtualNode, name: str) -> int:
 
 
 def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
-    """Return the records of a study, in the order they were written, without what was cut off."""
+    """Return the complete records of a study, in the order they were written."""
     text = node.shell(f"cat {RESULTS}/{name}/*/records/*.jsonl 2>/dev/null || true")
     lines = [line for line in text.split("\n") if line.endswith("}")]
     return [json.loads(line) for line in lines]
@@ -48,11 +48,11 @@ def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
 
 def settings(node: VirtualNode) -> str:
     """Return the settings that a study may change, as the guest's kernel shows them."""
-    return node.shell(_SETTINGS)
+    return node.shell(SETTINGS)
 
 
-def set_apart(node: VirtualNode) -> None:
-    """Give CPUs settings that differ from those of a boot and from each other."""
+def vary_settings(node: VirtualNode) -> None:
+    """Give CPUs settings that differ from the boot's and from each other's."""
     node.shell(
         "cd /sys/devices/system/cpu/cpufreq;"
         "echo power >policy1/energy_performance_preference;"
@@ -63,7 +63,7 @@ def set_apart(node: VirtualNode) -> None:
 
 
 def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = HANG_S) -> None:
-    """Wait until something holds in the guest."""
+    """Wait until a condition holds in the guest."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, node.console.read_text(errors="replace")[-2000:]
@@ -71,5 +71,5 @@ def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = HANG_S)
 
 
 def journal_exists(node: VirtualNode) -> bool:
-    """Return whether a study's journal is there."""
+    """Return whether a study's journal exists."""
     return node.run("bash", "-c", f"test -e {JOURNAL}").status == 0

@@ -1,7 +1,7 @@
-"""The device tree of an arm64 node with big and LITTLE cores: QEMU's own, with what it lacks.
+"""The device tree of an arm64 node with big and LITTLE cores: QEMU's own with additions.
 
-QEMU's `virt` machine describes equal cores. What makes Linux see two kinds is added here in the
-words of its Documentation/devicetree/bindings: capacities (arm/cpu-capacity.txt), clusters
+QEMU's `virt` machine describes equal cores. Linux sees two kinds by these additions, which follow
+its Documentation/devicetree/bindings: capacities (arm/cpu-capacity.txt), clusters
 (cpu/cpu-topology.txt), a PMU for each kind (arm/pmu.yaml), and for each cluster a clock with two
 frequencies (clock/gpio-mux-clock.txt, opp/opp-v2.yaml), which cpufreq-dt switches.
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Linux shows it as a folder of /sys/firmware/devicetree/base: this is a test's model of a node.
+# A folder of /sys/firmware/devicetree/base, by which pinstudy knows a model of a node.
 MARK = "pinstudy-virtual-node"
 # On the `virt` machine; the GPIO's lines select the clusters' clocks.
 _GPIO = "&{/pl061@9030000}"
@@ -39,7 +39,7 @@ def write(own: bytes, clusters: Sequence[Cluster], output: Path) -> None:
 
 
 def additions(clusters: Sequence[Cluster]) -> str:
-    """Return the source that, behind that of QEMU's own tree, makes its cores these clusters."""
+    """Return the source that turns the cores of QEMU's tree into these clusters."""
     pieces = [f"/ {{ {MARK} {{ }}; /delete-node/ pmu; cpus {{ /delete-node/ cpu-map; }}; }};"]
     for number, cluster in enumerate(clusters):
         pieces.append(_clock(number, cluster))
@@ -69,7 +69,7 @@ def _pmu(cluster: Cluster) -> str:
 
 
 def _clock(number: int, cluster: Cluster) -> str:
-    """Two fixed clocks, the line of the GPIO that selects one, and the operating points."""
+    """Return two fixed clocks, the GPIO line that selects one, and the operating points."""
     fixed, points = "", ""
     for name, frequency in (("slow", cluster.slow_hz), ("fast", cluster.fast_hz)):
         fixed += (
@@ -90,6 +90,6 @@ def _cpu(cpu: int) -> str:
     return f"&{{/cpus/cpu@{cpu}}}"
 
 
-def _compiler(read: str, write: str, text: bytes) -> bytes:
-    command = ["dtc", "-q", "-I", read, "-O", write]
+def _compiler(from_format: str, to_format: str, text: bytes) -> bytes:
+    command = ["dtc", "-q", "-I", from_format, "-O", to_format]
     return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout

@@ -18,23 +18,23 @@ from vnode.arm import BigLittle
 from vnode.shape import IMAGE, Shape
 
 MODULE = IMAGE / "pinstudy_vnode.ko"
-KEPT = "/kept"  # the disk that outlives a power cut
+KEPT = "/kept"  # the disk that survives a power cut
 BOOT_TIMEOUT_S = 300
 # Far longer than anything takes in an emulated guest on a busy host.
 HANG_S = 900.0
-# The agent says every five seconds that it is alive.
+# The agent sends a sign of life every five seconds.
 SILENCE_S = 60
 MEMORY_MIB = 2048
 _PATCHING = "cycles,task-clock,context-switches,cpu-migrations,page-faults"
 
 
 class NotReadyError(Exception):
-    """The guest has not become ready, or says nothing any more; its console may say why."""
+    """The guest did not become ready, or is silent; its console may show the reason."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command in the guest ended, and what it said."""
+    """The exit status and output of a command in the guest."""
 
     status: int
     output: str
@@ -57,20 +57,20 @@ class VirtualNode:
         self._started: set[int] = set()
 
     def boot(self) -> None:
-        """Start the guest and load the test module; one that does not get ready is tried again."""
+        """Start the guest and load the test module; try once more if it does not get ready."""
         try:
             self._start()
         except NotReadyError:
             self.power_cut()
             self._start()
-        # Never unloaded: whether Linux 6.1 lets go of an unregistered core PMU is not known.
+        # Never unloaded: Linux 6.1 may not release an unregistered core PMU.
         if parameters := self.shape.module_parameters():
             ended = self.run("busybox", "insmod", str(MODULE), *parameters)
             assert ended.status == 0, ended.errors
         if self.e_share is not None:
-            # The first perf and the last one patch the kernel. With one that stays none does.
+            # The first perf to start and the last to end patch the kernel: one stays.
             self.start("perf", "stat", "-o", "/dev/null", "-e", _PATCHING, "sleep", "infinity")
-        # That one stays, and what an earlier boot had started is gone.
+        # That perf stays; commands of an earlier boot are gone.
         self._started.clear()
 
     def run(
@@ -83,33 +83,33 @@ class VirtualNode:
     ) -> Ended:
         """Run a command in the guest to its end, as root or the user with this number."""
         request = {"do": "run", "command": command, "timeout": timeout}
-        return Ended(**self._ask(request | _how(user, cwd, env), timeout + 10))
+        return Ended(**self._request(request | _options(user, cwd, env), timeout + 10))
 
     def start(
         self, *command: str, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> int:
         """Start a command in the guest and return its process number."""
-        asked = {"do": "start", "command": command} | _how(None, cwd, env)
-        pid = int(self._ask(asked)["pid"])
+        request = {"do": "start", "command": command} | _options(None, cwd, env)
+        pid = int(self._request(request)["pid"])
         self._started.add(pid)
         return pid
 
     def wait(self, pid: int, timeout: float = HANG_S) -> Ended:
         """Wait for a command that was started; its session is killed after `timeout` seconds."""
         self._started.discard(pid)
-        return Ended(**self._ask({"do": "wait", "pid": pid, "timeout": timeout}, timeout + 10))
+        return Ended(**self._request({"do": "wait", "pid": pid, "timeout": timeout}, timeout + 10))
 
     def end_started(self) -> None:
-        """Kill the sessions of commands that were started and not waited for."""
+        """Kill the sessions of started commands that nothing has waited for."""
         for pid in tuple(self._started):
             self.wait(pid, timeout=0)
 
     def kill(self, pid: int, number: int) -> None:
-        """Send a signal to a command that was started, and to it alone."""
-        self._ask({"do": "kill", "pid": pid, "signal": number})
+        """Send a signal to the process of a started command only."""
+        self._request({"do": "kill", "pid": pid, "signal": number})
 
     def shell(self, script: str) -> str:
-        """Return what a shell in the guest says, which is asserted to succeed."""
+        """Return the output of a shell script in the guest, which must succeed."""
         ended = self.run("bash", "-euc", script)
         assert ended.status == 0, f"{script}: {ended}"
         return ended.output.strip()
@@ -127,7 +127,7 @@ class VirtualNode:
             self.shell(f"echo {value} >/sys/module/pinstudy_vnode/parameters/{name}")
 
     def power_cut(self) -> None:
-        """End the guest as a power cut would: what it has not written to its disk is lost."""
+        """End the guest like a power cut: data that it has not written to its disk is lost."""
         if self._supervisor.stdin:
             self._supervisor.stdin.close()
         self._supervisor.wait()
@@ -138,13 +138,13 @@ class VirtualNode:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            asked = {
+            request = {
                 "command": self._command(theirs.fileno()),
                 "shares": self._shares(),
             }
             with (self.folder / "qemu.log").open("wb") as log:
                 self._supervisor = subprocess.Popen(
-                    [sys.executable, "-m", "vnode.supervisor", json.dumps(asked)],
+                    [sys.executable, "-m", "vnode.supervisor", json.dumps(request)],
                     cwd=ROOT,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -154,14 +154,14 @@ class VirtualNode:
                 )
         self._line, self._waiting = ours, b""
         assert self._supervisor.stdout
-        said = self._supervisor.stdout.readline()
-        if not said:
-            raise NotReadyError(self._what_it_said())
-        self.pid, self.slow = (json.loads(said)[name] for name in ("pid", "slow"))
+        report = self._supervisor.stdout.readline()
+        if not report:
+            raise NotReadyError(self._logs())
+        self.pid, self.slow = (json.loads(report)[name] for name in ("pid", "slow"))
         self._line_within(BOOT_TIMEOUT_S)
 
     def _command(self, descriptor: int) -> list[str]:
-        """Return QEMU's command line: no devices but those that are named, no network."""
+        """Return QEMU's command line, without default devices and network."""
         line = f"panic=-1 loglevel=5 softlockup_panic=1 {self.shape.kernel_line}"
         return [
             *(self.shape.qemu, "-accel", f"tcg,thread={self._threads()}"),
@@ -179,17 +179,17 @@ class VirtualNode:
     def _share_options(self) -> list[str]:
         options = []
         # Without multidevs=remap inode numbers of different host file systems collide.
-        how = "security_model=none,readonly=on,multidevs=remap"
+        options_9p = "security_model=none,readonly=on,multidevs=remap"
         for tag, folder in self.shape.shares().items():
-            options += ["-fsdev", f"local,id={tag},path={folder},{how}"]
+            options += ["-fsdev", f"local,id={tag},path={folder},{options_9p}"]
             options += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag},vectors=0"]
         return options
 
     def _threads(self) -> str:
-        """Return how QEMU runs its CPUs: one after the other, unless some shall be slower.
+        """Return QEMU's threading: one thread for all CPUs, unless some are to be slower.
 
-        With a thread for each, QEMU 7.2 may keep a translation of code that the kernel has
-        patched meanwhile, and CPUs take its breakpoint for ever (vnode/README.md).
+        With a thread for each CPU, QEMU 7.2 may keep a stale translation of code that the kernel
+        has patched, and CPUs hit its breakpoint for ever (vnode/README.md).
         """
         return "single" if self.e_share is None else "multi"
 
@@ -207,14 +207,14 @@ class VirtualNode:
         slow = self.shape.qemu_indices("E") + self.shape.qemu_indices("LP-E")
         return dict.fromkeys(slow, self.e_share)
 
-    def _ask(self, request: dict[str, Any], timeout: float = 60) -> dict[str, Any]:
+    def _request(self, request: dict[str, Any], timeout: float = 60) -> dict[str, Any]:
         self._line.sendall(json.dumps(request).encode() + b"\n")
-        answer = self._hear(timeout)
+        answer = self._answer(timeout)
         assert "error" not in answer, answer["error"]
         return answer
 
-    def _hear(self, timeout: float) -> dict[str, Any]:
-        """Return the agent's next message, which is more than that it is alive."""
+    def _answer(self, timeout: float) -> dict[str, Any]:
+        """Return the agent's next message that is no sign of life."""
         until = time.monotonic() + timeout
         message: dict[str, Any] = {"alive": True}
         while "alive" in message:
@@ -222,28 +222,28 @@ class VirtualNode:
         return message
 
     def _line_within(self, seconds: float) -> bytes:
-        """Return what the agent says next; NotReadyError if that is nothing in this time."""
+        """Return the agent's next line; NotReadyError without one in this time."""
         until = time.monotonic() + seconds
         while b"\n" not in self._waiting:
             self._line.settimeout(max(0.01, until - time.monotonic()))
             try:
-                more = self._line.recv(1 << 16)
+                received = self._line.recv(1 << 16)
             except TimeoutError:
-                more = b""
-            if not more:
-                raise NotReadyError(self._what_it_said())
-            self._waiting += more
+                received = b""
+            if not received:
+                raise NotReadyError(self._logs())
+            self._waiting += received
         line, _, self._waiting = self._waiting.partition(b"\n")
         return line
 
-    def _what_it_said(self) -> str:
+    def _logs(self) -> str:
         files = [self.folder / "qemu.log", self.console]
-        said = [file.read_text(errors="replace")[-4000:] for file in files if file.exists()]
-        return "the virtual node is not ready; QEMU and its console:\n" + "\n".join(said)
+        logs = [file.read_text(errors="replace")[-4000:] for file in files if file.exists()]
+        return "the virtual node is not ready; QEMU and its console:\n" + "\n".join(logs)
 
 
 def new_disk(path: Path, mebibytes: int = 256) -> Path:
-    """Make an empty disk with an ext4 file system, for what shall outlive a power cut."""
+    """Make an empty disk with an ext4 file system, for files that survive a power cut."""
     with path.open("wb") as file:
         file.truncate(mebibytes << 20)
     mke2fs = shutil.which("mke2fs") or "/sbin/mke2fs"
@@ -251,5 +251,5 @@ def new_disk(path: Path, mebibytes: int = 256) -> Path:
     return path
 
 
-def _how(user: int | None, cwd: str | None, env: Mapping[str, str] | None) -> dict[str, Any]:
+def _options(user: int | None, cwd: str | None, env: Mapping[str, str] | None) -> dict[str, Any]:
     return {"user": user, "cwd": cwd, "env": dict(env or {})}

@@ -1,4 +1,4 @@
-"""What cores a virtual node has, and the QEMU options and module parameters that give it them."""
+"""The cores of a virtual node, with QEMU's options and the test module's parameters for them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from runners.host.software import ROOT
 IMAGE = ROOT / "build" / "vnode"
 OTHER = IMAGE / "other"
 
-# A hybrid model name, for what looks at it; `vendor` because QEMU's own is AMD's without the leaf
-# that tells of SMT. QEMU 7.2 emulates AVX2 wrongly: numpy's argsort, which uses it where it finds
-# it, then gives another order.
+# The model name of a hybrid; `vendor` because QEMU's default is AMD's without the CPUID leaf of
+# SMT. Without AVX2, which QEMU 7.2 emulates wrongly: numpy's argsort would give another order.
 CPU = (
     "max,-avx2,vendor=GenuineIntel,family=6,model=183,stepping=1,"
     "model-id=Intel(R) Core(TM) i9-14900K"
@@ -24,8 +23,8 @@ CPU = (
 class Shape:
     """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous.
 
-    `boot_from` is where its kernel is, OTHER for a kernel of another version; `options` are those
-    on the kernel's line.
+    `boot_from` is the folder of its kernel, OTHER for another version; `options` are more
+    options of the kernel.
     """
 
     p: int = 2
@@ -40,7 +39,7 @@ class Shape:
 
     @property
     def kernel_line(self) -> str:
-        """The kernel's options: the console, those asked for, and what is started in the end."""
+        """The kernel's options: console, `options`, and the script that the guest starts."""
         start = f"pinstudy.start={ROOT}/vnode/guest/start.sh"
         return f"console=ttyS0 {self.options} nokaslr {start}"
 
@@ -67,9 +66,9 @@ class Shape:
         return {"hostroot": Path("/")}
 
     def qemu_options(self) -> list[str]:
-        """Return what gives QEMU these CPUs: the first is there by itself, others are added."""
-        # Guests of QEMU 7.2 did not boot with gaps in the numbers and 8 possible CPUs at most. With
-        # more Linux addresses interrupts by APIC number instead of by a mask.
+        """Return the options for these CPUs; QEMU has the first by itself, others are added."""
+        # Guests of QEMU 7.2 do not boot with gaps in the numbers and 8 possible CPUs or fewer. With
+        # more CPUs, Linux addresses interrupts by APIC number instead of by a mask.
         cores = max(self.p + self.e + self.lpe, 8 // self._threads + 1)
         topology = f"maxcpus={cores * self._threads},sockets=1,dies=1,cores={cores}"
         options = ["-cpu", CPU, "-smp", f"cpus=1,{topology},threads={self._threads}"]
@@ -79,14 +78,14 @@ class Shape:
         return options
 
     def module_parameters(self) -> list[str]:
-        """Return the parameters that tell the test module of the kinds."""
+        """Return the test module's parameters: the CPUs of each kind."""
         names = {"P": "pcpus", "E": "ecpus", "LP-E": "lpecpus"}
         return [
             f"{names[kind]}={format_cpulist(cpus)}" for kind, cpus in self.kinds().items() if cpus
         ]
 
     def qemu_indices(self, kind: str) -> list[int]:
-        """Return the numbers of QEMU's own for a kind's CPUs: they have a hole for each sibling."""
+        """Return QEMU's numbers of a kind's CPUs; absent SMT siblings leave gaps."""
         places = self._places()
         return [
             core * self._threads + thread

@@ -21,12 +21,12 @@ from vnode.shape import Shape
 
 STUDY_LIMIT_S = 1800
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Where a line of the prompt leaves the folder that it was in.
+# A line of the prompt writes its last working directory here.
 FOLDER = "/run/vnode-folder"
 
 
 def main() -> int:
-    """Boot, serve the terminal until it ends, leave nothing behind."""
+    """Boot a node, serve the terminal until it ends, and remove the node."""
     parser = argparse.ArgumentParser(description="A virtual hybrid node (vnode/README.md).")
     parser.add_argument("--study", action="store_true", help="run the ten cases and end")
     parser.add_argument("--out", type=Path, help="new folder for the ten cases' results")
@@ -35,19 +35,19 @@ def main() -> int:
     parser.add_argument("--lpe", type=int, default=0, help="LP-E-cores")
     parser.add_argument("--no-smt", action="store_true", help="P-cores without siblings")
     parser.add_argument("--slow", type=float, help="share of a host CPU for each E-CPU, as 0.4")
-    asked = parser.parse_args()
-    out = asked.out or ROOT / "results" / time.strftime("vnode-%Y%m%d-%H%M%S")
+    options = parser.parse_args()
+    out = options.out or ROOT / "results" / time.strftime("vnode-%Y%m%d-%H%M%S")
     if out.exists():
         parser.error(f"{out} exists; results of two studies are not mixed")
-    shape = Shape(asked.p, asked.e, asked.lpe, not asked.no_smt)
+    shape = Shape(options.p, options.e, options.lpe, not options.no_smt)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        node = VirtualNode(shape, folder, new_disk(folder / "disk"), asked.slow)
+        node = VirtualNode(shape, folder, new_disk(folder / "disk"), options.slow)
         try:
             node.boot()
             if node.slow:
                 print(f"E-CPUs are not slower: {node.slow}")
-            return ten_cases(node, out) if asked.study else prompt(node)
+            return ten_cases(node, out) if options.study else prompt(node)
         except NotReadyError as error:
             print(error, file=sys.stderr)
             return 1
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def ten_cases(node: VirtualNode, folder: Path) -> int:
-    """Run the study of the ten cases, show what pinstudy says, and copy its results to a folder."""
+    """Run the study of the ten cases, show pinstudy's output, and copy its results to a folder."""
     print("The ten cases run; that takes some minutes.", flush=True)
     ended = pinstudy(node, *study("ten-cases-twice"), timeout=STUDY_LIMIT_S)
     print(ended.output + ended.errors)

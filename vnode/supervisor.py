@@ -1,10 +1,10 @@
-"""Keeps a virtual node's QEMU, and gives the threads of its slower CPUs a quota that goes with it.
+"""Runs a virtual node's QEMU, and limits the threads of its slower CPUs by a quota.
 
 usage: python -m vnode.supervisor JSON
 
-JSON has `command` and `shares`: of QEMU's CPU numbers, the share of a host CPU that each may have.
-It says `{"pid": …, "slow": …}` when QEMU runs and the quotas are in force; `slow` is the reason why
-there are none. All else is as runners/vm/supervisor.py does it.
+JSON has `command` and `shares`: the share of a host CPU for each of QEMU's CPU numbers. Prints
+`{"pid": …, "slow": …}` when QEMU runs and the quotas are in force; `slow` is the reason for having
+none. The rest is in runners/vm/supervisor.py.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PRECEDENCE = -10
 
 
 def main() -> None:
-    """Start QEMU, keep it until it ends or the starter is gone."""
-    asked = json.loads(sys.argv[1])
+    """Start QEMU and wait until it ends or the starter is gone."""
+    request = json.loads(sys.argv[1])
     sweep()
-    qemu = start(asked["command"])
+    qemu = start(request["command"])
     try:
-        shares = {int(index): share for index, share in asked["shares"].items()}
-        said = {"pid": qemu.pid, "slow": slow_down(qemu, shares)}
-        print(json.dumps(said), flush=True)
+        shares = {int(index): share for index, share in request["shares"].items()}
+        report = {"pid": qemu.pid, "slow": slow_down(qemu, shares)}
+        print(json.dumps(report), flush=True)
         wait(qemu)
     finally:
         end(qemu)
@@ -42,10 +42,10 @@ def main() -> None:
 
 
 def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
-    """Give the threads of these CPUs a quota; return why not, or nothing if that was done.
+    """Give the threads of these CPUs a quota; return the reason if that fails, else "".
 
-    One thread alone can be given a quota by the `cpu` controller of cgroup v1. Version 2 would
-    need the whole process in a group of ours.
+    The `cpu` controller of cgroup v1 can limit a single thread. Version 2 would need the whole
+    process in a group of ours.
     """
     if not shares:
         return ""
@@ -69,7 +69,7 @@ def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
 
 
 def prefer(qemu: subprocess.Popen[bytes]) -> None:
-    """Give QEMU precedence: on a busy host the fast CPUs would else be no faster than the quota."""
+    """Raise QEMU's priority: on a busy host the fast CPUs would be no faster than the quota."""
     for task in Path(f"/proc/{qemu.pid}/task").iterdir():
         with contextlib.suppress(PermissionError, ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, int(task.name), PRECEDENCE)
@@ -90,7 +90,7 @@ def cpu_threads(qemu: subprocess.Popen[bytes], indices: set[int]) -> dict[int, i
 
 
 def groups_of(supervisor: int) -> str:
-    """Return how the names of a supervisor's groups begin, which all PID namespaces share."""
+    """Return the prefix of a supervisor's group names, which all PID namespaces share."""
     return f"{GROUP}-{Path('/proc/self/ns/pid').stat().st_ino}-{supervisor}"
 
 
@@ -105,7 +105,7 @@ def remove_groups() -> None:
 
 
 def sweep() -> None:
-    """Remove the groups of supervisors that were killed: what is not empty stays."""
+    """Remove the empty groups, which killed supervisors left."""
     for group in CPU_CONTROLLER.glob(f"{GROUP}-*"):
         with contextlib.suppress(OSError):
             group.rmdir()

@@ -181,9 +181,7 @@ def _why_no_reference(race: RaceRecords) -> str:
         return one_line(joined(dict.fromkeys(reasons)))
     if not all(is_placed(run) for run in runs):
         return "where its threads ran could not be proved, or was not where they belong"
-    teams = {
-        (run.started, run.requested) for run in runs if run.started not in (0, run.requested)
-    }
+    teams = {(run.started, run.requested) for run in runs if run.started not in (0, run.requested)}
     return "; ".join(
         f"{started} threads started where {requested} were told"
         for started, requested in sorted(teams)

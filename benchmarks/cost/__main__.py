@@ -24,9 +24,9 @@ WATCHED_S = 1.0
 def watch(
     tools: list[Tool], kernel: Kernel, folder: Path, rounds: int
 ) -> tuple[dict[str, list[Attention]], dict[str, list[Attention]]]:
-    """Return what the tools used while the kernel ran: seen from outside, and what they tell."""
-    seen: dict[str, list[Attention]] = {}
-    told: dict[str, list[Attention]] = {}
+    """Return the tools' use while the kernel ran: read from /proc, and from their records."""
+    from_kernel: dict[str, list[Attention]] = {}
+    from_records: dict[str, list[Attention]] = {}
     meeting = Meeting(folder)
     command = kernel.command(WATCHED_S, "--meet", str(meeting.says), str(meeting.hears))
     try:
@@ -34,14 +34,14 @@ def watch(
             for tool in tools:
                 if not (line := tool.line(command, 1)):
                     continue
-                seen.setdefault(tool.name, []).append(meeting.attention(line))
+                from_kernel.setdefault(tool.name, []).append(meeting.attention(line))
                 if isinstance(tool, Pinstudy):
                     cost = tool.records()[0]["harness"]
                     own = Attention(cost["cpu_s"], cost["context_switches"])
-                    told.setdefault(tool.name, []).append(own)
+                    from_records.setdefault(tool.name, []).append(own)
     finally:
         meeting.close()
-    return seen, told
+    return from_kernel, from_records
 
 
 def show(rounds: Rounds, watched: tuple[dict[str, list[Attention]], ...]) -> None:

@@ -18,7 +18,7 @@ PINSTUDY = Path(__file__).resolve().parent.parent.parent / "bin" / "pinstudy"
 
 @dataclass(frozen=True)
 class Pinstudy:
-    """pinstudy under one mapping; what it writes stays in the folder until its next use."""
+    """pinstudy under one mapping; its files stay in the folder until its next use."""
 
     name: str
     what: str
@@ -27,7 +27,7 @@ class Pinstudy:
     missing: str = ""
 
     def use(self, command: Sequence[str], runs: int) -> Used:
-        """Run the command in a new study of so many repetitions, tables included.
+        """Run the command in a new study with `runs` repetitions, tables included.
 
         Raises SystemExit when a run was not good.
         """
@@ -42,7 +42,7 @@ class Pinstudy:
         return Used(began_s, ended_s, tuple(record["elapsed_s"] for record in records))
 
     def line(self, command: Sequence[str], runs: int) -> list[str]:
-        """Write the study of a command and return what starts it; its older results are gone."""
+        """Write the study of a command, delete older results, and return the command line."""
         shutil.rmtree(self.folder, ignore_errors=True)
         study = write_study(self.folder, "cost", command, [self.mapping], runs)
         results = self.folder / "results"

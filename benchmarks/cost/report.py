@@ -1,4 +1,4 @@
-"""What the rounds say, in tables: medians over the rounds with 95 % intervals."""
+"""Tables of the rounds: medians with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNS = 10
 
 
 def added(costs: Costs, names: Sequence[str]) -> str:
-    """Return what each tool adds to a run, in ms: its cost less that of the bare program."""
+    """Return the time that each tool adds to a run, in ms, beyond the bare program's cost."""
 
     def values(name: str, program: Program) -> list[float]:
         own, bare = costs[name, program.name], costs[BARE, program.name]
@@ -26,7 +26,7 @@ def added(costs: Costs, names: Sequence[str]) -> str:
 
 
 def added_as_used(costs: Costs, names: Sequence[str]) -> str:
-    """Return what a use of RUNS runs adds to each, in ms, its start and end included."""
+    """Return the time that a use of RUNS runs adds to each, in ms, with its start and end."""
 
     def values(name: str, program: Program) -> list[float]:
         own, bare = costs[name, program.name], costs[BARE, program.name]
@@ -58,13 +58,13 @@ def bias(costs: Costs, names: Sequence[str]) -> str:
 
 
 def used_meanwhile(
-    seen: Mapping[str, Sequence[Attention]], told: Mapping[str, Sequence[Attention]]
+    from_kernel: Mapping[str, Sequence[Attention]], from_records: Mapping[str, Sequence[Attention]]
 ) -> str:
-    """Return what each tool used while the program ran: seen from outside, and as it tells."""
+    """Return each tool's use while the program ran, from /proc and from its records."""
     rows = []
-    for name, attentions in seen.items():
+    for name, attentions in from_kernel.items():
         row = [name]
-        for source in (attentions, told.get(name, ())):
+        for source in (attentions, from_records.get(name, ())):
             cpu = [attention.cpu_s * 1e3 for attention in source]
             switches = [float(attention.switches) for attention in source]
             row += [estimate(cpu).shown(2), estimate(switches).shown(0)] if source else ["", ""]

@@ -1,7 +1,7 @@
 """The measuring of the cost: all tools on all programs, round by round, in an order that changes.
 
-So whatever else the machine does falls on all tools alike, and each round gives one value of each
-tool and program, which the other tools' values of the same round are compared with.
+Other load on the machine so falls on all tools alike. Each round gives one value for each tool and
+program, which is compared with the other tools' values of that round.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from benchmarks.lib.kernel import Kernel, Span, read_spans
 
 @dataclass(frozen=True)
 class Program:
-    """What the tools run: `true`, which takes no time of its own, or the kernel for so long.
+    """The program that the tools run: `true`, which takes no time, or the kernel for `seconds`.
 
-    `runs` are how often in one use of a tool. The kernel tells when each began and ended; of `true`
-    only the ends of a use are known, so that it needs two uses, of fewer and of more runs.
+    `runs` are the runs in one use of a tool. The kernel logs when each began and ended. For `true`
+    only the ends of a use are known: it needs two uses, of fewer and of more runs.
     """
 
     name: str
@@ -40,11 +40,11 @@ PROGRAMS = (
 
 @dataclass(frozen=True)
 class Cost:
-    """What a tool cost in one round, in seconds.
+    """A tool's cost in one round, in seconds.
 
-    `a_run_s` is what a run takes beside the program's own time, `once_s` what a use of the tool
-    takes beside its runs. `bias_s` is by how much the times that it reports are longer than the
-    program's own; None of `true`, which has no clock.
+    `a_run_s` is a run's time without the program's own, `once_s` the time of a use of the tool
+    without its runs. `bias_s` is the excess of the times that it reports over the program's own;
+    None for `true`, which has no clock.
     """
 
     a_run_s: float
@@ -52,14 +52,14 @@ class Cost:
     bias_s: float | None = None
 
     def added_s(self, runs: int) -> float:
-        """Return what is added to each of so many runs of one use."""
+        """Return the time that is added to each run in a use of `runs` runs."""
         return self.once_s / runs + self.a_run_s
 
 
 def cost_of_kernel(used: Used, spans: Sequence[Span]) -> Cost:
     """Return the cost by the kernel's own clock: the time from one run's end to the next's begin.
 
-    With it comes the program's own end and start, which no tool can avoid.
+    It includes the program's own end and start, which no tool can avoid.
     """
     own_s = sum(span.took_s for span in spans)
     between = [after.began_s - before.ended_s for before, after in itertools.pairwise(spans)]
@@ -72,14 +72,14 @@ def cost_of_kernel(used: Used, spans: Sequence[Span]) -> Cost:
 
 
 def cost_of_true(fewer: tuple[int, Used], more: tuple[int, Used]) -> Cost:
-    """Return the cost by what the further runs of a longer use took."""
+    """Return the cost from the time of the further runs in a longer use."""
     a_run_s = (more[1].wall_s - fewer[1].wall_s) / (more[0] - fewer[0])
     return Cost(a_run_s, fewer[1].wall_s - a_run_s * fewer[0])
 
 
 @dataclass
 class Rounds:
-    """Makes the rounds and keeps what came out: the costs of each tool and program, by round."""
+    """Makes the rounds; `costs` has those of each tool and program, by round."""
 
     tools: Sequence[Tool]
     kernel: Kernel
@@ -87,13 +87,13 @@ class Rounds:
     costs: dict[tuple[str, str], list[Cost]] = field(default_factory=dict)
 
     def make(self, rounds: int, seed: int = 1) -> Iterator[int]:
-        """Make so many rounds; yields the number of each that is done."""
+        """Make the rounds; yield the number of each that is done."""
         shuffled = random.Random(seed)
         for number in range(1, rounds + 1):
             for program in shuffled.sample(PROGRAMS, len(PROGRAMS)):
                 for tool in shuffled.sample(list(self.tools), len(self.tools)):
-                    found = self.costs.setdefault((tool.name, program.name), [])
-                    found.append(self._measure(tool, program))
+                    costs = self.costs.setdefault((tool.name, program.name), [])
+                    costs.append(self._measure(tool, program))
             yield number
 
     def _measure(self, tool: Tool, program: Program) -> Cost:

@@ -1,7 +1,7 @@
-"""The tools that are beside pinstudy: how each runs a program so often, and what it reports.
+"""The tools that pinstudy is compared with: how each runs a program, and the times it reports.
 
-Each is used as its manual says to time a command, without a shell and without warm-up runs where
-it has such options, so that all of them start the program equally often.
+Each is used as its manual times a command, without a shell and without warm-up runs if it has such
+options, so that all of them start the program equally often.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _ELAPSED = re.compile(r"^\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed", re
 class Used:
     """One use of a tool: when it began and ended, in seconds of CLOCK_MONOTONIC.
 
-    `reported_s` are the times that it reports, in seconds; one alone from a tool that only tells
-    their mean.
+    `reported_s` are the times that it reports, in seconds; only one from a tool that reports their
+    mean.
     """
 
     began_s: float
@@ -47,11 +47,11 @@ class Used:
 
 
 class Tool(Protocol):
-    """What runs programs and times them; `missing` says why it cannot, empty when it can."""
+    """A tool that runs and times programs; `missing` is the reason why it cannot, or empty."""
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Its name in tables."""
 
     @property
     def what(self) -> str:
@@ -62,24 +62,24 @@ class Tool(Protocol):
         """Why it is not used."""
 
     def use(self, command: Sequence[str], runs: int) -> Used:
-        """Let it run the command so often."""
+        """Run the command `runs` times."""
 
     def line(self, command: Sequence[str], runs: int) -> list[str]:
-        """Return the command line that lets it run the command so often; empty without one.
+        """Return the tool's command line for `runs` runs; empty if it has none.
 
-        It serves once: what the tool wrote before is gone.
+        It serves once: the tool's older output is deleted.
         """
 
 
 class Bare:
-    """No tool: what every one of them pays."""
+    """No tool: the cost that all of them share."""
 
     name = "bare"
     what = "posix_spawn and waitpid in a loop; it reports the time between both"
     missing = ""
 
     def use(self, command: Sequence[str], runs: int) -> Used:
-        """Start the command and wait for its end, so often."""
+        """Start the command and wait for its end, `runs` times."""
         quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
         program = shutil.which(command[0]) or command[0]
         times = []
@@ -92,16 +92,16 @@ class Bare:
         return Used(began_s, time.monotonic(), tuple(times))
 
     def line(self, _command: Sequence[str], _runs: int) -> list[str]:
-        """Return nothing: there is no process but the benchmark's own."""
+        """Return no command line: the only process is the benchmark's own."""
         return []
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool that writes what it reports to a file; with `one_a_run` it is started for each run.
+    """A tool that reports to a file; with `one_a_run` it is started for each run.
 
     `options` are the command with an output file and a number of runs, `reported` reads that file.
-    A tool that takes commands apart itself gets them `in_one_word`.
+    A tool that splits a command line itself gets it `in_one_word`.
     """
 
     name: str
@@ -114,25 +114,25 @@ class Peer:
     in_one_word: bool = False
 
     def use(self, command: Sequence[str], runs: int) -> Used:
-        """Let it run the command so often."""
+        """Run the command `runs` times."""
         each = 1 if self.one_a_run else runs
-        written = []
+        reports = []
         began_s = time.monotonic()
         for _ in range(runs // each):
             run_quietly(self.line(command, each))
-            written.append(self.output.read_text(encoding="utf-8"))
+            reports.append(self.output.read_text(encoding="utf-8"))
         ended_s = time.monotonic()
-        return Used(began_s, ended_s, tuple(s for text in written for s in self.reported(text)))
+        return Used(began_s, ended_s, tuple(s for text in reports for s in self.reported(text)))
 
     def line(self, command: Sequence[str], runs: int) -> list[str]:
-        """Return its command line, with nothing left of what it wrote before."""
+        """Return its command line, and delete its older output."""
         self.output.unlink(missing_ok=True)
         words = [" ".join(command)] if self.in_one_word else command
         return [*self.options(str(self.output), runs), *words]
 
 
 def peers(folder: Path) -> list[Tool]:
-    """Return all tools but pinstudy; what they write goes to the folder."""
+    """Return all tools but pinstudy; their output goes to the folder."""
     no_perf = "" if shutil.which("perf") else "perf is not installed"
     return [
         Bare(),
@@ -179,7 +179,7 @@ def _perf_stat(output: str) -> list[str]:
 
 
 def _perf_stat_r(output: str) -> list[str]:
-    # Its text, because of repeated runs duration_time is the last one's alone (perf 6.1).
+    # Its text, because duration_time is that of the last run only (perf 6.1).
     return ["perf", "stat", "-o", output, "-e", event_list()]
 
 
@@ -194,7 +194,7 @@ def _pyperf(output: str, runs: int) -> list[str]:
 
 
 def run_quietly(line: Sequence[str]) -> None:
-    """Run a command line to its end; SystemExit with what it said when it fails."""
+    """Run a command line to its end; SystemExit with its stderr when it fails."""
     done = subprocess.run(
         line,
         check=False,
@@ -217,14 +217,14 @@ def perf_seconds(output: str) -> tuple[float, ...]:
 
 def perf_r_seconds(output: str) -> tuple[float, ...]:
     """Return the mean time of the runs from the text of `perf stat -r`; ValueError without one."""
-    found = _ELAPSED.search(output)
-    if not found:
+    match = _ELAPSED.search(output)
+    if not match:
         raise ValueError("perf printed no time elapsed")
-    return (float(found[1]),)
+    return (float(match[1]),)
 
 
 def hyperfine_seconds(exported: str) -> tuple[float, ...]:
-    """Return the times of the runs of the only command in what `--export-json` writes."""
+    """Return the times of the runs of the only command in a file of `--export-json`."""
     (result,) = json.loads(exported)["results"]
     return tuple(result["times"])
 
@@ -237,16 +237,16 @@ def pyperf_seconds(suite: str) -> tuple[float, ...]:
 
 def versions() -> list[str]:
     """Return name and version of each peer, or why there is none."""
-    asked = {
+    commands = {
         "perf": ["perf", "--version"],
         "hyperfine": ["hyperfine", "--version"],
         "pyperf": [sys.executable, "-c", "import pyperf; print('pyperf', pyperf.__version__)"],
     }
-    found = []
-    for name, command in asked.items():
+    lines = []
+    for name, command in commands.items():
         try:
-            said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         except (OSError, subprocess.CalledProcessError):
-            said = f"{name}: n/a, because it is not installed"
-        found.append(said.strip())
-    return found
+            output = f"{name}: n/a, because it is not installed"
+        lines.append(output.strip())
+    return lines

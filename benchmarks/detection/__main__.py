@@ -1,4 +1,4 @@
-"""Whether differences are found that are there, and none that are not: real studies, many times.
+"""Do verdicts find real differences, and only those? Many real studies.
 
 Studies without and with 2 % more work under the second of two names for one mapping, in turn; each
 has the size that docs/error-rates.md advertises for that difference.
@@ -28,13 +28,13 @@ WORDS = ("worse", "better", "equivalent", "undecided")
 
 
 def row(name: str, outcomes: Sequence[Outcome], factor: float) -> list[str]:
-    """Return the line of a table for the studies of one kind, which injected a factor."""
-    said = Counter(outcome.word for outcome in outcomes)
+    """Return the row of a table for studies with one injected factor."""
+    counts = Counter(outcome.word for outcome in outcomes)
     noise = [outcome.noise * 100 for outcome in outcomes]
     return [
         name,
         str(len(outcomes)),
-        *(str(said[word]) for word in WORDS),
+        *(str(counts[word]) for word in WORDS),
         f"{sum(outcome.chance(factor, REPETITIONS) for outcome in outcomes):.1f}",
         estimate([outcome.ratio for outcome in outcomes]).shown(4),
         f"{min(noise):.2f}, {statistics.median(noise):.2f}, {max(noise):.2f}",
@@ -44,7 +44,7 @@ def row(name: str, outcomes: Sequence[Outcome], factor: float) -> list[str]:
 @click.command()
 @click.option("--studies", default=20, show_default=True, help="Studies of each kind.")
 def main(studies: int) -> None:
-    """Run the studies and print how often each word was said."""
+    """Run the studies and print how often each word was the verdict."""
     kinds = {"the same work": 1.0, f"{SLOWDOWN - 1:.0%} more work": SLOWDOWN}
     outcomes: dict[str, list[Outcome]] = {name: [] for name in kinds}
     shuffled = random.Random(1)
@@ -54,8 +54,8 @@ def main(studies: int) -> None:
             for kind in shuffled.sample(list(kinds), len(kinds)):
                 folder = Path(name) / f"{number}-{kinds[kind]}"
                 folder.mkdir()
-                made = run_study(kernel, folder, SECONDS, REPETITIONS, kinds[kind], number)
-                outcomes[kind].append(made)
+                outcome = run_study(kernel, folder, SECONDS, REPETITIONS, kinds[kind], number)
+                outcomes[kind].append(outcome)
             click.echo(f"studies {number + 1} of {studies}", file=sys.stderr)
         steps = kernel.steps(SECONDS)
     header = ["second mapping has", "studies", *WORDS, "expected", "ratio", "noise of a pair, %"]
@@ -66,7 +66,7 @@ def main(studies: int) -> None:
         "each: of the same work, 4 in 100, the level of a first look. The ratio is the median over "
         "studies with its 95 % interval, the noise the standard deviation of a block's ratio: "
         "least, median and largest of the studies.\n\n"
-        + table(header, [row(name, made, kinds[name]) for name, made in outcomes.items()])
+        + table(header, [row(name, outcome, kinds[name]) for name, outcome in outcomes.items()])
     )
 
 

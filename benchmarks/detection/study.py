@@ -1,8 +1,8 @@
-"""A study of two mappings that are one, where the program may have more to do under the second.
+"""A study of two names for one mapping, where the program may have more work under the second.
 
-Both bind the program's only thread to the same CPU by the same means; they differ in their name
-alone. Before each run the kernel's file of its factor gets 1, or the injected one: the slowdown is
-work, done by the program like its other work.
+Both bind the program's only thread to the same CPU by the same means; they differ only in
+their names. Before each run the file of the kernel's factor gets 1, or the injected factor: the
+slowdown is work that the program does like its other work.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIRST, SECOND = "one-name", "another-name"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a verdict said: its word, the typical ratio second / first, and the noise of one block.
+    """A verdict: its word, the typical ratio second / first, and the noise of one block.
 
     `noise` is the standard deviation that the logarithm of one block's ratio brings into the
     typical one, with `df` degrees of freedom.
@@ -44,7 +44,7 @@ class Outcome:
     df: float
 
     def chance(self, factor: float, repetitions: int) -> float:
-        """Return how probably such a study calls a difference of this factor, with this noise.
+        """Return the probability that such a study calls a difference of this factor.
 
         Student's t of the pairs, two-sided at the level of a first look, as docs/statistics.md has
         it for one comparison.
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class Injector:
-    """A study's progress that says before each run how much work it has."""
+    """A study's progress that sets the amount of work before each run."""
 
     def __init__(self, file: Path, factor: float) -> None:
         self._file, self._factor = file, factor
@@ -68,7 +68,7 @@ class Injector:
         self._file.write_text(f"{factor:.6f}\n")
 
     def finished(self, record: Mapping[str, Any]) -> None:
-        """Keep why a run was not good."""
+        """Keep the reason if a run was not good."""
         if record["status"] != "ok":
             self.bad.append(f"{record['status']}: {record['reason']}")
 
@@ -113,9 +113,9 @@ def run_study(
 
 
 def outcome_of(results: Path) -> Outcome:
-    """Return what the verdict says of the second name against the first."""
+    """Return the verdict on the second name against the first."""
     (table,) = analyze(open_results(str(results)), baseline=FIRST).tables
     (case,) = (case for case in table.cases if case.mapping == SECOND)
     comparison = case.comparisons["time"]
-    found = comparison.difference
-    return Outcome(comparison.outcome, found.ratio, found.spread, found.df)
+    difference = comparison.difference
+    return Outcome(comparison.outcome, difference.ratio, difference.spread, difference.df)

@@ -1,1 +1,1 @@
-"""Are our own programs those that are asked about? The originals and ours, side by side."""
+"""Do our own programs behave like the originals? Both, side by side."""

@@ -21,7 +21,7 @@ from runners.host.software import ORIGINALS, description_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OWN = ROOT / "build" / "bin"
-# Both once more, of instructions that valgrind knows.
+# Builds of both with instructions that valgrind knows.
 PORTABLE = ROOT / "build" / "fidelity" / "bin"
 RUNTIMES = ("libgomp", "libomp")
 
@@ -37,7 +37,7 @@ PAIRS: dict[str, tuple[str, Figures]] = {
 @click.option("--rounds", default=7, show_default=True, help="Times of each program.")
 @click.option("--only", multiple=True, type=click.Choice(list(PAIRS)), help="These programs only.")
 def main(rounds: int, only: tuple[str, ...]) -> None:
-    """Compare the programs, and say which figures hold."""
+    """Compare the programs, and print which figures hold."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         counter = build_counter(Path(folder))
@@ -59,8 +59,8 @@ def main(rounds: int, only: tuple[str, ...]) -> None:
 def _section(
     original: Program, own: Program, figures: Iterator[Figure], runtime: str
 ) -> Iterator[Row]:
-    told = description_of(original.native)
-    title = told[0] if told else original.native.name
+    description = description_of(original.native)
+    title = description[0] if description else original.native.name
     click.echo(f"### {own.native.name} beside {title}, {runtime}\n")
     if not (original.native.exists() and own.native.exists()):
         click.echo(f"n/a, because {original.native.name} or {own.native.name} is not built\n")

@@ -1,4 +1,4 @@
-"""What a run of a program costs, seen from outside: counts, instructions, memory, its own time."""
+"""The cost of a program's run, measured from outside: counts, instructions, memory, time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COUNTER = Path(__file__).parent / "counter.c"
-# glibc keeps what is freed instead of giving it back to the kernel, so that a run does not pay for
+# glibc keeps freed memory instead of returning it to the kernel, so that a run does not pay for
 # getting it again (mallopt(3), M_TRIM_THRESHOLD and M_MMAP_THRESHOLD).
 KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "2000000000", "MALLOC_MMAP_THRESHOLD_": "2000000000"}
 # A program's peak memory begins with that of the process that starts it (Linux fs/exec.c,
@@ -35,7 +35,7 @@ _COLLECTED = re.compile(r"Collected : (\d+)")
 
 @dataclass(frozen=True)
 class Counts:
-    """What a run asked of its OpenMP runtime and of malloc; `pieces` are of 4 KiB and more."""
+    """Calls of a run to its OpenMP runtime and to malloc; `pieces` are of 4 KiB and more."""
 
     regions: int
     barriers: int
@@ -45,19 +45,19 @@ class Counts:
 
 @dataclass(frozen=True)
 class Resources:
-    """What the kernel says of a run when it has ended."""
+    """The kernel's numbers of a run that has ended."""
 
     page_faults: int
     max_rss_bytes: int
 
 
 class MissingError(Exception):
-    """A tool that a figure needs is not there; the text says which."""
+    """A tool that a figure needs is missing; the text names it."""
 
 
 def build_counter(folder: Path) -> Path:
     """Compile the counter into a folder; return the library to preload."""
-    # Clang's header tells of libomp's tools interface, GCC has none.
+    # Clang has the header of libomp's tools interface, GCC has none.
     compiler = shutil.which("clang") or shutil.which("gcc")
     if compiler is None:
         raise MissingError("clang or gcc, for the counter")
@@ -68,13 +68,13 @@ def build_counter(folder: Path) -> Path:
 
 
 def environment(threads: int, **more: str) -> dict[str, str]:
-    """Return the variables of a run: none of the user's for OpenMP, and those that are given."""
+    """Return a run's variables: `more`, and the user's except those for OpenMP."""
     plain = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_"))}
     return plain | {"OMP_NUM_THREADS": str(threads)} | more
 
 
 def output_of(command: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Run a program and return what it printed; raises CalledProcessError when it fails."""
+    """Run a program and return its output; raises CalledProcessError when it fails."""
     return subprocess.run(
         command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     ).stdout
@@ -83,9 +83,9 @@ def output_of(command: Sequence[str], variables: Mapping[str, str]) -> str:
 def counts_of(command: Sequence[str], threads: int, counter: Path) -> Counts:
     """Run a program under the counter."""
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder, "counts")
-        output_of(command, environment(threads, LD_PRELOAD=str(counter), PINSTUDY_COUNTS=str(told)))
-        return Counts(**json.loads(told.read_text(encoding="ascii")))
+        file = Path(folder, "counts")
+        output_of(command, environment(threads, LD_PRELOAD=str(counter), PINSTUDY_COUNTS=str(file)))
+        return Counts(**json.loads(file.read_text(encoding="ascii")))
 
 
 def instructions_of(command: Sequence[str]) -> int:
@@ -101,16 +101,16 @@ def instructions_of(command: Sequence[str]) -> int:
         text=True,
         check=True,
     )
-    found = _COLLECTED.search(done.stderr)
-    if found is None:
+    match = _COLLECTED.search(done.stderr)
+    if match is None:
         raise MissingError("the count of valgrind, which printed none")
-    return int(found[1])
+    return int(match[1])
 
 
 def resources_of(command: Sequence[str], threads: int) -> Resources:
-    """Run a program and return what the kernel counted of it."""
-    told = output_of(
+    """Run a program and return the kernel's numbers of it."""
+    output = output_of(
         [sys.executable, "-I", "-S", "-c", _SMALL_PARENT, *command], environment(threads)
     )
-    faults, kilobytes = map(int, told.split())
+    faults, kilobytes = map(int, output.split())
     return Resources(faults, kilobytes * 1024)

@@ -1,4 +1,4 @@
-"""The figures in which a program and its original are compared, and how near they must be."""
+"""The figures that compare a program with its original, and their bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIME_BOUNDS = (0.8, 1.25)
 
 @dataclass(frozen=True)
 class Program:
-    """A program in one variant: built for this node, and once more for valgrind's instructions."""
+    """A program in one variant: a build for this node, and one for valgrind's instructions."""
 
     native: Path
     portable: Path
@@ -33,7 +33,7 @@ class Program:
         return [str(self.native), *arguments.split()]
 
     def portable_command(self, arguments: str) -> list[str]:
-        """Return that of the build whose instructions valgrind knows."""
+        """Return the command line of the build whose instructions valgrind knows."""
         return [str(self.portable), *arguments.split()]
 
 
@@ -53,7 +53,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure as it came out."""
+    """A measured figure."""
 
     figure: Figure
     original: float
@@ -76,7 +76,7 @@ def compare(figure: Figure, original: Program, own: Program) -> Row:
         for program in (original, own) if at % 2 == 0 else (own, original):
             values[program].append(figure.measure(program))
     ratios = [b / a for a, b in zip(values[original], values[own], strict=True)]
-    middle = {program: statistics.median(found) for program, found in values.items()}
+    middle = {program: statistics.median(measured) for program, measured in values.items()}
     return Row(figure, middle[original], middle[own], statistics.median(ratios))
 
 
@@ -101,9 +101,9 @@ def timed(
                 variables = environment(
                     threads, OMP_WAIT_POLICY=wait, **(KEEP_MEMORY if kept else {})
                 )
-                found = re.search(pattern, output_of(program.command(arguments), variables))
-                assert found, program
-                return float(found[1])
+                match = re.search(pattern, output_of(program.command(arguments), variables))
+                assert match, program
+                return float(match[1])
 
             waiting = f", waiting {wait}" if threads > 1 else ""
             words = ", memory kept" if kept else ", default malloc" if True in memory else ""
@@ -116,7 +116,7 @@ def timed(
 def _a_cycle(
     counter: Path, edge: int, threads: int, of: Callable[[Counts], float]
 ) -> Callable[[Program], float]:
-    """Return what counts something of a cycle of Lulesh: what ten more cycles have more of it."""
+    """Return the count `of` a cycle of Lulesh, as the difference that ten more cycles make."""
 
     def measure(program: Program) -> float:
         few, many = (

@@ -1,4 +1,4 @@
-// kernel: as much work as it is told, timed by its own clock from the first to the last line of
+// kernel: a given amount of work, timed by its own clock from the first to the last line of
 // main.
 //
 // Usage: kernel STEPS [--log FILE] [--factor FILE] [--meet SAYS HEARS]

@@ -1,4 +1,4 @@
-"""The program that benchmarks run: as much work as it is told, timed by its own clock."""
+"""The program that benchmarks run: a given amount of work, timed by its own clock."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Kernel:
         return cls(program, _FIRST_STEPS / fastest_s)
 
     def steps(self, seconds: float) -> int:
-        """Return the steps that take so long on a CPU of its own."""
+        """Return the steps that take this time on an idle CPU."""
         return round(self.steps_per_s * seconds)
 
     def command(self, seconds: float, *options: str) -> list[str]:
-        """Return the command that works so long, with further options."""
+        """Return the command that works for this time, with further options."""
         return [str(self.program), str(self.steps(seconds)), *options]

@@ -13,30 +13,30 @@ from base.units import utc_now
 from runners.doctor.report import probe
 from runners.node.node import Node, open_node
 
-# What a benchmark's numbers lack where the node lacks it.
+# Capabilities without which a benchmark lacks numbers.
 _COUNTED = ("hardware-counters", "energy")
 
 
 def describe_machine(root: Path = Path("/")) -> list[tuple[str, str]]:
-    """Return what names the node below `root`, a name and a value each; a reason where it has none.
+    """Return names and values that describe the node below `root`; a reason for a missing value.
 
-    The load is that of now: ask before the benchmark makes one of its own.
+    The load is the current one: call this before the benchmark causes its own.
     """
     node = open_node(root)
     facts = node.facts
     absent = facts["unavailable"]
-    lacking = {
-        found.name: f"n/a, because {found.why}"
-        for found in probe(node, node.tree.live)
-        if found.state == "missing" and found.name in _COUNTED
+    missing = {
+        capability.name: f"n/a, because {capability.why}"
+        for capability in probe(node, node.tree.live)
+        if capability.state == "missing" and capability.name in _COUNTED
     }
     return [
         ("processor", facts.get("cpu_model") or f"n/a, because {absent['cpu_model']}"),
         ("CPUs", _cpus(node)),
         ("kernel", facts.get("kernel") or f"n/a, because {absent['kernel']}"),
-        ("virtual machine", _whether(facts.get("virtual_machine"))),
+        ("virtual machine", _yes_or_no(facts.get("virtual_machine"))),
         ("governors", _governors(facts["cpufreq"])),
-        *lacking.items(),
+        *missing.items(),
         ("pinstudy, Python", f"{VERSION}, {platform.python_version()}"),
         ("load before, of 1, 5 and 15 min", " ".join(f"{load:.2f}" for load in os.getloadavg())),
         ("began", utc_now("minutes").replace("+00:00", "Z")),
@@ -56,5 +56,5 @@ def _governors(cpufreq: dict[str, object]) -> str:
     return f"n/a, because {cpufreq.get('reason', 'no policy shows one')}"
 
 
-def _whether(it: bool | None) -> str:
-    return "n/a, because /proc/cpuinfo does not say it" if it is None else "yes" if it else "no"
+def _yes_or_no(fact: bool | None) -> str:
+    return "n/a, because /proc/cpuinfo does not say it" if fact is None else "yes" if fact else "no"

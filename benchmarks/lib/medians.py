@@ -39,7 +39,7 @@ def estimate(values: Iterable[float]) -> Estimate:
         raise ValueError("a median of no values")
     n = len(ordered)
     middle = statistics.median(ordered)
-    # The largest number of values of which at most 2.5 % of all samples have no more below.
+    # The largest k for which at most 2.5 % of samples have k or fewer values below the median.
     outside = int(binom.ppf((1 - LEVEL) / 2, n, 0.5))
     if binom.cdf(outside, n, 0.5) > (1 - LEVEL) / 2:
         outside -= 1

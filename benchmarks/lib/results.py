@@ -36,14 +36,14 @@ def section(machine: Sequence[tuple[str, str]], output: str, is_markdown: bool) 
     Output that is no Markdown is shown as it was printed.
     """
     named = "\n".join(f"- {name}: {value}" for name, value in machine)
-    # A heading of its own would end the section for whoever reads the file.
-    said = re.sub(r"^## ", "### ", output.strip(), flags=re.MULTILINE)
+    # A heading of the same level would end the section.
+    text = re.sub(r"^## ", "### ", output.strip(), flags=re.MULTILINE)
     if not is_markdown:
-        said = f"```text\n{said}\n```"
-    return f"{named}\n\n{said}"
+        text = f"```text\n{text}\n```"
+    return f"{named}\n\n{text}"
 
 
 def keep(path: Path, title: str, body: str, order: Sequence[str]) -> None:
-    """Put a section into the file, in the place of its older self; OSError when that fails."""
+    """Replace a section of the file; OSError when that fails."""
     older = sections_of(path.read_text(encoding="utf-8")) if path.exists() else {}
     write_whole(path, joined(older | {title: body}, order).encode())

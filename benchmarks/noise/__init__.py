@@ -1,1 +1,1 @@
-"""Whether the verdict's statistics hold what they claim, under noise that is like and unlike."""
+"""Do the verdict's statistics keep their error rates, under equal and unequal noise?"""

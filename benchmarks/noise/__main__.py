@@ -1,7 +1,7 @@
-"""Tries the verdict's statistics on simulated noise, like and unlike, for `make noise`.
+"""Tests the verdict's statistics on simulated noise, equal and unequal, for `make noise`.
 
-Prints tables, of which docs/error-rates.md has some: how often a difference is called that is none
-by each candidate, how often one is found, and how often what a verdict says besides is wrong.
+Prints tables, some of which are in docs/error-rates.md: how often each candidate calls a false
+difference, how often it finds a true one, and how often other claims of a verdict are wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.noise.candidates import CANDIDATES
 from benchmarks.noise.simulate import Pair, Truth, grid
 
 SEED = 20
-# Resampling takes a hundred times as long: so many studies fewer.
+# Resampling takes a hundred times as long: it gets fewer studies, by this factor.
 FEWER = 5
 RESAMPLED = ("bootstrap-t", "sign-flip")
 
@@ -30,7 +30,7 @@ def percent(share: float) -> str:
 
 
 def levels(studies: int, n: int) -> Rows:
-    """Yield how often each candidate calls a difference that is none, at 5 %."""
+    """Yield how often each candidate calls a false difference, at 5 %."""
     truths: tuple[tuple[str, Truth], ...] = (
         ("t of the mean", "means"),
         *((name, "typical times") for name in list(CANDIDATES)[1:]),
@@ -56,12 +56,12 @@ def words(studies: int) -> Rows:
     """Yield how often the verdict's words and intervals are wrong, by number of blocks."""
     sizes = (5, 10, 20, 30)
     for pair in grid():
-        found = [simulate.wrong_words(pair, n, studies, SEED + n) for n in sizes]
+        rates = [simulate.wrong_words(pair, n, studies, SEED + n) for n in sizes]
         five = simulate.wrong_words(pair, 10, studies, SEED, mappings=5)
         unpaired = simulate.wrong_words(pair, 10, studies, SEED, paired=False)
         early = simulate.stopped_early(pair, max(studies // FEWER, 1), SEED)
         same = max(simulate.false_equivalence(pair, 10, studies, SEED, side) for side in (1, -1))
-        yield [pair.name, *map(percent, (*found, five, unpaired, early, same))]
+        yield [pair.name, *map(percent, (*rates, five, unpaired, early, same))]
 
 
 WORDS = (
@@ -79,17 +79,17 @@ def powers(studies: int) -> Rows:
     )  # fmt: skip
     for noise, sizes in cases:
         for n in sizes:
-            found = [
-                simulate.found(CANDIDATES[name], noise, 0.02, n, studies, SEED) for name in names
+            rates = [
+                simulate.power(CANDIDATES[name], noise, 0.02, n, studies, SEED) for name in names
             ]
             yield [
                 noise.name, str(n),
-                *(" / ".join(f"{of[count] * 100:.0f}" for count in (1, 4, 56)) for of in found),
+                *(" / ".join(f"{rate[count] * 100:.0f}" for count in (1, 4, 56)) for rate in rates),
             ]  # fmt: skip
 
 
 def small(studies: int) -> Rows:
-    """Yield what trimming does to few pairs: level, and 2 % found first of four comparisons."""
+    """Yield trimming's effect on few pairs: level, and 2 % found first of 4 comparisons."""
     tests = [CANDIDATES[name] for name in ("t of the mean", "trimmed 20 %")]
     unlike = Pair(shapes.EXPONENTIAL, shapes.QUIET), Pair(shapes.SLOW10, shapes.QUIET)
     for n in range(3, 11):
@@ -97,44 +97,44 @@ def small(studies: int) -> Rows:
             max(simulate.rejected(test, pair, "typical times", n, studies, SEED) for pair in unlike)
             for test in tests
         ]
-        found = [
-            simulate.found(test, noise, 0.02, n, studies, SEED)[4]
+        detected = [
+            simulate.power(test, noise, 0.02, n, studies, SEED)[4]
             for noise in (shapes.NORMAL1, shapes.SLOW10)
             for test in tests
         ]
-        yield [str(n), *map(percent, (*level, *found))]
+        yield [str(n), *map(percent, (*level, *detected))]
 
 
 def boots(studies: int) -> Rows:
     """Yield how often the interval of a ratio holds it, by boots and their variance."""
     for sizes in ((5, 5), (9, 1), (10, 10), (4, 3, 3), (5, 5, 5, 5), (2,) * 5):
-        found = [simulate.covered(sizes, between, studies, SEED) for between in (0, 0.5, 1, 3)]
+        rates = [simulate.covered(sizes, between, studies, SEED) for between in (0, 0.5, 1, 3)]
         yield [
             " + ".join(map(str, sizes)),
-            *(f"{percent(of)} ({percent(without)})" for of, without in found),
+            *(f"{percent(within)} ({percent(without)})" for within, without in rates),
         ]
 
 
 def forecasts(studies: int) -> Rows:
-    """Yield how often as many more repetitions decided as were said to."""
+    """Yield how often the forecast number of repetitions decided."""
     for noise, n in ((shapes.NORMAL1, 10), (shapes.NORMAL2, 10), (shapes.NORMAL2, 20),
                      (shapes.EXPONENTIAL, 10), (shapes.SLOW10, 10)):  # fmt: skip
         for effect in (0.0, 0.005, 0.02):
-            found = simulate.forecast(noise, effect, n, studies, SEED)
-            if found is not None:
-                told = f"{found.typical.half} to {found.typical.most}"
-                shares = map(percent, (found.given, found.half, found.most))
-                yield [noise.name, f"{effect:.1%}", str(n), told, *shares]
+            outcome = simulate.forecast(noise, effect, n, studies, SEED)
+            if outcome is not None:
+                repetitions = f"{outcome.typical.half} to {outcome.typical.most}"
+                shares = map(percent, (outcome.forecast_share, outcome.half, outcome.most))
+                yield [noise.name, f"{effect:.1%}", str(n), repetitions, *shares]
 
 
 def looks(studies: int) -> Rows:
     """Yield how often equals are called different by studies that go on until they decide."""
     for pair in grid():
-        found = [
+        rates = [
             simulate.continued(pair, sizes, studies, SEED)
             for sizes in ((10,), (10, 20), (10, 20, 40), (10, 15, 20, 30, 40, 50))
         ]
-        yield [pair.name, *map(percent, found)]
+        yield [pair.name, *map(percent, rates)]
 
 
 def means(studies: int) -> Rows:
@@ -144,8 +144,8 @@ def means(studies: int) -> Rows:
         shapes.SLOW25,
     ):  # fmt: skip
         sizes = (5, 10, 20, 30)
-        found = [simulate.mean_covered(noise, n, max(studies // FEWER, 1), SEED) for n in sizes]
-        yield [noise.name, *map(percent, found)]
+        rates = [simulate.mean_covered(noise, n, max(studies // FEWER, 1), SEED) for n in sizes]
+        yield [noise.name, *map(percent, rates)]
 
 
 def slow(studies: int) -> Rows:
@@ -153,8 +153,8 @@ def slow(studies: int) -> Rows:
     for pair in grid():
         if pair.shared:
             continue
-        found = [simulate.slow_found(pair, n, studies, SEED) for n in (10, 20, 50)]
-        yield [pair.name, *(percent(share) for both in found for share in both)]
+        rates = [simulate.slow_shares(pair, n, studies, SEED) for n in (10, 20, 50)]
+        yield [pair.name, *(percent(share) for both in rates for share in both)]
 
 
 TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[str]]]]] = {
@@ -207,7 +207,7 @@ TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[st
 @click.option("--studies", default=5000, show_default=True, help="Simulated studies of each cell.")
 @click.option("--only", multiple=True, type=click.Choice(list(TABLES)), help="These tables only.")
 def main(studies: int, only: tuple[str, ...]) -> None:
-    """Simulate the studies and print how often what is said of them is wrong."""
+    """Simulate the studies and print how often their verdicts are wrong."""
     worst = 1.96 * simulate.error(0.05, studies) * 100
     fewer = max(studies // FEWER, 1)
     click.echo(

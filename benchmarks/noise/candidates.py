@@ -19,7 +19,7 @@ RESAMPLES = 599
 
 
 def project(ratios: Array, _rng: np.random.Generator) -> float:
-    """Return what `pinstudy verdict` tests by, before any correction."""
+    """Return the p-value that `pinstudy verdict` uses, before any correction."""
     return Difference.of_pairs(ratios, np.zeros_like(ratios)).p_different
 
 
@@ -45,8 +45,8 @@ def sign_flip(ratios: Array, rng: np.random.Generator) -> float:
     n = len(ratios)
     if n <= 10:
         signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-        found = _studentised(signs * ratios)
-        return float(np.mean(found >= _studentised(ratios[None, :])[0] * (1 - 1e-9)))
+        simulated = _studentised(signs * ratios)
+        return float(np.mean(simulated >= _studentised(ratios[None, :])[0] * (1 - 1e-9)))
     signs = rng.choice((-1, 1), (RESAMPLES, n))
     return _p(_studentised(signs * ratios), _studentised(ratios[None, :])[0])
 
@@ -62,8 +62,8 @@ def _studentised(rows: Array) -> Array:
     return np.asarray(np.divide(middle, spread, out=np.full(len(rows), np.inf), where=spread > 0))
 
 
-def _p(found: Array, measured: float) -> float:
-    return float((np.sum(found >= measured) + 1) / (len(found) + 1))
+def _p(simulated: Array, measured: float) -> float:
+    return float((np.sum(simulated >= measured) + 1) / (len(simulated) + 1))
 
 
 CANDIDATES: Mapping[str, Test] = {

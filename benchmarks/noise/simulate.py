@@ -30,7 +30,7 @@ from configs.repetitions import Precision
 from runners.study.precision import CasePrecision
 
 Array = NDArray[np.float64]
-# What is equal when nothing differs: the means of log times, their medians, or the trimmed mean of
+# The equal quantity when nothing differs: means of log times, their medians, or the trimmed mean of
 # the log ratios of a block, which is what the verdict is about.
 Truth = Literal["means", "typical times", "typical ratio"]
 MARGIN = 0.01
@@ -59,7 +59,7 @@ class Pair:
 
 @cache
 def offset(pair: Pair, truth: Truth) -> float:
-    """Return the log ratio that two mappings have of which nothing differs but their noise."""
+    """Return the log ratio of two mappings that differ only in their noise."""
     if truth == "means":
         return pair.a.mean() - pair.b.mean()
     if truth == "typical times":
@@ -72,14 +72,14 @@ def offset(pair: Pair, truth: Truth) -> float:
 def rejected(
     test: Test, pair: Pair, truth: Truth, n: int, studies: int, seed: int, level: float = ALPHA
 ) -> float:
-    """Return the share of studies of n blocks in which a test finds a difference that is none."""
+    """Return the share of studies of n blocks in which a test finds a false difference."""
     rng = np.random.default_rng(seed)
     a, b = pair.logs(rng, (studies, n))
     ratios = a - b - offset(pair, truth)
     return float(np.mean([test(study, rng) <= level for study in ratios]))
 
 
-def found(
+def power(
     test: Test, noise: Noise, effect: float, n: int, studies: int, seed: int
 ) -> dict[int, float]:
     """Return how often a difference is found, alone and first of 4 and of 56 comparisons."""
@@ -91,7 +91,7 @@ def found(
 
 
 def outcomes_of(differences: list[Difference], look: int = 1) -> list[Outcome]:
-    """Return the words of a question's differences, as verdicts have them."""
+    """Return the verdict's outcomes for the differences of a question."""
     different = holm([difference.p_different for difference in differences])
     outside = holm([difference.p_outside(MARGIN) for difference in differences])
     share = share_of_look(look)
@@ -104,7 +104,7 @@ def outcomes_of(differences: list[Difference], look: int = 1) -> list[Outcome]:
 def wrong_words(
     pair: Pair, n: int, studies: int, seed: int, *, mappings: int = 2, paired: bool = True
 ) -> float:
-    """Return the share of questions in which a word says "different" and nothing is.
+    """Return the share of questions with a word for a difference that is false.
 
     The baseline has the second noise, all other mappings the first; what is equal is the typical
     ratio of pairs, and the typical time of runs without pairs.
@@ -131,15 +131,15 @@ def false_equivalence(pair: Pair, n: int, studies: int, seed: int, side: int) ->
     rng = np.random.default_rng(seed)
     a, b = pair.logs(rng, (studies, n))
     a = a - offset(pair, "typical ratio") + side * np.log1p(MARGIN)
-    said = [
+    equivalent = [
         outcomes_of([Difference.of_pairs(x, y)])[0] == "equivalent"
         for x, y in zip(a, b, strict=True)
     ]
-    return float(np.mean(said))
+    return float(np.mean(equivalent))
 
 
 def stopped_early(pair: Pair, studies: int, seed: int, half_width: float = 0.01) -> float:
-    """Return how often equals are called different whose case ended at a precision of its mean.
+    """Return how often equals are called different when a case ended at a precision.
 
     The first case ends by the rule that runs by, the other goes on; common blocks are compared.
     """
@@ -148,12 +148,12 @@ def stopped_early(pair: Pair, studies: int, seed: int, half_width: float = 0.01)
     a = a - offset(pair, "typical ratio")
     wrong = 0
     for mine, theirs in zip(a, b, strict=True):
-        known = CasePrecision(Precision(least=5, half_width=half_width, of=("time",)))
+        precision = CasePrecision(Precision(least=5, half_width=half_width, of=("time",)))
         end = 0
         for time in np.exp(mine).tolist():
-            known.add({"time": time})
+            precision.add({"time": time})
             end += 1
-            if known.reached:
+            if precision.reached:
                 break
         wrong += outcomes_of([Difference.of_pairs(mine[:end], theirs[:end])])[0] in (
             "better",
@@ -179,9 +179,9 @@ def continued(pair: Pair, sizes: tuple[int, ...], studies: int, seed: int) -> fl
 
 @dataclass(frozen=True)
 class Forecasts:
-    """How often studies got a forecast, and how often as many more repetitions decided."""
+    """How often studies got a forecast, and how often that many repetitions decided."""
 
-    given: float
+    forecast_share: float
     half: float
     most: float
     typical: Forecast
@@ -190,9 +190,9 @@ class Forecasts:
 def forecast(
     noise: Noise, effect: float, n: int, studies: int, seed: int, comparisons: int = 1
 ) -> Forecasts | None:
-    """Continue studies that are undecided as they are told to; None where none got a forecast."""
+    """Continue undecided studies by their forecast; None if none got one."""
     rng = np.random.default_rng(seed)
-    undecided, told, ends = 0, [], []
+    undecided, forecasts, ends = 0, [], []
     for _ in range(studies):
         ratios = Pair(noise, noise)
         a, b = ratios.logs(rng, (n,))
@@ -204,19 +204,19 @@ def forecast(
         more = more_repetitions(difference, MARGIN, comparisons)
         if more is None:
             continue
-        told.append(more)
+        forecasts.append(more)
         a, b = ratios.logs(rng, (more.most,))
         whole = np.concatenate([so_far, a - b + np.log1p(effect)])
         ends.append([
             outcomes_of([Difference.of_pairs(whole[: n + m], np.zeros(n + m))], 2)[0] != "undecided"
             for m in (more.half, more.most)
         ])  # fmt: skip
-    if not told:
+    if not forecasts:
         return None
     half, most = np.mean(ends, axis=0)
-    middle = Forecast(*(int(np.median([getattr(of, part) for of in told])) for part in
+    middle = Forecast(*(int(np.median([getattr(one, part) for one in forecasts])) for part in
                         ("half", "most")))  # fmt: skip
-    return Forecasts(len(told) / undecided, float(half), float(most), middle)
+    return Forecasts(len(forecasts) / undecided, float(half), float(most), middle)
 
 
 def covered(sizes: tuple[int, ...], between: float, studies: int, seed: int) -> tuple[float, float]:
@@ -248,12 +248,12 @@ def mean_covered(noise: Noise, n: int, studies: int, seed: int) -> float:
 
 @cache
 def _mean_time(noise: Noise) -> float:
-    """Return the mean of twenty million times, for what is rare counts in a mean."""
+    """Return the mean of twenty million times: rare slow runs count in a mean."""
     rng = np.random.default_rng(0)
     return float(np.mean([np.exp(noise.sample(rng, (1_000_000,))).mean() for _ in range(20)]))
 
 
-def slow_found(pair: Pair, n: int, studies: int, seed: int) -> tuple[float, float]:
+def slow_shares(pair: Pair, n: int, studies: int, seed: int) -> tuple[float, float]:
     """Return in how many studies any run is called slow, and in how many their shares differ."""
     rng = np.random.default_rng(seed)
     a, b = pair.logs(rng, (studies, n))

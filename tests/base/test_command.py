@@ -1,4 +1,4 @@
-"""A child's end is learnt at once, and waited for only so long."""
+"""The end of a child is noticed at once; the wait for it has a limit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_child_that_does_not_end_is_given_up_and_stays(child: subprocess.Popen
     assert child.poll() is None
 
 
-def test_a_kernel_that_cannot_tell_is_asked_again_and_again(
+def test_a_wait_polls_if_the_kernel_has_no_pidfd(
     child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(_pid: int) -> int:

@@ -1,4 +1,4 @@
-"""Lists of CPUs as the kernel writes them, and as nobody should."""
+"""Lists of CPUs as the kernel writes them, and invalid ones."""
 
 from __future__ import annotations
 

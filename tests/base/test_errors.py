@@ -1,4 +1,4 @@
-"""What the host refuses for a while is told from what programs and launchers do."""
+"""A temporary shortage on the host is told apart from failures of programs and launchers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from runners.plan.command_line import Launch
 from tests.support.limits import no_more_files
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.programs import witness
+from tests.support.studies import write_program
 from tests.support.tools import missing, need_tool
 
 GOOD = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 9, "", "", ())
@@ -37,8 +38,8 @@ def ended(status: int, stderr: str) -> Observation:
     return replace(GOOD, ending=replace(GOOD.ending, wait_status=status << 8), stderr=stderr)
 
 
-def shortage_of_run(seen: Observation) -> str:
-    return shortage_in(seen.ending.exec_errno, seen.ending.exit_code, seen.stderr)
+def shortage_of_run(run: Observation) -> str:
+    return shortage_in(run.ending.exec_errno, run.ending.exit_code, run.stderr)
 
 
 def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
@@ -55,7 +56,7 @@ def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "taskset: failed to execute /bin/true: Resource temporarily unavailable",
         "taskset: failed to execute /bin/true: Cannot allocate memory",
@@ -64,8 +65,8 @@ def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
         "sh: 0: Cannot fork",
     ],
 )
-def test_a_launcher_that_was_refused_something_is_a_shortage(said: str) -> None:
-    launcher = ("/bin/sh", "-c", f"echo '{said}' >&2; exit 127")
+def test_a_launcher_that_was_refused_something_is_a_shortage(message: str) -> None:
+    launcher = ("/bin/sh", "-c", f"echo '{message}' >&2; exit 127")
     with pytest.raises(ShortageError, match="the host was short of it"):
         run_under(launcher, witness())
 
@@ -76,7 +77,7 @@ def test_a_launcher_that_refuses_is_no_shortage() -> None:
 
 
 def test_a_runner_that_can_open_nothing_is_short() -> None:
-    # Room for what the program prints, but not for what it is spoken to by.
+    # Room for what the program prints, but not for the channel to its witness.
     with no_more_files(but=4), pytest.raises(ShortageError, match="Too many open files"):
         run_under((), witness())
 
@@ -91,10 +92,10 @@ def test_other_errors_of_the_system_are_none() -> None:
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) -> None:
-    seen = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
-    assert os.strerror(number) in shortage_of_run(seen)
+    run = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
+    assert os.strerror(number) in shortage_of_run(run)
     with pytest.raises(ShortageError, match=os.strerror(number)):
-        execute_unless_shutting_down(lambda: seen, lambda _: None)
+        execute_unless_shutting_down(lambda: run, lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "run",
     [
         GOOD,
         replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=errno.ENOENT)),
@@ -119,8 +120,8 @@ def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> Non
         ended(127, "lu: error while loading shared libraries: libm.so.6: No such file"),
     ],
 )
-def test_what_a_program_does_by_itself_is_no_shortage(seen: Observation) -> None:
-    assert shortage_of_run(seen) == ""
+def test_what_a_program_does_by_itself_is_no_shortage(run: Observation) -> None:
+    assert shortage_of_run(run) == ""
 
 
 def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_path: Path) -> None:
@@ -134,14 +135,12 @@ def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_
     assert tree.text("/there") == "1"
 
 
-def test_a_command_that_could_not_be_asked_for_want_of_descriptors_is_not_absent(
+def test_a_command_that_could_not_start_for_want_of_descriptors_is_not_absent(
     tmp_path: Path,
 ) -> None:
     with no_more_files(), pytest.raises(ShortageError, match="true could not be asked: Too many"):
         output_of(["true"])
-    short = tmp_path / "ldd"
-    short.write_text("#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
-    short.chmod(0o755)
+    short = write_program(tmp_path / "ldd", "#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
     with pytest.raises(ShortageError, match="ldd could not be asked: sh: 1: Cannot fork"):
         output_of([str(short)])
 
@@ -154,7 +153,7 @@ def test_a_check_that_could_not_be_started_refuses_nothing() -> None:
 def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_go_without() -> None:
     open_files = Path("/proc/self/fd")
     before = sorted(path.name for path in open_files.iterdir())
-    # Its two buffers and two pipes are there; what starts it needs more.
+    # Enough for its two buffers and two pipes, too few to start it.
     with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
         PerfStat(("true",), ())
     assert sorted(path.name for path in open_files.iterdir()) == before

@@ -1,4 +1,4 @@
-"""Files that anybody may have made are read whole or refused, and never waited for."""
+"""Files of unknown origin are read whole or refused; no read blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from base.files import NotAFileError, read_regular, write_whole
 
 
-def test_a_file_is_read_up_to_a_byte_more_than_asked_for(tmp_path: Path) -> None:
+def test_a_file_is_read_up_to_a_byte_beyond_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"12345")
     (tmp_path / "link").symlink_to(path)
@@ -39,7 +39,7 @@ def test_what_is_no_file_is_refused_without_being_opened(
 
 
 def test_a_file_of_the_kernel_that_waits_for_news_is_not_waited_for(tmp_path: Path) -> None:
-    # A regular file to look at; reading it waits for the kernel's next message.
+    # By its mode a regular file; a read blocks until the kernel's next message.
     (tmp_path / "it").symlink_to("/proc/kmsg")
     with suppress(OSError):
         read_regular(tmp_path / "it", 1 << 24)

@@ -1,4 +1,4 @@
-"""A table that is declared once: what is decoded, and what is told of every mistake in it."""
+"""A table that is declared once: its decoded values, and a message for every mistake."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ def test_a_table_is_its_dataclass() -> None:
 
 def test_keys_beside_others_make_a_dataclass_of_their_own() -> None:
     assert BOX.decode(PLAIN | {"hue": "5"}).colour == Colour(5)
-    # The hue has no place in the file: what is told of it stands where its neighbour does.
+    # The hue is not in the file: its message has the place of its neighbour.
     assert mistakes(PLAIN | {"shade": "5"}) == [(("shade",), "'hue' is missing; expected a number")]
 
 
-def test_every_mistake_is_told_with_its_path() -> None:
+def test_every_mistake_is_reported_with_its_path() -> None:
     value = {
         "size": ["1", "x", "1"],
         "edges": {"a b": {}, "right": {"length": None}},
         "wieght": "1",
     }
-    found = mistakes(value)
-    assert sorted(found, key=str) == sorted(
+    problems = mistakes(value)
+    assert sorted(problems, key=str) == sorted(
         [
             (("size", 1), "'x' is not a number"),
             (("size", 2), "'1' is repeated"),
@@ -111,7 +111,7 @@ def test_every_mistake_is_told_with_its_path() -> None:
         ],
         key=str,
     )
-    assert {path for path, message in found if isinstance(message, AtKey)} == {
+    assert {path for path, message in problems if isinstance(message, AtKey)} == {
         ("wieght",),
         ("edges", "a b"),
     }
@@ -159,6 +159,6 @@ def test_any_plain_value_is_a_box_or_has_mistakes_with_paths_into_it(value: obje
         for path, message in error.mistakes:
             assert message.isprintable()
             inner = value
-            # Of a key that is missing the last step leads nowhere.
+            # The last step to a missing key leads nowhere.
             for step in path[:-1]:
                 inner = inner[step]  # type: ignore[index]

@@ -39,13 +39,13 @@ def test_a_shell_reads_the_path_that_was_meant(paths: list[str]) -> None:
     done = subprocess.run(
         [need_tool("bash"), "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True
     )
-    meant = [f"./{path}" if path.startswith("-") else path for path in paths]
-    assert [os.fsdecode(part) for part in done.stdout.split(b"\0")[:-1]] == meant
+    expected = [f"./{path}" if path.startswith("-") else path for path in paths]
+    assert [os.fsdecode(part) for part in done.stdout.split(b"\0")[:-1]] == expected
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "text"),
     [(["a"], "a"), (["a", "b"], "a; b"), (["a", "b", "c", "d"], "a; b and 2 more")],
 )
-def test_of_many_texts_the_first_are_said_and_how_many_follow(texts: list[str], said: str) -> None:
-    assert first_of(texts, 2) == said
+def test_the_first_texts_are_shown_and_the_rest_counted(texts: list[str], text: str) -> None:
+    assert first_of(texts, 2) == text

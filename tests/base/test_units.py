@@ -16,7 +16,7 @@ def test_a_number_with_its_unit_becomes_seconds(text: str, seconds: float) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("10", "has no unit; write 10 s, 10 min or 10 h"),
         ("10 minutes", "unknown unit 'minutes'; known: ms, s, min, h"),
@@ -30,8 +30,8 @@ def test_a_number_with_its_unit_becomes_seconds(text: str, seconds: float) -> No
         ("", "is not a duration"),
     ],
 )
-def test_anything_else_is_refused_with_what_is_wrong(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_anything_else_is_refused_with_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         parse_duration(text)
 
 

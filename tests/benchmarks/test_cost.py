@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cost import report
-from benchmarks.cost.attention import Attention, difference, look
+from benchmarks.cost.attention import Attention, difference, read_uses
 from benchmarks.cost.rounds import PROGRAMS, Cost, cost_of_kernel, cost_of_true
 from benchmarks.cost.tools import (
     Peer,
@@ -89,7 +89,7 @@ def test_costs_follow_from_the_programs_own_clock() -> None:
     assert found.bias_s == pytest.approx(0.1)
 
 
-def test_a_tool_that_tells_the_mean_alone_is_held_against_the_mean() -> None:
+def test_a_tool_that_reports_only_the_mean_is_compared_with_the_mean() -> None:
     spans = [Span(0.0, 1.0), Span(2.0, 5.0)]
     assert cost_of_kernel(Used(0.0, 6.0, (2.5,)), spans).bias_s == pytest.approx(0.5)
 
@@ -129,10 +129,10 @@ def test_all_of_a_tools_threads_are_looked_at_but_not_the_program(tmp_path: Path
     write_thread(tmp_path, 10, 11, 500)
     write_thread(tmp_path, 20, 20, 7)
     write_thread(tmp_path, 30, 30, 10**9)
-    before = look(10, 30, tmp_path)
+    before = read_uses(10, 30, tmp_path)
     assert sorted(before) == [10, 11, 20]
     write_thread(tmp_path, 10, 11, 2500)
     write_thread(tmp_path, 20, 21, 100)
-    after = look(10, 30, tmp_path)
+    after = read_uses(10, 30, tmp_path)
     # Thread 21 was not there before: all that it has used was meanwhile.
     assert difference(before, after) == Attention(cpu_s=2100e-9, switches=6)

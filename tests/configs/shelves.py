@@ -60,7 +60,7 @@ title: Over there
 engine: slurm
 time_limit: 2 h
 """
-# What a study says of a guest, and of nodes of a batch system.
+# A study's keys for a guest, and for nodes of a batch system.
 GUEST = "engine: vm\nvm: {cpus: 8, memory: 16 GiB}\nvcpu_mapping: [scheduler, pcores-set]"
 NODES = "engine: batch\nbatch: {site: there}"
 
@@ -68,7 +68,7 @@ NODES = "engine: batch\nbatch: {site: there}"
 def study_with(*lines: str, base: str = STUDY) -> str:
     """Return the study with these lines in the place of the same keys' lines, or at its end.
 
-    A line that has a key alone takes it away. What follows a line's first newline comes with it.
+    A line with only a key removes it. Text after a line's first newline is kept.
     """
     text = base.splitlines()
     for line in lines:
@@ -102,8 +102,8 @@ def study_of(text: str, apps: dict[str, bytes] | None = None) -> Study:
             raise UserError(unknown_word("app", name, files))
         return parse_app(files[name], f"apps/{name}.yaml")
 
-    known = parse_mappings(MAPPINGS, "mappings.yaml")
-    return parse_study(text.encode(), "x.yaml", find_app, known)
+    mappings = parse_mappings(MAPPINGS, "mappings.yaml")
+    return parse_study(text.encode(), "x.yaml", find_app, mappings)
 
 
 def mistakes(text: str, apps: dict[str, bytes] | None = None) -> list[str]:
@@ -122,13 +122,13 @@ def mistakes_of_site(data: bytes) -> list[str]:
 
 
 def table_of_mistakes(what: str) -> list[Any]:
-    """Return the cases of a file of `mistakes/`: lines, and what is told of them, if anything."""
+    """Return the cases of a file of `mistakes/`: lines, and the messages for them, if any."""
     table = []
     for case in (MISTAKES / f"{what}.txt").read_text(encoding="utf-8").splitlines():
-        put, is_case, said = case.partition(" => ")
+        put, is_case, expected = case.partition(" => ")
         if is_case:
             lines = put.replace("\u21b5", "\n").split(" + ")
-            table.append(pytest.param(lines, said.removeprefix("nothing"), id=put))
+            table.append(pytest.param(lines, expected.removeprefix("nothing"), id=put))
     return table
 
 

@@ -1,4 +1,4 @@
-"""What the keys of an app become."""
+"""The keys of an app."""
 
 from __future__ import annotations
 

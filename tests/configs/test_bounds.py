@@ -1,4 +1,4 @@
-"""A study that asks for more than anybody waits for is refused before it fills the memory."""
+"""A study that is far too large is refused before it fills the memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbered(word: str, count: int) -> list[str]:
 
 
 def app(variants: int = MANY, sizes: int = MANY) -> bytes:
-    """Return the file of an app with so many variants and sizes."""
+    """Return the file of an app with these numbers of variants and sizes."""
     lines = ["title: wide", "variants:"]
     lines += numbered("  v%d: {program: 'true', runtime: libgomp}", variants)
     lines += ["sizes:", *numbered("  s%d: {arguments: ''}", sizes)]
@@ -38,7 +38,7 @@ def app(variants: int = MANY, sizes: int = MANY) -> bytes:
 
 
 def wide(variants: int, sizes: int, threads: int, schedules: int, *lines: str) -> str:
-    """Return a study of that many of each."""
+    """Return a study with these numbers of each."""
     kinds = ", ".join(numbered("'dynamic,%d'", schedules))
     return study_with(
         "app: wide",
@@ -50,7 +50,7 @@ def wide(variants: int, sizes: int, threads: int, schedules: int, *lines: str) -
 
 
 @pytest.mark.parametrize(
-    ("counts", "lines", "asked", "most"),
+    ("counts", "lines", "amount", "most"),
     [
         # Two mappings of each; warm-up runs, the highest number of repetitions and mappings of a
         # guest's CPUs count.
@@ -67,12 +67,12 @@ def wide(variants: int, sizes: int, threads: int, schedules: int, *lines: str) -
     ],
 )
 def test_lists_that_multiply_beyond_all_measure_are_refused_in_a_line(
-    counts: tuple[int, int, int, int], lines: tuple[str, ...], asked: str, most: int
+    counts: tuple[int, int, int, int], lines: tuple[str, ...], amount: str, most: int
 ) -> None:
     with memory_up_to(64e6):
         (problem,) = mistakes(wide(*counts, *lines), {"wide": app()})
-    included = ", warm-up runs included" if "runs" in asked else ""
-    assert problem == f"1:1: the study asks for {asked}{included}; expected at most {most}"
+    included = ", warm-up runs included" if "runs" in amount else ""
+    assert problem == f"1:1: the study asks for {amount}{included}; expected at most {most}"
 
 
 def test_as_many_cases_as_there_may_be_are_a_study() -> None:

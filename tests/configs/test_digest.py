@@ -1,4 +1,4 @@
-"""The digest follows what a study asks for and nothing else."""
+"""A study's digest depends on its runs and on nothing else."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from tests.configs.shelves import GUEST, LU, NODES, RATED, STUDY, app_with, study_of, study_with
 
 
-def sha256(asked: dict[str, Any]) -> str:
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+def sha256(study: dict[str, Any]) -> str:
+    text = json.dumps(study, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# All that the study of shelves.py asks for with its defaults, written out by hand: no titles,
+# The study of shelves.py with its defaults, written out by hand: no titles,
 # summaries, estimates, the file's place, and keys without a value. The app is there by its digest.
 APP_LU: dict[str, Any] = {
     "name": "lu",
@@ -143,7 +143,7 @@ def test_asking_for_something_else_is_another_study() -> None:
         GUEST.replace("[scheduler, pcores-set]", "[scheduler]"),
     ]
     assert len({digest(line, app=RATED) for line in others}) == len(others)
-    # The mappings of an entry are asked for as well.
+    # An entry's own mappings count as well.
     assert study_of(STUDY.replace("mappings:", "    mappings:")).digest != digest()
 
 

@@ -52,7 +52,7 @@ def test_a_part_that_is_not_there_is_placed_at_what_would_hold_it() -> None:
 
 
 @pytest.mark.usefixtures("parser")
-def test_nothing_at_all_is_told_from_an_empty_text() -> None:
+def test_an_absent_value_differs_from_an_empty_text() -> None:
     document = parsed("a:\nb: ''\nc: ~\nd: null\ne: 'null'\n")
 
     assert document.value == {"a": None, "b": "", "c": None, "d": None, "e": "null"}
@@ -125,8 +125,8 @@ def test_nesting_without_end_is_stopped(opening: str) -> None:
 
 
 @given(st.text() | st.binary())
-def test_any_text_or_bytes_give_plain_values_or_problems_with_a_place(given: str | bytes) -> None:
-    data = given.encode(errors="replace") if isinstance(given, str) else given
+def test_any_text_or_bytes_give_plain_values_or_problems_with_a_place(written: str | bytes) -> None:
+    data = written.encode(errors="replace") if isinstance(written, str) else written
     document = parse_yaml(data, "x.yaml")
 
     text = data.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Whatever a file holds, there is a study, an app, or a list of mistakes with their places."""
+"""Any file gives a study, an app, or a list of mistakes with their places."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from configs.load import parse_app
 from configs.study import Study
 from tests.configs.shelves import GUEST, LU, NODES, RATED, STUDY, study_of
 
-# Right values of many keys, and some that are none.
+# Valid values of many keys, and invalid ones.
 WORDS = """\
 lu serial libgomp small large scheduler pcores-set pcores all pin set performance passive vm local
 time energy edp rate higher split there 16_GiB 1_MiB 30_min 5_K 1% 0% 10001 50 30 10 8 3 1 0 -1 1.5
@@ -52,7 +52,7 @@ APP_KEYS = {
 
 
 def values(keys: str) -> st.SearchStrategy[Any]:
-    """Return any values of YAML, the tables of which often have these keys."""
+    """Return any values of YAML; their tables often have these keys."""
     words = st.sampled_from([word.replace("_", " ") for word in WORDS.split()])
     scalars = words | st.text(max_size=8) | st.integers() | st.none() | st.booleans()
     names = st.sampled_from(keys.split()) | st.text(max_size=4)
@@ -64,7 +64,7 @@ def values(keys: str) -> st.SearchStrategy[Any]:
 
 
 def placed(problems: Iterable[Any]) -> bool:
-    """Say whether all these problems can be shown and have a place."""
+    """Return whether all these problems can be shown and have a place."""
     return all(
         problem.line >= 1
         and problem.column >= 1

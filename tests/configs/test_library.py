@@ -60,7 +60,7 @@ def test_messages_name_a_file_below_the_working_directory_by_its_relative_path(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("qiuck", "study 'qiuck' is not known; did you mean 'quick'? (known: "),
         ("./none.yaml", "none.yaml: cannot be read: No such file or directory"),
@@ -71,15 +71,15 @@ def test_messages_name_a_file_below_the_working_directory_by_its_relative_path(
         ("", "study '' is not known"),
     ],
 )
-def test_a_study_that_is_not_there_is_told_with_what_there_is(name: str, said: str) -> None:
+def test_an_unknown_study_is_reported_with_the_known_ones(name: str, message: str) -> None:
     with pytest.raises(UserError) as error:
         library.load_study(name)
 
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_app_or_mapping_is_told_with_the_nearest() -> None:
+def test_an_unknown_app_or_mapping_is_reported_with_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'lulesh'"):
         library.load_app("lulsh")
     with pytest.raises(ConfigError, match="did you mean 'pcores-pin'"):

@@ -1,4 +1,4 @@
-"""What a user is told of a file with mistakes: each with its place, and what is allowed."""
+"""Messages for files with mistakes: each with its place and the valid values."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tests.configs.shelves import (
 from tests.configs.test_study import INLINE
 
 
-@pytest.mark.parametrize(("lines", "said"), table_of_mistakes("study"))
-def test_a_mistake_in_a_study_is_explained_where_it_stands(lines: list[str], said: str) -> None:
-    assert " & ".join(mistakes(study_with(*lines), {"lu": RATED})) == said
+@pytest.mark.parametrize(("lines", "messages"), table_of_mistakes("study"))
+def test_a_mistake_in_a_study_is_explained_where_it_stands(lines: list[str], messages: str) -> None:
+    assert " & ".join(mistakes(study_with(*lines), {"lu": RATED})) == messages
 
 
-@pytest.mark.parametrize(("lines", "said"), table_of_mistakes("app"))
-def test_a_mistake_in_an_app_is_explained_where_it_stands(lines: list[str], said: str) -> None:
-    assert " & ".join(mistakes_of_app(app_with(*lines, base=RATED))) == said
+@pytest.mark.parametrize(("lines", "messages"), table_of_mistakes("app"))
+def test_a_mistake_in_an_app_is_explained_where_it_stands(lines: list[str], messages: str) -> None:
+    assert " & ".join(mistakes_of_app(app_with(*lines, base=RATED))) == messages
 
 
-@pytest.mark.parametrize(("lines", "said"), table_of_mistakes("site"))
-def test_a_mistake_in_a_site_is_explained_where_it_stands(lines: list[str], said: str) -> None:
-    assert " & ".join(mistakes_of_site(site_with(*lines))) == said
+@pytest.mark.parametrize(("lines", "messages"), table_of_mistakes("site"))
+def test_a_mistake_in_a_site_is_explained_where_it_stands(lines: list[str], messages: str) -> None:
+    assert " & ".join(mistakes_of_site(site_with(*lines))) == messages
 
 
 @pytest.mark.parametrize(
@@ -78,53 +78,53 @@ def test_variants_threads_schedules_and_governors_can_race() -> None:
 )
 def test_a_metric_with_a_name_of_the_races_own_cannot_be_meant(word: str, other: str) -> None:
     named = {"lu": RATED.replace(b"rate:", f"{word}:".encode())}
-    said = f"9:26: app 'lu' has a metric named '{word}' as well; name that otherwise"
+    message = f"9:26: app 'lu' has a metric named '{word}' as well; name that otherwise"
 
-    assert mistakes(race(word), named) == [said]
-    # It stands in nobody's way where something else is raced for.
+    assert mistakes(race(word), named) == [message]
+    # It does not matter if the race has another objective.
     assert mistakes(race(other), named) == []
 
 
-def test_a_program_that_runs_as_long_as_it_is_told_races_for_what_it_measures() -> None:
+def test_a_program_with_a_fixed_time_races_for_its_metrics() -> None:
     fixed = {"lu": app_with("fixed_time: true", base=RATED)}
-    said = "app 'lu' runs as long as it is told; name one of its metrics"
+    message = "app 'lu' runs as long as it is told; name one of its metrics"
 
-    assert mistakes(race("edp"), fixed) == [f"9:26: {said}"]
-    assert mistakes(study_with("repetitions: {race: {}}"), fixed) == [f"9:21: {said}"]
+    assert mistakes(race("edp"), fixed) == [f"9:26: {message}"]
+    assert mistakes(study_with("repetitions: {race: {}}"), fixed) == [f"9:21: {message}"]
     assert mistakes(race("steps"), fixed) == []
 
 
 def test_what_a_guest_has_done_is_checked_by_no_command() -> None:
     guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
     checked = {"lu": app_with("check: {pattern: ^done, command: ./verify.sh}")}
-    said = (
+    message = (
         "app 'lu' is checked by a command, which is not run for guests; write engine: local, or a "
         "check without command"
     )
 
-    assert mistakes(study_with(*guest), checked) == [f"3:10: {said}"]
+    assert mistakes(study_with(*guest), checked) == [f"3:10: {message}"]
     assert mistakes(STUDY, checked) == []
     assert mistakes(study_with(*guest), {"lu": app_with("check: {pattern: ^done}")}) == []
     written_out = INLINE.replace("check: {pattern: Solution Validates}", "check: {command: ./v.sh}")
     text = study_with(*guest).replace("mappings:", f"{written_out}mappings:", 1)
-    assert mistakes(text) == [f"14:24: {said.replace('lu', 'stream')}"]
+    assert mistakes(text) == [f"14:24: {message.replace('lu', 'stream')}"]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("name: stream", "name: lu", "8:7: another app is already named 'lu'"),
         ("      name: stream\n", "", "8:7: 'name' is missing; expected the app's name"),
     ],
 )
 def test_an_app_that_a_study_writes_out_has_a_name_of_its_own(
-    old: str, new: str, said: str
+    old: str, new: str, message: str
 ) -> None:
     text = STUDY.replace("mappings:", f"{INLINE.replace(old, new)}mappings:")
-    assert mistakes(text) == [said]
+    assert mistakes(text) == [message]
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
     text = """\
 titel: A study
 apps:
@@ -147,7 +147,7 @@ wait_policy: *policy
     ]  # fmt: skip
 
 
-def test_mistakes_in_an_app_s_file_are_told_with_those_of_the_study() -> None:
+def test_mistakes_in_an_apps_file_are_reported_with_those_of_the_study() -> None:
     broken = b"title: B\nvariants: {a: {program: b, runtime: gomp}}\nsizes: {s: {arguments: ''}}\n"
     entry = "\n  - {app: broken, variants: a, sizes: s, threads: %s}"
     text = study_with(f"threads: 1{entry % 1}{entry % 2}", "variants: [seriel]")
@@ -159,7 +159,7 @@ def test_mistakes_in_an_app_s_file_are_told_with_those_of_the_study() -> None:
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "just words\n", "42\n"])
-def test_a_file_that_is_no_table_of_keys_is_told_which_keys_there_are(text: str) -> None:
+def test_a_file_that_is_no_table_is_refused_with_the_known_keys(text: str) -> None:
     (problem,) = mistakes(text)
 
     assert problem.startswith("1:1: expected keys and values; known keys: name, title, ")

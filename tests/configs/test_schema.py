@@ -1,4 +1,4 @@
-"""What editors and docs are told of the keys follows from what configs declares."""
+"""The JSON schema and the tables of keys in docs follow from the declarations in configs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import yaml
 from configs.library import CONFIGS
 from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
-from tools.key_reference import SCHEMA, written
+from tools.key_reference import SCHEMA, generated_files
 
 accepts = fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
 STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("path", written(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", generated_files(), ids=lambda path: path.name)
 def test_what_was_written_is_current(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == written()[path], "renew it by `make schema`"
+    assert path.read_text(encoding="utf-8") == generated_files()[path], "renew it by `make schema`"
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
@@ -84,7 +84,7 @@ def test_it_says_what_each_key_means() -> None:
         own = list(schema["properties"].values()) if "properties" in schema else []
         return own + [key for inner in schema.values() for key in keys(inner)]
 
-    found = keys(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    declared = keys(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
-    assert len(found) > 80
-    assert [key for key in found if not key.get("description")] == []
+    assert len(declared) > 80
+    assert [key for key in declared if not key.get("description")] == []

@@ -59,12 +59,12 @@ LU = "Argument size 1000\nRunning ...\n\nTimer EXE_TIME     0.105700\n\nRate: 6.
 def test_patterns_find_the_numbers_in_a_program_s_output(
     app: str, output: str, values: dict[str, float]
 ) -> None:
-    found = {}
+    numbers = {}
     for metric in library.load_app(app).metrics:
         (match,) = re.finditer(metric.pattern, output, re.MULTILINE)
-        found[metric.name] = float(match[1])
+        numbers[metric.name] = float(match[1])
 
-    assert found == values
+    assert numbers == values
 
 
 # Cycles and origin energies: LLNL-TR-641973, section 4.3; of 20, and of 50 cycles of it, as the
@@ -145,18 +145,18 @@ ORIGINALS = {"lulesh": "lulesh-llnl", "mandelbrot": "mandelbrot-ompscr", "lu": "
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("part", PAPER)
-def test_the_published_design_is_asked_for_as_published(part: str, own: bool) -> None:
+def test_the_published_design_is_complete(part: str, own: bool) -> None:
     name = f"paper{'-own' if own else ''}{part}"
     study = library.load_study(name)
 
     algorithms = {app: app if own else ORIGINALS[app] for app in ARGUMENTS}
-    asked = {
+    cases = {
         (choice.app.name, variant.name, threads)
         for choice in study.apps
         for variant in choice.variants
         for threads in choice.threads
     }
-    assert asked == {(algorithms[app], variant, threads) for app, variant, threads in PAPER[part]}
+    assert cases == {(algorithms[app], variant, threads) for app, variant, threads in PAPER[part]}
     for choice in study.apps:
         algorithm = choice.app.algorithm or choice.app.name
         assert [size.arguments for size in choice.sizes] == [ARGUMENTS[algorithm]]
@@ -170,7 +170,7 @@ SEVEN = [*FIVE, "mixed-set", "mixed-pin"]
 
 
 @pytest.mark.parametrize(("name", "app"), [("paper-vm", "lulesh-llnl"), ("paper-own-vm", "lulesh")])
-def test_the_published_scenario_of_guests_is_asked_for_as_published(name: str, app: str) -> None:
+def test_the_published_scenario_of_guests_is_complete(name: str, app: str) -> None:
     study = library.load_study(name)
     assert study.vm
     assert (study.vm.cpus, study.vm.memory_mib) == (8, 16 * 1024)

@@ -1,4 +1,4 @@
-"""What the keys of a site become, and what they may put into a shell's script."""
+"""The keys of a site, and the texts that they may put into a shell script."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_engine_needs_its_time_limit_and_no_more() -> None:
     assert site_of().queue == Queue("slurm", 7200.0)
 
 
-def test_all_keys_of_a_batch_system_are_told() -> None:
+def test_all_keys_of_a_batch_system_are_read() -> None:
     text = """\
 engine: pbs
 queue: big

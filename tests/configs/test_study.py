@@ -1,4 +1,4 @@
-"""What the keys of a study become."""
+"""The keys of a study."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_memory_of_a_guest_has_its_unit(written: str, mib: int) -> None:
         (("threads: 1", "sizes: small"), ()),
         ((GUEST.replace("[scheduler, pcores-set]", "[pcores-set]"),),
          (GUEST.replace("[scheduler, pcores-set]", "pcores-set"),)),
-        # The scheduler of a guest maps threads unless the study says otherwise.
+        # Without other mappings, the scheduler of the guest maps threads.
         ((GUEST, "mappings"), (GUEST, "mappings: scheduler")),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Studies of these tests take the node's lock, of which there is one."""
+"""Studies of these tests take the node's only lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study of which the governors are those of a tree, to be killed by a test.
+"""A study, to be killed by a test, that sets governors in a file tree.
 
     python -m tests.faults.runner FOLDER ROOT REPETITIONS
 

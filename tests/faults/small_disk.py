@@ -16,7 +16,7 @@ FILLER = "filler"
 
 @contextmanager
 def mounted(folder: Path, options: str) -> Iterator[Callable[[str], None]]:
-    """Mount a tmpfs (tmpfs(5)) with these options; gives what mounts it anew with others."""
+    """Mount a tmpfs (tmpfs(5)) with these options; yield a function that remounts it."""
     if os.geteuid() != 0:
         missing("mounting a small disk needs root")
 
@@ -33,8 +33,8 @@ def mounted(folder: Path, options: str) -> Iterator[Callable[[str], None]]:
 
 
 def fill_but(folder: Path, pages: int) -> None:
-    """Fill the disk so that so many pages are left; a file or a folder's name takes some, too."""
+    """Fill the disk except for `pages`; the name of a file or a folder takes pages, too."""
     room = os.statvfs(folder)
-    left = room.f_bavail * room.f_frsize // PAGE
+    free = room.f_bavail * room.f_frsize // PAGE
     with (folder / FILLER).open("wb") as stream:
-        stream.write(bytes(max(0, left - pages) * PAGE))
+        stream.write(bytes(max(0, free - pages) * PAGE))

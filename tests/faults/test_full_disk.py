@@ -26,30 +26,30 @@ def test_a_disk_with_so_much_room_loses_and_repeats_nothing(tmp_path: Path, page
     results.mkdir()
     with mounted(results, "size=400k"):
         fill_but(results, pages)
-        status, said = trial.run()
-        assert "Traceback" not in said
-        complete = len(trial.made()) == trial.runs
-        last = said.splitlines()[-1]
+        status, err = trial.run()
+        assert "Traceback" not in err
+        complete = len(trial.final_runs()) == trial.runs
+        last = err.splitlines()[-1]
         if status:
-            assert status == 1, said
-            assert "No space left on device" in last, said
+            assert status == 1, err
+            assert "No space left on device" in last, err
             assert last.startswith("pinstudy: ")
         else:
             assert complete
         trial.assert_none_twice()
-        kept, starts = len(trial.made()), trial.starts()
-        # The run of which the record had no room, if there was one, is all that is lost.
-        assert starts - kept <= 1
+        recorded, starts = len(trial.final_runs()), trial.starts()
+        # At most the run whose record had no room is lost.
+        assert starts - recorded <= 1
         (results / FILLER).unlink()
-        again, said = trial.run()
-        assert again == 0, said
+        again, err = trial.run()
+        assert again == 0, err
         trial.assert_complete()
-        assert trial.starts() - starts == trial.runs - kept
-        assert "was ended from outside" not in said
-        gave_up = said.splitlines()[0] if said else ""
-        if status and 0 < kept < trial.runs:
+        assert trial.starts() - starts == trial.runs - recorded
+        assert "was ended from outside" not in err
+        gave_up = err.splitlines()[0] if err else ""
+        if status and 0 < recorded < trial.runs:
             assert "gave up (" in gave_up
-            assert f": {kept} run" in gave_up
+            assert f": {recorded} run" in gave_up
 
 
 @pytest.mark.faults
@@ -63,18 +63,18 @@ def test_a_disk_that_is_full_when_all_is_measured_costs_what_is_made_of_it(
     with mounted(results, "size=4m"):
         assert trial.run()[0] == 0
         fill_but(results, pages)
-        status, said = trial.run(PINSTUDY_REPORT="1")
-        assert "Traceback" not in said
+        status, err = trial.run(PINSTUDY_REPORT="1")
+        assert "Traceback" not in err
         # All fits in, or nothing does.
         if pages in (0, 200):
-            assert status == (pages == 0), said
+            assert status == (pages == 0), err
         if status:
             assert status == 1
-            assert "No space left on device" in said.splitlines()[-1]
+            assert "No space left on device" in err.splitlines()[-1]
         trial.assert_complete()
         (results / FILLER).unlink()
-        status, said = trial.run(PINSTUDY_REPORT="1")
-        assert status == 0, said
+        status, err = trial.run(PINSTUDY_REPORT="1")
+        assert status == 0, err
         trial.assert_complete()
         assert trial.starts() == trial.runs
         assert not list(results.rglob(".*")), "something half written was left"
@@ -92,18 +92,18 @@ def test_a_full_folder_for_temporary_files_ends_the_attempt(tmp_path: Path, page
     temporary.mkdir()
     with mounted(temporary, "size=400k"):
         fill_but(temporary, pages)
-        status, said = trial.run(TMPDIR=str(temporary))
+        status, err = trial.run(TMPDIR=str(temporary))
         room_for_output = 3
         if pages > room_for_output:
-            assert status == 0, said
+            assert status == 0, err
             return
         if status:
             assert status == 1
-            assert "what programs print cannot be kept (No space left on device)" in said
-            assert not trial.made()
+            assert "what programs print cannot be kept (No space left on device)" in err
+            assert not trial.final_runs()
         else:
             # Python found another folder, as it does when it cannot write to this one.
             assert pages == 0
-    status, said = trial.run()
-    assert status == 0, said
+    status, err = trial.run()
+    assert status == 0, err
     trial.assert_complete()

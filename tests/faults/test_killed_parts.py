@@ -1,6 +1,6 @@
-"""Program, witness, launcher or perf are killed at random moments of a study: it goes on, and says.
+"""A study goes on when its program, witness, launcher or perf is killed at a random moment.
 
-Which of them was hit and what it then was is not known exactly: a process may have just ended.
+A test cannot know which part it killed: a process may have just ended, or become another program.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ REASONS = (
 
 
 def strike(runner: subprocess.Popen[str], chance: random.Random) -> None:
-    """Kill one of the processes that the runner has now, or the group of one."""
-    # Not what it asks beside its runs: a question that fails twice ends the study in a line.
+    """Kill one of the runner's current processes, or its process group."""
+    # Not a command that it runs between runs: if one fails twice, the study ends in a line.
     victims = [pid for pid in descendants(runner.pid) if name_of(pid) in PARTS]
     if victims:
         victim = chance.choice(victims)
@@ -48,7 +48,7 @@ def strike(runner: subprocess.Popen[str], chance: random.Random) -> None:
 
 
 @pytest.mark.faults
-def test_what_is_killed_is_told_and_no_number_is_wrong(tmp_path: Path) -> None:
+def test_a_killed_part_is_recorded_and_no_number_is_wrong(tmp_path: Path) -> None:
     need_tool("perf")
     trial = Trial(tmp_path, RUNS, nap_s=0.15)
     study = tmp_path / "trial.yaml"
@@ -60,18 +60,18 @@ def test_what_is_killed_is_told_and_no_number_is_wrong(tmp_path: Path) -> None:
         time.sleep(chance.uniform(0, 0.4))
         if trial.starts() < RUNS:
             strike(runner, chance)
-    status, said = trial.ends(runner)
-    assert status == 0, said
-    assert "Traceback" not in said
+    status, err = trial.wait_for(runner)
+    assert status == 0, err
+    assert "Traceback" not in err
     trial.assert_no_process_left()
-    made = [r for r in read_records(trial.records_folder) if r["status"] != "skipped"]
-    assert len({(r["warmup"], r["repetition"]) for r in made}) == len(made) == trial.runs
-    seen = Counter(record["status"] for record in made)
-    assert set(seen) <= {"ok", "failed", "placement-violated"}
-    assert seen["ok"] > RUNS // 10
-    assert seen["failed"] > RUNS // 10
+    runs = [r for r in read_records(trial.records_folder) if r["status"] != "skipped"]
+    assert len({(r["warmup"], r["repetition"]) for r in runs}) == len(runs) == trial.runs
+    statuses = Counter(record["status"] for record in runs)
+    assert set(statuses) <= {"ok", "failed", "placement-violated"}
+    assert statuses["ok"] > RUNS // 10
+    assert statuses["failed"] > RUNS // 10
     hit = 0
-    for record in made:
+    for record in runs:
         if record["status"] == "failed":
             reason = record["reason"]
             assert any(re.fullmatch(pattern, reason) for pattern in REASONS), reason

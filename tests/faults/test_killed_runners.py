@@ -28,8 +28,8 @@ MANY = 200
 def test_a_study_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 10000)
     moments = random.Random(8)
-    kept: set[str] = set()
-    told = 0
+    recorded: set[str] = set()
+    interrupted = 0
     for _ in range(MANY):
         was_under_way = bool(list(trial.records_folder.glob(f"*{SUFFIX}")))
         starts = trial.starts()
@@ -40,20 +40,20 @@ def test_a_study_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_pa
             trial.wait_for_start_after(starts)
             time.sleep(moments.uniform(0, 0.5))
         runner.send_signal(signal.SIGKILL)
-        status, said = trial.ends(runner)
-        assert status == -signal.SIGKILL, said
-        assert "Traceback" not in said
+        status, err = trial.wait_for(runner)
+        assert status == -signal.SIGKILL, err
+        assert "Traceback" not in err
         trial.assert_no_process_left()
         trial.assert_none_twice()
-        made = {record["run_id"] for record in trial.made()}
-        assert kept <= made
-        assert trial.starts() - starts <= len(made - kept) + 1
-        kept = made
-        if said:
-            assert said.count("was ended from outside before run ") == was_under_way
-            told += was_under_way
-    assert told >= MANY // 4, "the kills came too early"
-    assert len(kept) >= MANY // 4
+        run_ids = {record["run_id"] for record in trial.final_runs()}
+        assert recorded <= run_ids
+        assert trial.starts() - starts <= len(run_ids - recorded) + 1
+        recorded = run_ids
+        if err:
+            assert err.count("was ended from outside before run ") == was_under_way
+            interrupted += was_under_way
+    assert interrupted >= MANY // 4, "the kills came too early"
+    assert len(recorded) >= MANY // 4
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(MANY, marks=pytest.mark.faults)])
@@ -68,7 +68,7 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
     runs = 2 * kills
     command = [sys.executable, "-m", "tests.faults.runner", str(tmp_path), str(root), str(runs)]
     changed = 0
-    kept: set[str] = set()
+    recorded: set[str] = set()
     records = tmp_path / "records"
     # The first kill comes while a run is held, whose governor is set.
     gate = tmp_path / "gate"
@@ -88,19 +88,19 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
         lines = restore_after_crash(root)
         assert scaling(root) == before, lines
         assert not journal.exists()
-        made = run_ids(records)
-        assert kept <= set(made)
-        kept = set(made)
+        run_ids = good_run_ids(records)
+        assert recorded <= set(run_ids)
+        recorded = set(run_ids)
     assert subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     assert scaling(root) == before
     assert not journal.exists()
-    made = run_ids(records)
-    assert kept <= set(made)
-    assert len(made) == 2 * runs, "a run of each governor for each repetition, and none twice"
+    run_ids = good_run_ids(records)
+    assert recorded <= set(run_ids)
+    assert len(run_ids) == 2 * runs, "a run of each governor for each repetition, and none twice"
     assert changed, "the kills came when there was nothing to put back"
 
 
-def run_ids(records: Path) -> list[str]:
+def good_run_ids(records: Path) -> list[str]:
     from runners.records.reader import read_records
 
     return [record["run_id"] for record in read_records(records) if record["status"] == "ok"]

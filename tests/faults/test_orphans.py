@@ -1,4 +1,4 @@
-"""What a killed runner has left running is ended before the next study measures."""
+"""Processes that a killed runner left are ended before the next study measures."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support.wait import until
 def witness_of(runner: int) -> int:
     """Return the witness that a runner has now."""
 
-    def found() -> list[int]:
+    def witnesses() -> list[int]:
         return [pid for pid in children(runner) if name_of(pid).startswith("pinstudy-witnes")]
 
-    return until(found)[0]
+    return until(witnesses)[0]
 
 
 def test_a_study_does_not_measure_beside_what_a_killed_one_has_left(tmp_path: Path) -> None:
@@ -30,19 +30,19 @@ def test_a_study_does_not_measure_beside_what_a_killed_one_has_left(tmp_path: Pa
     runner = trial.start()
     trial.wait_for_start_after(0)
     program = int((tmp_path / "starts").read_text())
-    # Before that, it might yet see that it need not be long.
+    # A program that has not become a sleep may still find that `long` is gone.
     until(lambda: name_of(program) == "sleep")
     witness = witness_of(runner.pid)
-    # One that can do nothing, as on a node that swaps.
+    # A stopped witness can end nothing, as on a node that swaps.
     os.kill(witness, signal.SIGSTOP)
     runner.send_signal(signal.SIGKILL)
-    trial.ends(runner)
+    trial.wait_for(runner)
     try:
         assert alive(program), "there is nothing to be measured beside"
         (tmp_path / "long").unlink()
-        status, said = trial.run()
-        assert status == 0, said
-        assert f"ended what a pinstudy that was killed had left running: sleep ({program})" in said
+        status, err = trial.run()
+        assert status == 0, err
+        assert f"ended what a pinstudy that was killed had left running: sleep ({program})" in err
         trial.assert_no_process_left()
         trial.assert_complete()
     finally:

@@ -1,4 +1,4 @@
-"""The host runs short of something for a while: the run is made later, and none has failed."""
+"""A run that the host lacks resources for is made later, and counts as no failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from runners.records.reader import read_records
 from tests.faults.trial import Trial
 
-# From where the next file cannot be opened to where everything can: each refuses another one.
+# From the limit that refuses the next file to one that refuses none.
 OPEN_FILES = range(4, 26)
 SMALL = (4, 8, 12)
 
@@ -29,18 +29,18 @@ def test_a_runner_that_may_open_no_more_files_gives_up_and_burns_no_run(
     runner = trial.start()
     trial.wait_for_start_after(2)
     resource.prlimit(runner.pid, resource.RLIMIT_NOFILE, (most, 4096))
-    status, said = trial.ends(runner)
-    assert "Traceback" not in said
+    status, err = trial.wait_for(runner)
+    assert "Traceback" not in err
     trial.assert_no_process_left()
     trial.assert_none_twice()
     statuses = {record["status"] for record in read_records(trial.records_folder)}
-    assert statuses <= {"ok", "interrupted"}, said
-    if len(trial.made()) < trial.runs:
+    assert statuses <= {"ok", "interrupted"}, err
+    if len(trial.final_runs()) < trial.runs:
         assert status == 1
-        assert "Too many open files" in said.splitlines()[-1]
-    kept = len(trial.made())
-    status, said = trial.run()
-    assert status == 0, said
+        assert "Too many open files" in err.splitlines()[-1]
+    recorded = len(trial.final_runs())
+    status, err = trial.run()
+    assert status == 0, err
     trial.assert_complete()
-    assert "was ended from outside" not in said
-    assert kept == trial.runs or "gave up (" in said.splitlines()[0]
+    assert "was ended from outside" not in err
+    assert recorded == trial.runs or "gave up (" in err.splitlines()[0]

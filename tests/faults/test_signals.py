@@ -28,17 +28,17 @@ def test_a_command_that_is_stopped_at_any_moment_says_so_in_lines(
         runner = trial.start()
         time.sleep(moments.uniform(0, 5))
         runner.send_signal(number)
-        status, said = trial.ends(runner)
+        status, err = trial.wait_for(runner)
         ended.append(status)
-        if "Traceback" in said:
-            assert is_python_starting(said), said
-        assert status in (0, 130, -number) or is_python_starting(said), said
+        if "Traceback" in err:
+            assert is_python_starting(err), err
+        assert status in (0, 130, -number) or is_python_starting(err), err
         if status == 130:
-            assert said.endswith("pinstudy: stopped\n"), said
-        assert "was ended from outside" not in said
+            assert err.endswith("pinstudy: stopped\n"), err
+        assert "was ended from outside" not in err
         trial.assert_no_process_left()
         trial.assert_none_twice()
-        if len(trial.made()) == trial.runs:
+        if len(trial.final_runs()) == trial.runs:
             (results,) = tmp_path.glob("results")
             results.rename(tmp_path / "aside" / str(len(ended)))
     assert ended.count(130) >= MANY // 3
@@ -46,11 +46,11 @@ def test_a_command_that_is_stopped_at_any_moment_says_so_in_lines(
     trial.assert_complete()
 
 
-def is_python_starting(said: str) -> bool:
-    """Whether the interpreter tells of its own start, in which no code of pinstudy runs."""
+def is_python_starting(err: str) -> bool:
+    """Return whether the interpreter was interrupted at its start, before any code of pinstudy."""
     floors = ("pinstudy", "analysis", "runners", "configs")
-    ours = any(f'File "{ROOT}/{floor}/' in said for floor in floors)
-    return "KeyboardInterrupt" in said and not ours
+    ours = any(f'File "{ROOT}/{floor}/' in err for floor in floors)
+    return "KeyboardInterrupt" in err and not ours
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_a_second_signal_ends_it_as_well(tmp_path: Path, number: signal.Signals)
     runner.send_signal(number)
     time.sleep(0.01)
     runner.send_signal(number)
-    status, said = trial.ends(runner)
-    assert status == 130, said
-    assert "Traceback" not in said
-    assert said.endswith("pinstudy: stopped\n") or "Nothing that was measured is lost" in said
+    status, err = trial.wait_for(runner)
+    assert status == 130, err
+    assert "Traceback" not in err
+    assert err.endswith("pinstudy: stopped\n") or "Nothing that was measured is lost" in err
     trial.assert_no_process_left()
 
 
 @pytest.mark.faults
-def test_who_was_told_to_ignore_the_end_of_the_terminal_goes_on(tmp_path: Path) -> None:
+def test_a_runner_that_ignores_the_end_of_the_terminal_goes_on(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 2, nap_s=0.2)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -80,6 +80,6 @@ def test_who_was_told_to_ignore_the_end_of_the_terminal_goes_on(tmp_path: Path) 
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     trial.wait_for_start_after(0)
     runner.send_signal(signal.SIGHUP)
-    status, said = trial.ends(runner)
-    assert status == 0, said
+    status, err = trial.wait_for(runner)
+    assert status == 0, err
     trial.assert_complete()

@@ -43,8 +43,9 @@ WHY = {full: "No space left on device", unread: "Broken pipe", stuck: "nobody re
 SPOILT = [pytest.param(make, id=make.__name__) for make in WHY]
 
 
-def run(trial: Trial, **streams: int) -> subprocess.CompletedProcess[str]:
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+def run(
+    trial: Trial, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         COMMAND,
         cwd=trial.folder,
@@ -52,8 +53,8 @@ def run(trial: Trial, **streams: int) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=HANG_S,
         check=False,
-        stdout=given["stdout"],
-        stderr=given["stderr"],
+        stdout=stdout,
+        stderr=stderr,
     )
 
 
@@ -83,8 +84,8 @@ def test_a_study_whose_stdout_takes_nothing_is_made_and_says_so_on_stderr(
         os.close(stream)
     assert done.returncode == 1, "what was asked for was not printed"
     trial.assert_complete()
-    said = done.stderr.splitlines()[-1]
-    assert said.startswith(f"pinstudy: stdout could not be written ({WHY[make]})")
+    err = done.stderr.splitlines()[-1]
+    assert err.startswith(f"pinstudy: stdout could not be written ({WHY[make]})")
     assert "Traceback" not in done.stderr
 
 

@@ -21,8 +21,8 @@ from tests.support.isolation import OWN_LOCKS
 from tests.support.tools import missing, need_tool
 
 
-def apart(trial: Trial) -> subprocess.Popen[str]:
-    """Start the study where its node lock is not seen, as on a second node of the same name."""
+def start_on_second_node(trial: Trial) -> subprocess.Popen[str]:
+    """Start the study where this node's lock is invisible, as on a second node of that name."""
     own = [need_tool("unshare"), "--net", "--mount", "sh", "-c", f'{OWN_LOCKS}exec "$@"', "sh"]
     return subprocess.Popen(
         [*own, *argv("run", "trial.yaml")],
@@ -48,10 +48,10 @@ def test_two_that_start_at_once_on_one_node_are_one_and_a_line(tmp_path: Path) -
         runners = [trial.start()]
         time.sleep(moments.uniform(0, 0.05))
         runners.append(trial.start())
-        ends = [trial.ends(runner) for runner in runners]
-        refused = [said for status, said in ends if status == 1]
-        for said in refused:
-            assert said.splitlines()[-1].startswith("pinstudy: another pinstudy is at work"), said
+        ends = [trial.wait_for(runner) for runner in runners]
+        refused = [err for status, err in ends if status == 1]
+        for err in refused:
+            assert err.splitlines()[-1].startswith("pinstudy: another pinstudy is at work"), err
         assert [status for status, _ in ends if status not in (0, 1)] == []
         assert len(refused) <= 1
         trial.assert_complete()
@@ -63,15 +63,15 @@ def test_two_that_do_not_see_each_other_make_no_run_twice(tmp_path: Path) -> Non
     trial = Trial(tmp_path, 40)
     moments = random.Random(2)
     for _ in range(20):
-        runners = [apart(trial)]
+        runners = [start_on_second_node(trial)]
         time.sleep(moments.uniform(0, 0.5))
-        runners.append(apart(trial))
+        runners.append(start_on_second_node(trial))
         for runner in runners:
-            status, said = trial.ends(runner)
-            assert "Traceback" not in said
-            assert status in (0, 1), said
-        status, said = trial.run()
-        assert status == 0, said
+            status, err = trial.wait_for(runner)
+            assert "Traceback" not in err
+            assert status in (0, 1), err
+        status, err = trial.run()
+        assert status == 0, err
         trial.assert_complete()
         (tmp_path / "results").rename(tmp_path / f"results-{len(list(tmp_path.iterdir()))}")
 
@@ -79,16 +79,16 @@ def test_two_that_do_not_see_each_other_make_no_run_twice(tmp_path: Path) -> Non
 @pytest.mark.faults
 def test_one_that_was_held_finds_that_a_newer_one_has_made_its_runs(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 6)
-    held = apart(trial)
+    stopped = start_on_second_node(trial)
     trial.wait_for_start_after(1)
-    held.send_signal(signal.SIGSTOP)
-    status, said = trial.run()
-    assert status == 0, said
+    stopped.send_signal(signal.SIGSTOP)
+    status, err = trial.run()
+    assert status == 0, err
     trial.assert_complete()
-    held.send_signal(signal.SIGCONT)
-    status, said = trial.ends(held)
+    stopped.send_signal(signal.SIGCONT)
+    status, err = trial.wait_for(stopped)
     assert status == 1
-    assert "a newer pinstudy run works here (this is attempt 1); this one stops" in said
+    assert "a newer pinstudy run works here (this is attempt 1); this one stops" in err
     trial.assert_complete()
     trial.assert_no_process_left()
 

@@ -1,6 +1,6 @@
-"""A study to be disturbed: real processes, and what must hold of them whatever happens.
+"""A study of real processes for tests that disturb it, and what must hold in any case.
 
-Its program writes down each start, so that what was measured can be held against what was recorded.
+Its program logs each start, so that the number of starts can be compared with the records.
 """
 
 from __future__ import annotations
@@ -14,27 +14,8 @@ from runners.records.reader import read_records
 from runners.records.values import FINAL
 from tests.support.cli import argv
 from tests.support.processes import alive
+from tests.support.studies import write_app, write_program, write_study
 from tests.support.wait import HANG_S, until
-
-APP = """\
-# A program that writes down that it was started
-title: a nap that is counted
-variants:
-  plain: {program: FOLDER/nap, runtime: none}
-sizes:
-  short: {arguments: [], estimate: 20 ms}
-limit: 20 s
-"""
-STUDY = """\
-# A study to be disturbed
-title: naps
-apps:
-  - {app: nap, variants: plain, sizes: short, threads: 1}
-mappings: [scheduler]
-governors: current
-repetitions: REPETITIONS
-warmup: 1
-"""
 
 
 class Trial:
@@ -42,16 +23,16 @@ class Trial:
 
     def __init__(self, folder: Path, repetitions: int, nap_s: float = 0.02) -> None:
         self.folder = folder
-        (folder / "apps").mkdir()
-        (folder / "apps" / "nap.yaml").write_text(APP.replace("FOLDER", str(folder)))
-        (folder / "trial.yaml").write_text(STUDY.replace("REPETITIONS", str(repetitions)))
-        program = folder / "nap"
-        program.write_text(f"#!/bin/sh\necho $$ >>{folder}/starts\nexec sleep {nap_s}\n")
-        program.chmod(0o755)
+        script = f"#!/bin/sh\necho $$ >>{folder}/starts\nexec sleep {nap_s}\n"
+        program = write_program(folder / "nap", script)
+        sizes = {"short": {"arguments": [], "estimate": "20 ms"}}
+        write_app(folder, "nap", program, sizes, limit="20 s")
+        study = {"mappings": ["scheduler"], "governors": "current", "repetitions": repetitions}
+        write_study(folder, "trial", "nap", "short", **study, warmup=1)
         self.runs = repetitions + 1
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
-        """Start `pinstudy run`, or another command; stdout goes where nobody looks."""
+        """Start `pinstudy run`, or another command; stdout is discarded."""
         return subprocess.Popen(
             argv(*(command or ("run", "trial.yaml"))),
             cwd=self.folder,
@@ -61,23 +42,23 @@ class Trial:
             text=True,
         )
 
-    def ends(self, runner: subprocess.Popen[str]) -> tuple[int, str]:
-        """Wait for a command; return its exit status and what it said on stderr."""
-        _, said = runner.communicate(timeout=HANG_S)
-        return runner.returncode, said
+    def wait_for(self, runner: subprocess.Popen[str]) -> tuple[int, str]:
+        """Wait for a command; return its exit status and its stderr."""
+        _, err = runner.communicate(timeout=HANG_S)
+        return runner.returncode, err
 
     def run(self, **variables: str) -> tuple[int, str]:
-        """Run the study, or continue it, as `ends` tells."""
-        return self.ends(self.start(**variables))
+        """Run the study, or continue it, and wait for it."""
+        return self.wait_for(self.start(**variables))
 
     @property
     def records_folder(self) -> Path:
-        """Where the records are, before the first run too."""
-        found = list(self.folder.glob("results/trial/*/records"))
-        return found[0] if found else self.folder / "none"
+        """The folder of records, also before the first run."""
+        folders = list(self.folder.glob("results/trial/*/records"))
+        return folders[0] if folders else self.folder / "none"
 
-    def made(self) -> list[dict[str, Any]]:
-        """Return the records of runs that count as made."""
+    def final_runs(self) -> list[dict[str, Any]]:
+        """Return the records of the runs that are final."""
         records = read_records(self.records_folder)
         return [record for record in records if record["status"] in FINAL]
 
@@ -87,29 +68,29 @@ class Trial:
         return len(path.read_text().splitlines()) if path.exists() else 0
 
     def wait_for_start_after(self, starts: int) -> None:
-        """Wait until the program was started once more than so often."""
+        """Wait until the program was started more than `starts` times."""
         until(lambda: self.starts() > starts)
 
     def assert_none_twice(self) -> None:
-        """No run counts as made twice, and all are good."""
-        made = self.made()
-        keys = [(record["warmup"], record["repetition"]) for record in made]
+        """Assert that no run was made twice, and that all are good."""
+        runs = self.final_runs()
+        keys = [(record["warmup"], record["repetition"]) for record in runs]
         assert len(keys) == len(set(keys))
-        assert {record["status"] for record in made} <= {"ok"}
+        assert {record["status"] for record in runs} <= {"ok"}
 
     def assert_complete(self) -> None:
-        """Every run was made once."""
+        """Assert that every run was made once."""
         self.assert_none_twice()
-        assert len(self.made()) == self.runs
+        assert len(self.final_runs()) == self.runs
 
     def assert_no_process_left(self) -> None:
-        """Whatever had the study's environment is gone, or is about to."""
+        """Wait until no process has the study's environment."""
         until(lambda: not self.processes())
 
     def processes(self) -> list[str]:
         """Return the processes of the study: its folder is in their variables."""
         mark = f"PINSTUDY_RESULTS={self.folder}".encode()
-        found = []
+        processes = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 mine = mark in (path / "environ").read_bytes()
@@ -117,5 +98,5 @@ class Trial:
             except OSError:
                 continue
             if mine and alive(int(path.name)):
-                found.append(f"{path.name}: {text}")
-        return found
+                processes.append(f"{path.name}: {text}")
+        return processes

@@ -2,9 +2,9 @@
 
     python -m tests.fuzz [--seconds N] [--engine auto|atheris|hypothesis] [TARGET …]
 
-A parser is fuzzed by atheris, which follows what input makes new code run, or by hypothesis where
-atheris is not installed (it has packages for x86_64 Linux only). A command (`command:SCENE`) gets
-its files damaged at random. What fails is kept in build/fuzz/, and the exit status is 1.
+A parser is fuzzed by atheris, which looks for inputs that run new code, or by hypothesis if atheris
+is not installed (it has packages for x86_64 Linux only). A command (`command:SCENE`) gets
+its files damaged at random. Failures are kept in build/fuzz/, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ def main(names: tuple[str, ...], seconds: float, engine: str, alone: bool) -> No
         engine = "atheris" if has_atheris else "hypothesis"
         if not has_atheris:
             click.echo("atheris is not installed: hypothesis is used, which sees no coverage")
-    known = _known()
+    names_ = _target_names()
     for name in names:
-        if name not in known:
-            raise click.UsageError(f"{name}: no target (known: {', '.join(known)})")
-    failed = [name for name in names or known if not _fuzz(name, seconds, engine)]
+        if name not in names_:
+            raise click.UsageError(f"{name}: no target (known: {', '.join(names_)})")
+    failed = [name for name in names or names_ if not _fuzz(name, seconds, engine)]
     if failed:
         click.echo(f"failed: {', '.join(failed)}; see {KEPT}")
         sys.exit(1)
 
 
-def _known() -> list[str]:
+def _target_names() -> list[str]:
     from tests.fuzz.parsers import targets
     from tests.fuzz.scenes import SCENES
 
@@ -66,7 +66,7 @@ def _known() -> list[str]:
 
 
 def _fuzz(name: str, seconds: float, engine: str) -> bool:
-    """Fuzz one target in a process of its own; say what came of it; return whether it held."""
+    """Fuzz one target in a process of its own; print the result; return whether it held."""
     began = time.monotonic()
     command = [sys.executable, "-m", "tests.fuzz", name, "--alone", "--engine", engine]
     done = subprocess.run(
@@ -74,15 +74,15 @@ def _fuzz(name: str, seconds: float, engine: str) -> bool:
         cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         check=False,
     )  # fmt: skip
-    said = done.stdout + done.stderr
-    counted = _DONE.search(said)
+    output = done.stdout + done.stderr
+    counted = _DONE.search(output)
     runs = counted[1] if counted else "?"
     state = "held" if done.returncode == 0 else "FAILED"
     click.echo(f"{name:20} {runs:>10} runs in {time.monotonic() - began:.0f} s: {state}")
     if done.returncode:
         KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{name.replace(':', '-')}.log").write_text(said)
-        click.echo("\n".join(said.splitlines()[-12:]))
+        (KEPT / f"{name.replace(':', '-')}.log").write_text(output)
+        click.echo("\n".join(output.splitlines()[-12:]))
     return done.returncode == 0
 
 
@@ -97,7 +97,7 @@ def _alone(name: str, seconds: float, engine: str) -> None:
 
 
 def _with_atheris(name: str, seconds: float, folder: Path) -> None:
-    # Has no types, and is not always there.
+    # atheris has no types, and may be missing.
     atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=["base", "configs", "runners", "analysis"]):
         from tests.fuzz.parsers import targets
@@ -169,6 +169,6 @@ def _damage_files(name: str, seconds: float, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Warnings of a library's are no defect here; a terminal's width changes no outcome.
+    # Warnings of libraries are no defect here; a terminal's width changes no outcome.
     os.environ.setdefault("COLUMNS", "100")
     main()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-# Put where texts are read: control characters, right-to-left, HTML, formulas, other digits.
+# Replacements of texts: control characters, right-to-left, HTML, formulas, other digits.
 HOSTILE = (
     b"\x1b[31m\x1b]0;x\x07",
     "\u202e\u2066\u200b\u009b31m\u0085".encode(),
@@ -22,7 +22,7 @@ HOSTILE = (
     b"{{7*7}}",
     b"'\"`$(x)\\",
 )
-# What stands in the place of a number.
+# Replacements of numbers.
 NUMBERS = (
     b"-1", b"0", b"NaN", b"-Infinity", b"1e400", b"9" * 5000, b"1_000", b"0o10", b"010", b"1:30",
     b"1,5", b"true", b"\"3\"", b"null", b"[]", b"{}", "\u0663".encode(), b"0x10", b"1e5", b"3.5",
@@ -36,11 +36,11 @@ def _place(data: bytes, chance: random.Random) -> int:
     return chance.randrange(len(data) + 1)
 
 
-def _replacing(found: re.Pattern[bytes], news: Sequence[bytes]) -> Bytes:
-    """Return what puts one of `news` in the place of something that is found."""
+def _replacing(pattern: re.Pattern[bytes], news: Sequence[bytes]) -> Bytes:
+    """Return a change that replaces a match of the pattern by one of `news`."""
 
     def change(data: bytes, chance: random.Random) -> bytes:
-        places = [match.span() for match in found.finditer(data)] or [(len(data), len(data))]
+        places = [match.span() for match in pattern.finditer(data)] or [(len(data), len(data))]
         start, end = chance.choice(places)
         return data[:start] + chance.choice(news) + data[end:]
 
@@ -61,7 +61,7 @@ def _twice(data: bytes, chance: random.Random) -> bytes:
 
 
 def _swapped(data: bytes, chance: random.Random) -> bytes:
-    """Put a piece of the data in another's place."""
+    """Replace a piece of the data by another piece."""
     start, end = sorted((_place(data, chance), _place(data, chance)))
     at = _place(data, chance)
     return data[:at] + data[start:end][:2000] + data[at + chance.randrange(40) :]
@@ -123,7 +123,7 @@ NAMES = (*CHANGES, *FIXED, *OTHERS)
 
 @contextmanager
 def damaged(path: Path, how: str, seed: int) -> Iterator[None]:
-    """Let something be wrong with a file while the context lasts."""
+    """Damage a file while the context lasts."""
     data = path.read_bytes()
     _remove(path)
     if how in OTHERS:

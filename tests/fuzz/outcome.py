@@ -1,4 +1,4 @@
-"""A command of pinstudy on bad input: run in this process, against the clock, and judged."""
+"""A command of pinstudy on bad input: run in this process, with a time limit, and judged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.support.cli import run_main
 
 # A hundred times what the slowest of these commands needs on a busy node.
 LIMIT_S = 30.0
-# What no input may make a command hold beyond what libraries and test take.
+# The memory that a command may need on any input, beyond that of libraries and test.
 MEMORY_BYTES = 1 << 30
-# What a terminal obeys, what turns the reading order of a line, and what nobody sees.
+# Control characters, characters that turn the order of a line, and invisible ones.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
     "\ud800-\udfff]"
@@ -27,12 +27,12 @@ _UNSAFE = re.compile(
 
 
 class TookTooLongError(BaseException):
-    """The command was still at work at the end of its time."""
+    """The command exceeded its time limit."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended: exit status, what it printed, and what it must not do, if it did."""
+    """The end of a command: exit status, output, and its forbidden behaviour, if any."""
 
     status: int
     out: str
@@ -41,13 +41,13 @@ class Outcome:
 
 
 def outcome_of(arguments: Sequence[str], limit_s: float = LIMIT_S) -> Outcome:
-    """Run the command line as `pinstudy` does, and judge what came of it."""
+    """Run the command line as `pinstudy` does, and judge the outcome."""
     try:
         with bounded(limit_s):
             done = run_main(arguments)
     except TookTooLongError:
         return Outcome(0, "", "", "took too long")
-    except BaseException:  # noqa: BLE001 - this is what is looked for
+    except BaseException:  # noqa: BLE001 - any exception is a fault
         return Outcome(0, "", "", traceback.format_exc(limit=-4))
     fault = _fault(done.returncode, done.stdout, done.stderr)
     return Outcome(done.returncode, done.stdout, done.stderr, fault)
@@ -55,7 +55,7 @@ def outcome_of(arguments: Sequence[str], limit_s: float = LIMIT_S) -> Outcome:
 
 @contextmanager
 def bounded(limit_s: float, memory_bytes: int = MEMORY_BYTES) -> Iterator[None]:
-    """Stop what is done here after some seconds, or when it takes too much memory."""
+    """Stop the context after some seconds, or when it needs too much memory."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise TookTooLongError

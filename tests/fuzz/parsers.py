@@ -1,4 +1,4 @@
-"""Each parser of what comes from outside, as a function of bytes that must never fail.
+"""Each parser of external input, as a function of bytes that must never fail.
 
 A target returns when its input was read or refused as it should be. Anything else that it raises is
 a defect of pinstudy; so is a number that no such input means (AssertionError).
@@ -66,7 +66,7 @@ DATA = ROOT / "tests/data"
 
 @dataclass(frozen=True)
 class Target:
-    """A parser: what it does with bytes, and inputs that it understands."""
+    """A parser: its function of bytes, and valid inputs."""
 
     run: Callable[[bytes], object]
     seeds: Callable[[], Iterable[bytes]]
@@ -89,7 +89,7 @@ def _refusing(*errors: type[Exception]) -> Callable[..., Callable[[bytes], objec
 
 
 def _in_file(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], object]:
-    """Return a target that reads a file, which is written for it."""
+    """Return a target that writes its input to a file and reads it."""
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def target(data: bytes) -> object:
@@ -142,42 +142,42 @@ def _log(path: Path) -> None:
 
 def _observation(data: bytes) -> None:
     try:
-        said = json.loads(data)
+        parsed = json.loads(data)
     except (ValueError, RecursionError):
         return
-    ending = read_observation(said).ending
-    known = (ending.elapsed_s, ending.user_s, ending.system_s, ending.cpu_s)
-    _finite([value for value in known if value is not None], 0)
+    ending = read_observation(parsed).ending
+    seconds = (ending.elapsed_s, ending.user_s, ending.system_s, ending.cpu_s)
+    _finite([value for value in seconds if value is not None], 0)
 
 
 def _answers(data: bytes) -> None:
     text = data.decode(errors="replace")
-    said: list[object] = [*read_squeue(text).values(), *read_bjobs(text).values()]
-    said += [each for job in read_qstat(text).values() for each in job.values()]
-    assert str(said).isprintable()
+    parsed: list[object] = [*read_squeue(text).values(), *read_bjobs(text).values()]
+    parsed += [each for job in read_qstat(text).values() for each in job.values()]
+    assert str(parsed).isprintable()
     assert all(type(number) is int for number in read_flux_jobs(text))
 
 
 def _short(data: bytes) -> None:
-    """Read what people type, and short files of the kernel."""
+    """Parse options of the command line, and short files of the kernel."""
     text = data.decode(errors="replace")
     for parse in (parse_cpulist, parse_duration, parse_kinds, parse_pairs):
         try:
-            found: Any = parse(text)
+            value: Any = parse(text)
         except (ValueError, UserError):
             continue
         if parse is parse_cpulist:
-            assert parse_cpulist(format_cpulist(found)) == found
-            assert all(0 <= cpu <= MAX_CPU for cpu in found)
+            assert parse_cpulist(format_cpulist(value)) == value
+            assert all(0 <= cpu <= MAX_CPU for cpu in value)
         if parse is parse_duration:
-            assert 0 < found <= MAX_DURATION_S
+            assert 0 < value <= MAX_DURATION_S
     parse_perf_version(text)
     parse_stat(text)
     parse_task(text)
 
 
 class _Tree:
-    """A recorded node, of which one file is another one: the first two bytes say which."""
+    """A recorded node with one file replaced; the first two bytes choose the file."""
 
     def __init__(self, folder: Path) -> None:
         self.root = build_tree(folder, "adl0")
@@ -245,7 +245,7 @@ _OBSERVATION = {
 
 
 def targets(folder: Path) -> Mapping[str, Target]:
-    """Return all targets by name; what they write is below the folder."""
+    """Return all targets by name; they write below the folder."""
     tree = _Tree(folder)
     config = _refusing(ConfigError)
     return {

@@ -61,7 +61,7 @@ PLANTED = Planted(cpus=6, far_ns=90.0, near=(((0, 1), 20.0),))
 
 @dataclass(frozen=True)
 class Scene:
-    """Files below `folder`, of which `inputs` are damaged, and the commands that read them.
+    """Files below `folder`, with the `inputs` to damage, and the commands that read them.
 
     The commands are run in the folder, with `settings` in the environment.
     """
@@ -74,14 +74,14 @@ class Scene:
     originals: Mapping[Path, bytes]
 
     def put_back(self) -> None:
-        """Write those inputs again that a command has removed."""
+        """Restore inputs that a command removed."""
         for path, data in self.originals.items():
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
 
     def commands_reading(self, path: Path) -> Sequence[Sequence[str]]:
-        """Return the commands that name a file, or all where none does."""
+        """Return the commands that name a file, or all if none does."""
         return [each for each in self.commands if path.name in each] or self.commands
 
     @contextmanager
@@ -232,7 +232,7 @@ def _with_slurm(folder: Path) -> str:
 
 
 def submission_scene(folder: Path) -> Scene:
-    """A submitted study, what its workers tell of themselves, and what the batch system says."""
+    """A submitted study with its workers' files and the batch system's answers."""
     _naps(folder, STUDY.replace("{min: 3, max: 9, until: {ci_half_width: 1%, of: time}}", "9"))
     scene = _scene("submission", folder, [], [], PATH=_with_slurm(folder))
     from tests.fuzz.outcome import outcome_of
@@ -269,7 +269,7 @@ def submission_scene(folder: Path) -> Scene:
 
 
 def journal_scene(folder: Path) -> Scene:
-    """Settings that a killed study has left changed, in a recorded tree."""
+    """Settings that a killed study changed, in a recorded tree."""
     root = build_tree(folder, "i9-14900k-noht")
     state = root / "var/lib/pinstudy"
     state.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Every parser of what comes from outside, with damaged and arbitrary bytes: never a failure."""
+"""Every parser of external input, with damaged and arbitrary bytes: never a failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = (
     "records", "summaries", "latency", "submission", "attempt", "batch-answers", "journal", "guest",
     "short-texts", "node-files", "programs",
 )  # fmt: skip
-# Some milliseconds is what they take.
+# They take some milliseconds.
 LIMIT_S = 20.0
 
 

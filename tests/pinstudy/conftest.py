@@ -1,4 +1,4 @@
-"""Studies of these tests take the node's lock, of which there is one."""
+"""Studies of these tests take the node's only lock."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
 def alone_on_the_node() -> Iterator[None]:
     """Wait for the tests of another checkout that run here at the same time.
 
-    They need not wait for each other in mount and network namespaces of their own, where the
-    folders of runners.host.lock are others.
+    Tests in their own mount and network namespaces do not wait for each other: there the folders
+    of runners.host.lock are different ones.
     """
     folder = lock_folder(Path("/")) or Path(tempfile.gettempdir())
     path = folder / f"pinstudy-tests-{os.getuid()}.lock"
-    # Everybody may write there, and its name is known.
+    # The folder is writable for all users, and the name is known: follow no link.
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,9 +1,8 @@
 """This machine with the frequency scaling of a hybrid, in a mount namespace of its own.
 
-Ordinary files stand where the kernel has its cpufreq policies and what `tune` changes, so that
-the command line can be tested as a user meets it, reading and writing /sys and /proc, without a
-change to the machine. It is in a network namespace too, and has the folders of locks to itself: the
-lock of a node is then that of this namespace.
+Ordinary files replace the kernel's cpufreq policies and the settings that `tune` changes, so that
+tests of the command line read and write /sys and /proc without a change to the machine. It has its
+own network namespace and folders of locks, and so its own node lock.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 
 KERNEL = Path("/proc/sys/kernel")
-# Keeps the namespace alive, and says when it is ready. Arguments: a file or folder, its place, …
+# Keeps the namespace alive; prints "ready". Arguments: a file or folder, its mount point, …
 _HOLD = """
 while [ $# -gt 0 ]; do mount --bind "$1" "$2" || exit; shift 2; done
 echo ready
@@ -36,7 +35,7 @@ exec sleep infinity
 class Namespace:
     """The namespace of one test: its cpufreq files are in `cpufreq`, journals in `state`.
 
-    `command` is what starts pinstudy, with the variables of `environment` in addition.
+    `command` starts pinstudy, with the variables of `environment` in addition.
     """
 
     def __init__(self, folder: Path, pid: int, user: bool) -> None:
@@ -78,7 +77,7 @@ class Namespace:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def settings(self) -> dict[str, str]:
-        """Return all files of cpufreq with what they hold."""
+        """Return all files of cpufreq with their contents."""
         return {
             str(path.relative_to(self.cpufreq)): path.read_text()
             for path in sorted(self.cpufreq.rglob("*"))
@@ -86,7 +85,7 @@ class Namespace:
         }
 
     def put(self, policy: int, name: str, value: str) -> None:
-        """Change a setting, as somebody else would."""
+        """Change a setting from outside pinstudy."""
         (self.cpufreq / f"policy{policy}" / name).write_text(f"{value}\n")
 
 

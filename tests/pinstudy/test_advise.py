@@ -1,9 +1,8 @@
-"""`pinstudy advise` as a user meets it: a program of his own, and a line to put in front of it."""
+"""`pinstudy advise` as a user meets it: a program, and a line to put in front of it."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from runners.records.reader import read_records
 from tests.support.cli import pinstudy, pinstudy_without
 from tests.support.held import (
     WAIT_AT_GATE,
@@ -23,11 +21,12 @@ from tests.support.held import (
     looks_counted,
 )
 from tests.support.processes import ended
+from tests.support.studies import records, two_cpus, write_program
 from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
-# Fast on one CPU and slow wherever else it may run, so that the answer is known; at work all the
-# time, for where idle threads are proves nothing, and until it was looked at.
+# Fast on one CPU and slow on others, so that the answer is known; works all the time, because idle
+# threads prove nothing, until there were enough looks.
 PROGRAM = f"""\
 #!/bin/sh
 cpus=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status)
@@ -41,23 +40,14 @@ echo "takes: $takes s"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    program = tmp_path / "busy.sh"
-    program.write_text(PROGRAM)
-    program.chmod(0o755)
+    write_program(tmp_path / "busy.sh", PROGRAM)
     with looks_counted(tmp_path / "looks"):
         yield tmp_path
 
 
 @pytest.fixture
-def cpus() -> list[int]:
-    found = sorted(os.sched_getaffinity(0))
-    if len(found) < 2:
-        pytest.skip("needs two CPUs")
-    return found
-
-
-def records(folder: Path) -> list[dict[str, Any]]:
-    return [r for shards in folder.glob("results/*/*/records") for r in read_records(shards)]
+def cpus() -> tuple[int, int]:
+    return two_cpus()
 
 
 def good_runs(folder: Path) -> list[dict[str, Any]]:
@@ -65,32 +55,32 @@ def good_runs(folder: Path) -> list[dict[str, Any]]:
     return [r for r in records(folder) if (r["status"], r["threads"]) == ("ok", 1)]
 
 
-def test_the_best_way_to_run_a_program_is_found_and_kept(folder: Path, cpus: list[int]) -> None:
+def test_the_best_launch_line_is_found_and_kept(folder: Path, cpus: tuple[int, int]) -> None:
     fast = str(cpus[1])
     kinds = f"P={cpus[0]},E={fast}"
     metric = ("--metric", r"takes: (\S+)")
-    asked = ("--threads", "1", "--runs", "60", *metric, "--", "./busy.sh", "well", fast)
-    done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *asked)
+    arguments = ("--threads", "1", "--runs", "60", *metric, "--", "./busy.sh", "well", fast)
+    done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *arguments)
     assert done.returncode == 0, done.stderr
     advice = json.loads(done.stdout)
     assert advice["decision"] == "gain"
     assert advice["recommended"]["mapping"].startswith("ecores-")
-    made = records(folder)
-    assert all(record["race_value"] > 0 for record in made if record["status"] == "ok")
+    runs = records(folder)
+    assert all(record["race_value"] > 0 for record in runs if record["status"] == "ok")
     (study,) = folder.glob("results/advise-busy.sh-*/advise-busy.sh-*.yaml")
     assert "## Ready lines" in next(study.parent.glob("*/advice.md")).read_text()
     assert next(study.parent.glob("*/tables.md")).stat().st_size
     plan = pinstudy(folder, "plan", str(study), "--kinds", kinds)
-    assert f"{len(made)} runs, {len(made)} of them done already" in plan.stdout
+    assert f"{len(runs)} runs, {len(runs)} of them done already" in plan.stdout
 
 
 def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
-    # Nobody has said that it has one thread: the first run shows it.
-    asked = ("--no-report", "--runs", "10", "--metric", r"takes: (\S+)", "./busy.sh")
+    # Without --threads the first run shows that it has one thread.
+    arguments = ("--no-report", "--runs", "10", "--metric", r"takes: (\S+)", "./busy.sh")
     gate = Gate(folder / "busy.sh")
     gate.close(after=4)
     runner = subprocess.Popen(
-        argv_counting_looks(folder / "looks", "advise", *asked),
+        argv_counting_looks(folder / "looks", "advise", *arguments),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -104,7 +94,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     assert "the same command continues" in errors
     assert "Traceback" not in errors
     gate.open()
-    done = pinstudy(folder, "advise", "--within", "1 min", *asked)
+    done = pinstudy(folder, "advise", "--within", "1 min", *arguments)
     assert done.returncode == 0, done.stderr
     good = good_runs(folder)
     assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in good}) == len(good)
@@ -114,7 +104,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--json", "./busy.sh", "broken"), "exit status 3 (it said: no such mesh)"),
         (("--threads=1", "--metric", r"speed: (\d+)", "./busy.sh"), "mend --metric"),
@@ -122,57 +112,57 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     ],
 )
 def test_a_program_that_does_not_work_ends_the_search_at_once(
-    folder: Path, arguments: tuple[str, ...], told: str
+    folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = pinstudy(folder, "advise", *arguments)
     assert done.returncode == 1
-    assert told in done.stderr.splitlines()[-1]
+    assert message in done.stderr.splitlines()[-1]
     if "--json" in arguments:
         assert json.loads(done.stdout)["decision"] == "no reference"
     assert len(records(folder)) == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--runs", "10", "./busy.sh"), "no advice: no pandas here; where numpy, pandas"),
         (("./busy.sh", "broken"), "exit status 3 (it said: no such mesh)"),
     ],
 )
 def test_json_that_cannot_be_made_is_a_failure(
-    folder: Path, arguments: tuple[str, ...], told: str
+    folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    asked = ("--json", "--threads", "1", "--metric", r"takes: (\S+)", *arguments)
-    done = pinstudy_without("pandas", folder, "advise", *asked)
+    options = ("--json", "--threads", "1", "--metric", r"takes: (\S+)", *arguments)
+    done = pinstudy_without("pandas", folder, "advise", *options)
     assert (done.returncode, done.stdout) == (1, "")
-    assert told in done.stderr.splitlines()[-1]
+    assert message in done.stderr.splitlines()[-1]
     assert records(folder)
 
 
 def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
     root = build_tree(folder, "i9-14900k-noht")
     before = set(folder.iterdir())
-    asked = ("--plan", "--sysroot", str(root), "--threads", "8", "--", "./busy.sh")
-    told = pinstudy(folder, "advise", *asked).stdout
-    assert re.search(r"#1 +8 threads +scheduler +current +CPUs 0-23: the reference\n", told)
-    assert re.search(r"at most \d+ runs, .* of \d+ candidates, within", told)
-    data = json.loads(pinstudy(folder, "advise", "--json", *asked).stdout)
+    arguments = ("--plan", "--sysroot", str(root), "--threads", "8", "--", "./busy.sh")
+    plan = pinstudy(folder, "advise", *arguments).stdout
+    assert re.search(r"#1 +8 threads +scheduler +current +CPUs 0-23: the reference\n", plan)
+    assert re.search(r"at most \d+ runs, .* of \d+ candidates, within", plan)
+    data = json.loads(pinstudy(folder, "advise", "--json", *arguments).stdout)
     assert data["candidates"][0]["mapping"] == "scheduler"
     assert {"threads": 8, "cpus": "0-7"}.items() <= data["candidates"][1].items()
     assert set(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--", "./none"), "no such program"),
         (("--threads", "0", "./busy.sh"), "--threads: '0' is not a thread count"),
         (("--sysroot", "/none", "./busy.sh"), "add --plan"),
     ],
 )
-def test_a_mistake_is_told_in_a_line(folder: Path, arguments: tuple[str, ...], told: str) -> None:
+def test_a_mistake_is_a_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     done = pinstudy(folder, "advise", *arguments)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not (folder / "results").exists()

@@ -1,4 +1,4 @@
-"""`pinstudy advise` for programs that start something else than they are told."""
+"""`pinstudy advise` for programs that do not start the threads that OMP_NUM_THREADS names."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.pinstudy.test_advise import cpus, records
+from tests.pinstudy.test_advise import cpus
 from tests.support.cli import pinstudy
 from tests.support.held import looks_counted
+from tests.support.studies import records
 from tests.support.tools import ROOT, need_tool
 
 __all__ = ["cpus"]
 
-# Works with two threads, whatever it is told, and until it was looked at eight times.
+# Works with two threads whatever OMP_NUM_THREADS is, until it was looked at eight times.
 TWO_THREADS = """\
 #include <omp.h>
 #include "work.h"
@@ -26,7 +27,7 @@ int main(void) {
   for (int i = 0; i < 4; i++) work(0.05);
 }
 """
-# Processes at work at the same time, each in a session of its own, beside one that waits for them.
+# A parent that waits for twelve working processes, each in its own session.
 PROCESSES = """\
 #include "work.h"
 int main(void) {
@@ -39,7 +40,7 @@ int main(void) {
   while (wait(0) > 0) {}
 }
 """
-# Ends before anybody can see what it starts.
+# Ends before its threads can be sampled.
 NOTHING = """\
 #include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }
@@ -53,18 +54,18 @@ def build(folder: Path, source: str) -> None:
     subprocess.run(command, cwd=folder, check=True)
 
 
-def searched(folder: Path, *asked: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Search the best launch line of the program that was built; its looks are counted."""
+def search(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Search the best launch line of the program; count the looks at it."""
     with looks_counted(folder / "looks") as looks:
         variables |= {"LOOKS": str(looks)}
-        return pinstudy(folder, "advise", *asked, "./program", **variables)
+        return pinstudy(folder, "advise", *arguments, "./program", **variables)
 
 
-def told(
-    folder: Path, *asked: str, status: int = 0, **variables: str
+def advise(
+    folder: Path, *arguments: str, status: int = 0, **variables: str
 ) -> tuple[str, dict[str, Any]]:
-    """Return what a search said on stderr, and its advice; none where it ended without."""
-    done = searched(folder, "--json", *asked, **variables)
+    """Return a search's stderr and its advice, which is empty if there is none."""
+    done = search(folder, "--json", *arguments, **variables)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr, json.loads(done.stdout) if done.stdout else {}
@@ -72,42 +73,42 @@ def told(
 
 @pytest.mark.usefixtures("cpus")
 @pytest.mark.parametrize("count", ["5", "1"])
-def test_a_thread_count_that_is_told_in_vain_does_not_race(tmp_path: Path, count: str) -> None:
+def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path, count: str) -> None:
     build(tmp_path, TWO_THREADS)
-    said, advice = told(tmp_path, "--runs", "10", "--threads", "1,2", OMP_NUM_THREADS=count)
-    in_vain = f"it starts 2 threads whatever OMP_NUM_THREADS says ({count} here); write {{threads}}"
-    assert said.count(in_vain) == 1
+    err, advice = advise(tmp_path, "--runs", "10", "--threads", "1,2", OMP_NUM_THREADS=count)
+    ignored = f"it starts 2 threads whatever OMP_NUM_THREADS says ({count} here); write {{threads}}"
+    assert err.count(ignored) == 1
     assert advice["reference"]["threads"] == 2
     (answered,) = tmp_path.glob("results/*/*/advice.md")
-    kept = list(read_records(answered.parent / "records"))
-    assert {record["threads"] for record in kept} == {2}
+    runs = list(read_records(answered.parent / "records"))
+    assert {record["threads"] for record in runs} == {2}
 
 
 @pytest.mark.usefixtures("cpus")
-def test_threads_that_are_the_same_whatever_was_told_race_once(tmp_path: Path) -> None:
+def test_cases_that_start_the_same_threads_race_once(tmp_path: Path) -> None:
     build(tmp_path, TWO_THREADS)
-    asked = ("--runs", "10", "--threads", "1,2")
-    _, advice = told(tmp_path, *asked, OMP_NUM_THREADS="2")
+    arguments = ("--runs", "10", "--threads", "1,2")
+    _, advice = advise(tmp_path, *arguments, OMP_NUM_THREADS="2")
     same = [out for out in advice["eliminated"] if out["why"] == "same threads"]
     assert {out["threads"] for out in same} == {1}
-    shown = searched(tmp_path, *asked, OMP_NUM_THREADS="2").stdout
-    in_vain = "It starts 2 threads whatever OMP_NUM_THREADS says; write {threads} where it takes"
-    assert " ".join(shown.split()).count(in_vain) == 1
+    output = search(tmp_path, *arguments, OMP_NUM_THREADS="2").stdout
+    ignored = "It starts 2 threads whatever OMP_NUM_THREADS says; write {threads} where it takes"
+    assert " ".join(output.split()).count(ignored) == 1
 
 
 @pytest.mark.usefixtures("cpus")
 def test_several_processes_are_refused_after_one_run_and_again(tmp_path: Path) -> None:
     build(tmp_path, PROCESSES)
     for _ in range(2):
-        said, _ = told(tmp_path, "--threads", "1", status=1)
-        assert "program has several processes at work at a time (" in said
+        err, _ = advise(tmp_path, "--threads", "1", status=1)
+        assert "program has several processes at work at a time (" in err
         assert len(records(tmp_path)) == 1
 
 
 def test_a_run_too_short_to_be_proved_is_refused_with_what_helps(tmp_path: Path) -> None:
     build(tmp_path, NOTHING)
-    said, advice = told(tmp_path, status=1)
-    assert "where its threads ran could not be proved: " in said
-    assert "give it a larger size: a run of 1 s or more can be proved" in said
+    err, advice = advise(tmp_path, status=1)
+    assert "where its threads ran could not be proved: " in err
+    assert "give it a larger size: a run of 1 s or more can be proved" in err
     assert advice["decision"] == "no reference"
     assert [record["warmup"] for record in records(tmp_path)] == [True, True]

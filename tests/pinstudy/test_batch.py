@@ -35,8 +35,8 @@ engine: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 """
-# Runs pinstudy, whose wait for a signal that may follow its program's lasts until a file is there;
-# another file says that it waits.
+# Runs pinstudy; its wait for a signal after its program's lasts until a file exists. Another file
+# shows that it waits.
 WAITS_FOR_SIGNAL = f"""\
 import runpy, sys, time
 from pathlib import Path
@@ -54,7 +54,7 @@ def sleep(_seconds):
 execute.time = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
 runpy.run_path({str(ROOT / "pinstudy")!r}, run_name="__main__")
 """
-# What Slurm answers: an id that counts up; all jobs that were submitted as files say they are.
+# Slurm's answers: an id that counts up; the states of all submitted jobs, from files.
 SBATCH = """\
 #!/bin/sh
 cd "$(dirname "$0")"
@@ -82,7 +82,7 @@ rm -f queue
 class Place:
     """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run.
 
-    The runs of the study wait at the gate. What is started is ended with the test.
+    The runs of the study wait at the gate. Started processes are ended with the test.
     """
 
     folder: Path
@@ -91,8 +91,8 @@ class Place:
 
     def write(self, size: str = "short", mapping: object = "pcores-pin", **keys: object) -> None:
         """Write the study, with these keys in addition."""
-        asked = {"mappings": ["scheduler", mapping], "repetitions": 4, "warmup": 1, **keys}
-        write_study(self.folder, "naps", "nap", size, **asked)
+        study = {"mappings": ["scheduler", mapping], "repetitions": 4, "warmup": 1, **keys}
+        write_study(self.folder, "naps", "nap", size, **study)
 
     @property
     def path(self) -> str:
@@ -101,7 +101,7 @@ class Place:
     def start(
         self, *arguments: str, python: Sequence[str] = (str(ROOT / "pinstudy"),)
     ) -> subprocess.Popen[str]:
-        """Start pinstudy; its signals are as a shell leaves them."""
+        """Start pinstudy with the signal handlers of a shell's child."""
         process = subprocess.Popen(
             [sys.executable, *python, *arguments],
             cwd=self.folder,
@@ -130,15 +130,16 @@ class Place:
 
     @property
     def fence(self) -> Fence:
-        """Who may go on."""
+        """Where workers take over from earlier submissions."""
         return Fence(self.folder / "results/naps/submissions/fence")
 
     def records(self, where: str = "split-there") -> list[dict[str, Any]]:
         return list(read_records(self.folder / "results/naps" / where / "records"))
 
     def status(self, *arguments: str) -> list[dict[str, Any]]:
-        told: list[dict[str, Any]] = json.loads(self.run("status", "naps", "--json", *arguments)[0])
-        return told
+        out, _ = self.run("status", "naps", "--json", *arguments)
+        submissions: list[dict[str, Any]] = json.loads(out)
+        return submissions
 
     def queue(self, *lines: str) -> None:
         (self.folder / "slurm/queue").write_text("".join(f"{line}\n" for line in lines))
@@ -169,16 +170,16 @@ def place(tmp_path: Path, at_end: ExitStack) -> Place:
         write_program(tmp_path / "slurm" / name, text)
     gate = held_nap(tmp_path / "nap.sh")
     short = {"arguments": "0.05", "estimate": "50 ms"}
-    # As long each time, however busy the node.
+    # Long enough to take the same time on a busy node.
     steady = {"arguments": "0.8", "estimate": "0.8 s"}
     long = {"arguments": "600.5", "estimate": "30 s"}
     write_app(
         tmp_path, "nap", tmp_path / "nap.sh", {"short": short, "steady": steady, "long": long}
     )
     (tmp_path / "there.yaml").write_text(SITE)
-    made = Place(tmp_path, gate, at_end)
-    made.write()
-    return made
+    place = Place(tmp_path, gate, at_end)
+    place.write()
+    return place
 
 
 def good(records: Sequence[dict[str, Any]]) -> Counter[tuple[str, int]]:
@@ -206,9 +207,9 @@ def test_a_job_that_cannot_be_written_down_is_ended(place: Place) -> None:
     sbatch = place.folder / "slurm/sbatch"
     sbatch.write_text(SBATCH + f"head -c 1000000 /dev/zero >{results}/filler 2>&1\nexit 0\n")
     with mounted(results, "size=400k"):
-        _, said = place.split(status=1)
-        assert "No space left on device" in said
-        assert "job 41 was ended" in said.splitlines()[-1]
+        _, messages = place.split(status=1)
+        assert "No space left on device" in messages
+        assert "job 41 was ended" in messages.splitlines()[-1]
         assert (place.folder / "slurm/cancelled").read_text() == "41\n"
         assert not list(results.glob("naps/submissions/0*"))
         (results / "filler").unlink()
@@ -231,22 +232,22 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     out, _ = place.split()
     assert "submitted: job 41 (2 workers)" in out
     place.run(*place.worker(0))
-    (told,) = place.status()
-    assert [(each["done"], each["left"]) for each in told["workers"]] == [(4, 0), (0, None)]
+    (submission,) = place.status()
+    assert [(each["done"], each["left"]) for each in submission["workers"]] == [(4, 0), (0, None)]
     out, _ = place.run("status", "naps")
     again = out.partition("not complete; `")[2].partition("`")[0]
     assert shlex.split(again)[:2] == ["pinstudy", "submit"]
-    # What it says works as it stands, from any folder.
+    # The printed command works unchanged, from any folder.
     out, _ = place.run(*shlex.split(again)[1:], "--dry-run")
     assert "of what is missing: split: 2 blocks" in out
     place.split()
     for number in (0, 1):
         place.run(*place.worker(number, submission=2))
-    made = place.records()
-    assert len(good(made)) == 8
-    assert set(good(made).values()) == {1}
-    assert {record["pool"] for record in made} == {"split-there"}
-    by_attempt = {(record["attempt"], record["repetition"]) for record in made if record["block"]}
+    runs = place.records()
+    assert len(good(runs)) == 8
+    assert set(good(runs).values()) == {1}
+    assert {record["pool"] for record in runs} == {"split-there"}
+    by_attempt = {(record["attempt"], record["repetition"]) for record in runs if record["block"]}
     assert by_attempt == {(1, 1), (1, 3), (2, 2), (3, 4)}
     out, _ = place.run("tables", "results/naps/split-there")
     assert "divided over interchangeable nodes" in out
@@ -260,9 +261,9 @@ def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
     assert "submitted: job 41 (feature hybrid)" in out
     assert "submitted: job 42 (feature homog)" in out
     place.run(*place.worker(1))
-    (told,) = place.status()
-    node = told["workers"][1]["node"]
-    assert told["workers"][1]["done"] == 10
+    (submission,) = place.status()
+    node = submission["workers"][1]["node"]
+    assert submission["workers"][1]["done"] == 10
     assert len(good(place.records(node))) == 8
     out, _ = place.submit("--features", "hybrid,homog")
     assert "of what is missing: per-node: the whole study on feature hybrid" in out
@@ -273,10 +274,10 @@ def test_a_study_that_is_precise_before_its_maximum_is_complete(place: Place) ->
     place.write("steady", repetitions=until_precise)
     place.submit("--features", "hybrid")
     place.run(*place.worker(0))
-    (told,) = place.status()
-    (worker,) = told["workers"]
+    (submission,) = place.status()
+    (worker,) = submission["workers"]
     assert (worker["done"], worker["runs"], worker["left"]) == (8, 8, 0)
-    assert told["left_s"] == 0
+    assert submission["left_s"] == 0
     assert "nothing is missing" in place.submit("--features", "hybrid")[0]
 
 
@@ -311,8 +312,8 @@ def test_a_signal_that_kills_soon_stops_the_run_in_flight(place: Place, name: st
     _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 75, err
     assert [record["status"] for record in place.records()] == ["interrupted"]
-    (told,) = place.status()
-    assert told["workers"][0]["exit_status"] == 75
+    (submission,) = place.status()
+    assert submission["workers"][0]["exit_status"] == 75
 
 
 @pytest.mark.parametrize(
@@ -387,7 +388,7 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
 ) -> None:
     place.split()
     older = place.start_and_hold(*place.worker(0))
-    # As on a node that is lost to its batch system: the older goes on while a newer starts.
+    # As on a node that its batch system lost: the older worker goes on while a newer one starts.
     place.fence.claim_next("split-there-0001-w000")
     place.gate.open()
     _, err = older.communicate(timeout=HANG_S)
@@ -407,7 +408,7 @@ def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place:
     newer = place.start(*place.worker(0, submission=2))
     until(lambda: place.fence.newest_of_all().get("split-there-submission") == 2, newer)
     place.gate.open()
-    # Both stand on one node here: the newer waits until the older has seen it and ended.
+    # Both are on one node here: the newer waits until the older has noticed it and ended.
     _, err = older.communicate(timeout=HANG_S)
     assert older.returncode == 75, err
     assert "taken over split-there-submission" in err
@@ -444,8 +445,8 @@ def test_while_jobs_may_be_at_work_nothing_is_submitted_beside_them(place: Place
     _, err = place.split(status=2)
     assert "may still be at work" in err
     assert "pinstudy cancel naps" in err
-    (told,) = place.status()
-    states = [job["state"] for worker in told["workers"] for job in worker["jobs"]]
+    (submission,) = place.status()
+    states = [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
     assert states == ["running", "queued"]
     out, _ = place.run("status", "naps")
     assert "ReqNodeNotAvail, UnavailableNodes:n2" in " ".join(out.split())
@@ -456,10 +457,11 @@ def test_a_controller_that_is_away_makes_jobs_unknown_and_fails_nothing(place: P
     place.split()
     place.run(*place.worker(0))
     (place.folder / "slurm/away").touch()
-    (told,) = place.status()
-    assert [job["state"] for each in told["workers"] for job in each["jobs"]] == ["unknown"] * 2
-    assert "Unable to contact slurm controller" in told["workers"][0]["jobs"][0]["reason"]
-    assert told["workers"][0]["done"] == 4
+    (submission,) = place.status()
+    states = [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
+    assert states == ["unknown"] * 2
+    assert "Unable to contact slurm controller" in submission["workers"][0]["jobs"][0]["reason"]
+    assert submission["workers"][0]["done"] == 4
     _, err = place.split(status=2)
     assert "(unknown)" in err
 

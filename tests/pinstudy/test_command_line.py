@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real programs, exit statuses, and what it says."""
+"""The command line as a user meets it: real programs, exit statuses and messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def gate(folder: Path) -> Gate:
-    """Where the runs of held.yaml wait."""
+    """The gate of the runs of held.yaml."""
     write_app(folder, "held", folder / "nap.sh", NAPS)
     write_study(folder, "held", "held", "short", **STUDY)
     return held_nap(folder / "nap.sh")
@@ -45,7 +45,7 @@ def gate(folder: Path) -> Gate:
 def held_in_a_run(
     folder: Path, gate: Gate, done: int, *options: str
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start held.yaml, let so many runs end, and hold the next one."""
+    """Start held.yaml, let `done` runs end, and hold the next one."""
     gate.close(after=done)
     with started(folder, "run", "held.yaml", *options) as process:
         gate.wait_for_run(process)
@@ -53,7 +53,7 @@ def held_in_a_run(
 
 
 def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_path: Path) -> None:
-    # At work until it was looked at often enough for a proof: what sleeps decides nothing.
+    # Works until there were enough looks for a proof: a sleeping thread proves nothing.
     work = WORK_UNTIL_LOOKED_AT.replace("LOOKS", str(tmp_path / "looks"))
     looked_at = {"arguments": ["-c", work], "estimate": "0.2 s"}
     write_app(tmp_path, "work", "/bin/sh", {"looked-at": looked_at})
@@ -63,14 +63,14 @@ def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_pat
         done = pinstudy(tmp_path, "run", "work.yaml", *two_kinds(), "--report")
 
     assert done.returncode == 0, done.stderr
-    made = records(tmp_path)
-    assert len(made) == 5 * (3 + 1)
-    assert {r["status"] for r in made} == {"ok"}
-    unproved = [r["placement"] for r in made if r["placement"]["verdict"] != "proved"]
+    runs = records(tmp_path)
+    assert len(runs) == 5 * (3 + 1)
+    assert {r["status"] for r in runs} == {"ok"}
+    unproved = [r["placement"] for r in runs if r["placement"]["verdict"] != "proved"]
     assert not unproved
-    assert all(r["kinds_declared"] for r in made)
-    assert {r["mapping"] for r in made} == set(MAPPINGS)
-    assert all(r["elapsed_s"] > 0.02 for r in made)
+    assert all(r["kinds_declared"] for r in runs)
+    assert {r["mapping"] for r in runs} == set(MAPPINGS)
+    assert all(r["elapsed_s"] > 0.02 for r in runs)
     assert "declared by hand" in done.stdout
     (results,) = tmp_path.glob("results/work/*")
     for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
@@ -93,13 +93,13 @@ def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(
     done = pinstudy(folder, "run", "held.yaml", *kinds)
     assert done.returncode == 0
     where = "was ended from outside before run 4 of 20 (held-plain short x1 "
-    kept = "was recorded: 3 runs of it kept, that one is made again"
+    message = "was recorded: 3 runs of it kept, that one is made again"
     assert where in done.stderr.splitlines()[0]
-    assert done.stderr.splitlines()[0].endswith(kept)
-    made = records(folder)
-    assert before <= {r["run_id"] for r in made}
-    assert len(made) == len(keys_of(made)) == 20
-    assert {r["attempt"] for r in made} == {1, 2}
+    assert done.stderr.splitlines()[0].endswith(message)
+    runs = records(folder)
+    assert before <= {r["run_id"] for r in runs}
+    assert len(runs) == len(keys_of(runs)) == 20
+    assert {r["attempt"] for r in runs} == {1, 2}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -133,17 +133,17 @@ def test_fresh_moves_nothing_where_it_cannot_begin(
     folder: Path, at_end: ExitStack, problem: str
 ) -> None:
     assert pinstudy(folder, "run", "short.yaml").returncode == 0
-    kept = list(folder.glob("results/short/*"))
+    before = list(folder.glob("results/short/*"))
     if problem == "nothing can run":
         write_app(folder, "nap", "/nowhere/sleep", NAPS)
-        said = "nothing of study short can run here"
+        message = "nothing of study short can run here"
     else:
         at_end.enter_context(node_lock(Path("/")))
-        said = "another pinstudy is at work on this node"
+        message = "another pinstudy is at work on this node"
     done = pinstudy(folder, "run", "short.yaml", "--fresh")
     assert done.returncode == 1
-    assert said in done.stderr
-    assert list(folder.glob("results/short/*")) == kept
+    assert message in done.stderr
+    assert list(folder.glob("results/short/*")) == before
 
 
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
@@ -163,12 +163,12 @@ def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
     assert "exit status 1" in done.stdout
 
 
-def test_mistakes_in_a_study_are_all_told_with_their_places(folder: Path) -> None:
+def test_all_mistakes_in_a_study_are_reported_with_their_places(folder: Path) -> None:
     write_study(folder, "wrong", "nap", "shrot", mappings=["pcores-pni"], repetitions="many")
     done = pinstudy(folder, "run", "wrong.yaml")
     assert done.returncode == 2
-    for said in ("wrong.yaml:3:", "'short'", "wrong.yaml:4:", "'pcores-pin'", "wrong.yaml:5:"):
-        assert said in done.stderr
+    for part in ("wrong.yaml:3:", "'short'", "wrong.yaml:4:", "'pcores-pin'", "wrong.yaml:5:"):
+        assert part in done.stderr
     assert not (folder / "results").exists()
 
 
@@ -192,18 +192,18 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "told", "files"),
+    ("module", "message", "files"),
     [
         ("pandas", "no tables: no pandas here; where numpy, pandas and tabulate", []),
         ("matplotlib", "no verdict and no report: no matplotlib here; where scipy", ["tables.md"]),
     ],
 )
 def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
-    folder: Path, module: str, told: str, files: list[str]
+    folder: Path, module: str, message: str, files: list[str]
 ) -> None:
     done = pinstudy_without(module, folder, "run", "short.yaml", "--report")
     assert done.returncode == 0, done.stderr
-    assert told in done.stderr
+    assert message in done.stderr
     assert [path.name for path in folder.glob("results/short/*/*.md")] == files
     assert records(folder)
 
@@ -283,8 +283,8 @@ def test_the_published_guests_on_the_published_node(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     plan = ("plan", "paper-vm", "--sysroot", str(node))
     (table,) = json.loads(pinstudy(folder, *plan, "--json").stdout)["tables"]
-    shown = [(row["vcpu_mapping"], row["vcpu_cpus"], row["cpus"]) for row in table["rows"]]
-    assert shown == [
+    mappings = [(row["vcpu_mapping"], row["vcpu_cpus"], row["cpus"]) for row in table["rows"]]
+    assert mappings == [
         ("scheduler", "0-23", "0-7"),
         ("pcores-set", "0-7", "0-7"),
         ("pcores-pin", "0-7", "0-7"),
@@ -293,9 +293,9 @@ def test_the_published_guests_on_the_published_node(folder: Path) -> None:
         ("mixed-set", "0-23", "0-7"),
         ("mixed-pin", "0-3,8-11", "0-7"),
     ]
-    said = pinstudy(folder, *plan).stdout
-    assert "#5  8 vCPUs ecores-pin on CPUs 8-15; in the guest: scheduler performance" in said
-    assert "8 vCPUs and 16384 MiB, booted 7 times" in said
+    output = pinstudy(folder, *plan).stdout
+    assert "#5  8 vCPUs ecores-pin on CPUs 8-15; in the guest: scheduler performance" in output
+    assert "8 vCPUs and 16384 MiB, booted 7 times" in output
 
 
 def test_topology_shows_small_caches_of_a_level_before_large_ones(folder: Path) -> None:
@@ -308,13 +308,13 @@ def test_topology_shows_small_caches_of_a_level_before_large_ones(folder: Path) 
 def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     done = pinstudy(folder, "topology", "--sysroot", str(node), "--json")
-    shown = json.loads(done.stdout)
-    assert [(kind["name"], kind["cpus"]) for kind in shown["kinds"]] == [
+    topology = json.loads(done.stdout)
+    assert [(kind["name"], kind["cpus"]) for kind in topology["kinds"]] == [
         ("P", "0-7"),
         ("E", "8-23"),
     ]
-    assert all(kind["evidence"] for kind in shown["kinds"])
-    assert shown["cores"][0] == {"cpus": "0", "kind": "P", "package": 0}
-    assert shown["numa"] == [{"node": 0, "cpus": "0-23"}]
-    assert shown["online"] == "0-23"
-    assert {"level", "size_bytes", "cpus"} <= set(shown["caches"][0])
+    assert all(kind["evidence"] for kind in topology["kinds"])
+    assert topology["cores"][0] == {"cpus": "0", "kind": "P", "package": 0}
+    assert topology["numa"] == [{"node": 0, "cpus": "0-23"}]
+    assert topology["online"] == "0-23"
+    assert {"level", "size_bytes", "cpus"} <= set(topology["caches"][0])

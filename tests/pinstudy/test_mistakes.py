@@ -14,7 +14,7 @@ from tests.support.trees import build_tree
 PUBLISHED = "published:galante-2025"
 GUEST = ("--sysroot", "kvm-guest")
 LATENCY = ("latency", *GUEST)
-# What is typed, and what the message says of it.
+# Arguments, and a part of the message.
 MISTAKES = [
     (("run", "no-such-study"), "no-such-study"),
     (("plna",), "plna"),
@@ -59,27 +59,27 @@ MISTAKES = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with results, a study, and the tree of a guest with two CPUs."""
-    made = tmp_path_factory.mktemp("mistakes")
-    build_tree(made, "kvm-guest")
+    folder = tmp_path_factory.mktemp("mistakes")
+    build_tree(folder, "kvm-guest")
     records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
     for results in ("mine", "several/n1", "several/n2"):
-        write(made / results, records)
-    write_app(made, "nap", "/bin/sleep", {"short": {"arguments": "0.02"}})
-    write_study(made, "short", "nap", "short")
-    (made / "log.txt").write_text("no log\n")
-    (made / "file").touch()
-    return made
+        write(folder / results, records)
+    write_app(folder, "nap", "/bin/sleep", {"short": {"arguments": "0.02"}})
+    write_study(folder, "short", "nap", "short")
+    (folder / "log.txt").write_text("no log\n")
+    (folder / "file").touch()
+    return folder
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES]
+    ("arguments", "message"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES]
 )
 def test_a_users_mistake_is_one_message_and_status_2(
-    folder: Path, arguments: tuple[str, ...], said: str
+    folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     before = sorted(folder.rglob("*"))
     done = pinstudy(folder, *arguments)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1 or arguments[0] in ("plna", "plan")
     assert sorted(folder.rglob("*")) == before

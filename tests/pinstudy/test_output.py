@@ -1,4 +1,4 @@
-"""What commands print: nothing of what files and programs say commands the terminal."""
+"""Output of commands: texts of files and programs cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_characters_that_command_a_terminal_or_turn_a_line_are_replaced(
     capsys: pytest.CaptureFixture[str], err: bool
 ) -> None:
     say(f"a\tline\n{EVIL} müller → 2 µs", err=err)
-    said = capsys.readouterr()
-    shown = "a\tline\n\ufffd[31mred\ufffd\ufffd0m\ufffdturned\ufffd\ufffd\ufffd müller → 2 µs\n"
-    assert (said.err if err else said.out) == shown
+    streams = capsys.readouterr()
+    expected = "a\tline\n\ufffd[31mred\ufffd\ufffd0m\ufffdturned\ufffd\ufffd\ufffd müller → 2 µs\n"
+    assert (streams.err if err else streams.out) == expected
 
 
 def test_columns_are_printed_as_safely(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,10 +35,10 @@ def test_columns_are_printed_as_safely(capsys: pytest.CaptureFixture[str]) -> No
 def test_json_says_the_same_to_a_program_and_nothing_to_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = {"evil": EVIL, "astral": "\U000e0041", "plain": "müller → 2 µs"}
-    print_json(told)
+    value = {"evil": EVIL, "astral": "\U000e0041", "plain": "müller → 2 µs"}
+    print_json(value)
     out = capsys.readouterr().out
-    assert json.loads(out) == told
+    assert json.loads(out) == value
     assert out.replace("\n", "").isprintable()
     assert "müller → 2 µs" in out
 
@@ -75,7 +75,7 @@ def test_a_terminal_that_lacks_a_sign_gets_another_for_it() -> None:
     assert b" ?.yaml" in done.stderr
 
 
-def test_a_name_that_is_no_text_is_told_of_in_one_line(tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_is_reported_in_one_line(tmp_path: Path) -> None:
     name = os.fsdecode(bytes(tmp_path) + b"/n\xff\x1b[2J\n.yaml")
     done = pinstudy("plan", name)
     assert done.returncode == 2

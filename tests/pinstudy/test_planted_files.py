@@ -1,4 +1,4 @@
-"""Results that somebody else has filled: nothing in them is executed, no link is followed."""
+"""Results with an attacker's files: none of them is executed, no link is followed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from analysis.published import FOLDER
 from base.errors import StoppedError
 from runners.records.shard import LATE, Shard
 from tests.support.results import record, write
+from tests.support.studies import write_program
 from tests.support.tools import ROOT, need_tool
 
 MODULES = (
@@ -27,17 +28,15 @@ COMMANDS = ("python3", "perf", "ldd", "lstopo", "readlink", "taskset", "squeue",
 
 @pytest.fixture
 def planted(tmp_path: Path) -> Path:
-    """Give results whose folder has everything that pinstudy might want to load or start."""
+    """Give results whose folder has files that pinstudy might load or start by mistake."""
     folder = tmp_path / "made-up" / "node1"
     write(folder, [record(number, of) for number in (1, 2) for of in (1, 2, 3)])
     trap = f"open({str(tmp_path / 'executed')!r}, 'a').write(__file__ + '\\n')\n"
     for name in MODULES:
         (folder / f"{name}.py").write_text(trap)
     for name in COMMANDS:
-        command = folder / name
-        command.write_text(f"#!/bin/sh\necho $0 >>{tmp_path / 'executed'}\n")
-        command.chmod(0o755)
-    # Every figure would be made by LaTeX, with a preamble of somebody's.
+        write_program(folder / name, f"#!/bin/sh\necho $0 >>{tmp_path / 'executed'}\n")
+    # The planted settings would draw every figure by LaTeX, with a planted preamble.
     (folder / "matplotlibrc").write_text("text.usetex: True\ntext.latex.preamble: \\hello\n")
     (folder / "apps").mkdir()
     shutil.copy(ROOT / "configs/apps/lu.yaml", folder / "apps")

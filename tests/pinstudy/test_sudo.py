@@ -1,4 +1,4 @@
-"""A study that an ordinary user starts by sudo: his in everything, and no danger to root."""
+"""A study that an ordinary user starts by sudo: its files are his, and root's are safe."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tests.support.tools import need_tool
 from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
 from tests.support.wait import HANG_S
 
-# The program, and the command that checks it, tell who they are.
+# The program, which is also the check's command, logs its user.
 PROGRAM = """\
 #!/bin/sh
-{ grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/told"
+{ grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/users"
 """
 SECRET = "this is of root\n"
-# Lets nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
+# Lets the user nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
 SUDOERS = "nobody ALL=(ALL) NOPASSWD: ALL\nDefaults !use_pty\n"
 IN_NAMESPACE = 'mount --bind "$1" /etc/sudoers && shift && umask 0 && exec "$@"'
 
 
 class UsersWork:
-    """A folder of nobody's with a study, and root's things around it."""
+    """A folder of the user nobody with a study, and root's files around it."""
 
     def __init__(self, folder: Path, command: Path) -> None:
         self.command = command
@@ -46,33 +46,33 @@ class UsersWork:
         program = write_program(self.folder / "who.sh", PROGRAM)
         check = {"command": [str(program)]}
         write_app(self.folder, "who", program, {"short": {"arguments": ""}}, check=check)
-        self.ask("current")
-        self.give()
+        self.write_study("current")
+        self.give_to_nobody()
 
     @property
     def results(self) -> Path:
-        """Where results are; there is one node."""
+        """The folder of results on the only node."""
         [folder] = self.folder.glob("results/who/*")
         return folder
 
-    def ask(self, governors: object) -> None:
+    def write_study(self, governors: object) -> None:
         """Write the study, under these governors."""
-        one = {"name": "one", "selection": "pcores", "binding": "set", "mechanism": "taskset"}
-        mappings = ["scheduler", one]
+        pinned = {"name": "one", "selection": "pcores", "binding": "set", "mechanism": "taskset"}
+        mappings = ["scheduler", pinned]
         write_study(self.folder, "who", "who", "short", mappings=mappings, governors=governors)
 
-    def give(self) -> None:
-        """Make all in the folder nobody's."""
+    def give_to_nobody(self) -> None:
+        """Make the user nobody the owner of all files in the folder."""
         subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", self.folder], check=True)
 
     def by_sudo(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy as nobody does who calls sudo, with a umask that forbids nothing."""
+        """Run pinstudy by sudo as the user nobody, with umask 0."""
         namespace = ("unshare", "--mount", "sh", "-c", IN_NAMESPACE, "sh", str(self.sudoers))
         nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
         return self._run(*namespace, *nobody, "sudo", "-n", str(self.command), *arguments)
 
     def as_root(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy with what sudo leaves in the environment."""
+        """Run pinstudy as root, with the variable that sudo sets."""
         return self._run(str(self.command), *arguments, SUDO_UID=str(NOBODY))
 
     def as_nobody(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -122,16 +122,16 @@ def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) 
     done = work.by_sudo("run", "who.yaml")
 
     assert done.returncode == 0, done.stderr
-    told = (work.folder / "told").read_text().splitlines()
+    users = (work.folder / "users").read_text().splitlines()
     ids = "\t".join([str(NOBODY)] * 4)
-    assert len(told) == 4 * 2 * 2
-    assert {*told[::4], *told[1::4], *told[2::4]} == {
+    assert len(users) == 4 * 2 * 2
+    assert {*users[::4], *users[1::4], *users[2::4]} == {
         f"Uid:\t{ids}", f"Gid:\t{ids}", "CapPrm:\t" + "0" * 16,
     }  # fmt: skip
-    for line in told[3::4]:
+    for line in users[3::4]:
         assert line.split()[1:] == ["nobody", "nobody"] and line.split()[0] != "/root"
     assert [(r["status"], r["program_uid"]) for r in work.records()] == [("ok", NOBODY)] * 2
-    # perf, which a user of a closed node could not have attached, was root's.
+    # perf was root's: a user of a closed node could not have attached it.
     assert all("migrations" in record for record in work.records())
     for path, found in [*below(work.folder), *below(work.command.parents[1])]:
         assert found.st_uid == found.st_gid == NOBODY, path
@@ -151,7 +151,7 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
     work: UsersWork, command: Path
 ) -> None:
     kinds = two_kinds()
-    work.ask(["performance", "powersave"])
+    work.write_study(["performance", "powersave"])
     with open_folder() as around, hybrid_namespace(around) as node:
         node.folder = work.folder
         node.command = [str(command)]
@@ -161,7 +161,7 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
             f"{PROGRAM}stat -c '%u %a' {node.state} {node.state}/study.json >&2\nexit 0\n"
         )
         before = node.settings()
-        # What its caller may not write himself.
+        # The caller may not write the governor himself.
         assert (node.cpufreq / "policy0/scaling_governor").stat().st_mode & 0o777 == 0o644
 
         done = node.run("run", "who.yaml", *kinds)
@@ -176,7 +176,7 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
         assert list(node.state.iterdir()) == []
         assert work.results.stat().st_uid == NOBODY
 
-        # A folder of his is no place for what root will do.
+        # Root refuses a journal in a user's folder.
         node.environment["PINSTUDY_STATE"] = str(work.folder)
         refused = node.run("tune")
 
@@ -196,7 +196,7 @@ def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
     [node] = (work.results / "nodes").glob("*.json")
     node.unlink()
     node.symlink_to(work.secret)
-    work.give()
+    work.give_to_nobody()
 
     done = work.as_root("run", "who.yaml")
 
@@ -220,7 +220,7 @@ def test_no_file_is_read_that_the_user_may_not_read(work: UsersWork) -> None:
         assert "Permission denied" in done.stderr and SECRET.strip() not in done.stderr
 
 
-def test_a_folder_that_the_user_may_not_write_is_said_in_one_line(work: UsersWork) -> None:
+def test_a_folder_that_the_user_may_not_write_is_one_line(work: UsersWork) -> None:
     done = work.as_root("run", "who.yaml", "--results", str(work.secret.parent / "results"))
     assert done.returncode == 2, done.stderr
     [line] = [line for line in done.stderr.splitlines() if "cannot write results" in line]
@@ -232,6 +232,6 @@ def test_a_batch_worker_takes_no_notice_of_sudo(work: UsersWork) -> None:
     submission = work.secret.with_name("submission")
     submission.mkdir(mode=0o700)
     done = work.as_root("worker", "--submission", str(submission), "--worker", "0")
-    # Root may look into it, and finds nothing.
+    # As root it can read the folder, and finds no submission.
     assert done.returncode == 2
     assert "submission.json" in done.stderr and "Permission denied" not in done.stderr

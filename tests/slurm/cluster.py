@@ -1,8 +1,8 @@
 """A real Slurm on this machine for tests: a login node and three nodes, gone with the test.
 
 Network, mounts, host names and processes are in namespaces of their own (namespaces(7)), so that
-each node is a machine of its own to pinstudy, no address can clash, and nothing is left however the
-test ends: the kernel kills every process of the cluster when its first one ends. That needs root.
+pinstudy sees each node as a machine, no address can clash, and nothing is left however the test
+ends: the kernel kills every process of the cluster when its first one ends. That needs root.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
 
 
 class Cluster:
-    """A running cluster; its own files are in `folder`, which is on all nodes, as all files are."""
+    """A running cluster; its files are in `folder`, which all nodes share."""
 
     def __init__(self, folder: Path, shape: Shape | None = None) -> None:
         """Make the nodes and start Slurm; returns when all of them are idle."""
         self.folder = folder
-        # On each node another folder, as a disk of its own.
+        # A different folder on each node, like a local disk.
         self.local = folder / "local"
-        # A file system of the cluster's own, see `resize_small`.
+        # A separate file system, see `resize_small`.
         self.small = folder / "small"
         self._environment = _environment() | {
             "SLURM_CONF": str(folder / "slurm.conf"),
@@ -59,34 +59,34 @@ class Cluster:
         """Run a command on a node; return what it prints."""
         return _checked(self._run(node, command))
 
-    def ask(self, *command: str) -> str:
+    def checked(self, *command: str) -> str:
         return _checked(self.run(*command)).rstrip("\n")
 
     def pinstudy(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.run(PINSTUDY, *arguments)
 
-    def seen(self, path: Path) -> Path:
-        """Return the path by which a test sees what the login node has at `path`."""
+    def local_path(self, path: Path) -> Path:
+        """Return this machine's path of a file of the login node."""
         return Path(f"/proc/{_child_of(self._first.pid)}/root{path}")
 
     def resize_small(self, size: str) -> None:
         """Give the file system `small` another size, such as 64k."""
-        self.ask("mount", "-o", f"remount,size={size}", str(self.small))
+        self.checked("mount", "-o", f"remount,size={size}", str(self.small))
 
     def jobs(self) -> dict[str, str]:
-        """Return the state of every job that Slurm knows, by its id or that of its array's task."""
-        lines = self.ask("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T")
+        """Return the state of every job that Slurm knows, by the id of the job or array task."""
+        lines = self.checked("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T")
         return dict(line.split("|") for line in lines.splitlines())
 
     def live_jobs(self) -> list[str]:
-        return self.ask("squeue", "--noheader", "--array", "--format=%i").split()
+        return self.checked("squeue", "--noheader", "--array", "--format=%i").split()
 
     def wait_for_jobs(self) -> None:
         until(lambda: not self.live_jobs(), what="all jobs have ended")
 
     @contextlib.contextmanager
     def mounted(self, node: str, *what: str) -> Iterator[None]:
-        """Have something mounted on one node, as by mount(8), while the context lasts."""
+        """Mount something on one node, as mount(8) does, while the context lasts."""
         self.on(node, "mount", *what)
         try:
             yield
@@ -100,7 +100,7 @@ class Cluster:
     def stop_controller(self) -> None:
         """End Slurm's controller in good order; jobs live on."""
         file = self._pid_file(LOGIN)
-        self.ask("kill", file.read_text().strip())
+        self.checked("kill", file.read_text().strip())
         # It removes the file when it has saved everything.
         until(lambda: not file.exists(), what="the controller has ended")
 
@@ -147,7 +147,7 @@ class Cluster:
 
     def _start_daemons(self) -> None:
         munge = self.folder / "munge"
-        self.ask(
+        self.checked(
             "munged",
             # The folders of tests are for one user, which munged would not have.
             "--force",
@@ -186,22 +186,22 @@ def cluster(folder: Path, shape: Shape | None = None) -> Iterator[Cluster]:
     for name in TOOLS:
         need_tool(name)
     folder.mkdir(parents=True, exist_ok=True)
-    made = Cluster(folder, shape)
+    running = Cluster(folder, shape)
     try:
-        yield made
+        yield running
     finally:
-        made.stop()
+        running.stop()
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without what would change what a user of the cluster sees."""
-    kept = {
+    """Return the environment without variables that change what a cluster's user sees."""
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("SLURM_", "SBATCH_", "OMP_", "GOMP_", "KMP_", "PINSTUDY_"))
     }
     # In a wide terminal no table breaks its lines.
-    return kept | {"PINSTUDY_REPORT": "0", "COLUMNS": "1000"}
+    return environment | {"PINSTUDY_REPORT": "0", "COLUMNS": "1000"}
 
 
 def _child_of(pid: int) -> str:

@@ -1,4 +1,4 @@
-"""What the daemons of a throw-away cluster read: Slurm's settings, the names of nodes, a secret."""
+"""The files of a throw-away cluster's daemons: Slurm's settings, the names of nodes, a secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY_BYTES = 1024
 
 @dataclass(frozen=True)
 class Shape:
-    """What a test may want of a cluster beyond the usual.
+    """Settings of a cluster that differ between tests.
 
     With `affinity` Slurm binds jobs to the CPUs that it gives them. In seconds: after `forget_s` a
     job that has ended is forgotten, after `silent_s` a node that does not answer is down, and
@@ -32,7 +32,7 @@ class Shape:
 
 
 def write_files(folder: Path, shape: Shape) -> None:
-    """Write all that the daemons of a cluster read into its folder, which exists."""
+    """Write the files that a cluster's daemons read into its folder, which exists."""
     for name in ("munge", "state", "spool", "run", "log", "local", "small"):
         (folder / name).mkdir()
     for node in NODES:

@@ -12,14 +12,14 @@ from tests.slurm.cluster_files import Shape
 
 @pytest.fixture(scope="session")
 def usual_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("slurm")) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("slurm")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
 def binding_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("slurm"), Shape(affinity=True)) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("slurm"), Shape(affinity=True)) as running:
+        yield running
 
 
 @pytest.fixture

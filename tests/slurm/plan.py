@@ -1,7 +1,7 @@
 """The study, the app, its program and the site that tests on a cluster use.
 
-What the program does is in the test's hands while it runs: it waits as many seconds as the file
-`pace` says, and as long as a file `hold` or `hold.NODE` is there.
+A test controls the program while it runs: it sleeps for the seconds in the file `pace`, and waits
+while a file `hold` or `hold.NODE` exists.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tests.support.studies import write_app, write_program, write_study
 
 STUDY_FILE, SITE_FILE = "waits.yaml", "site.yaml"
 PROGRAM = """#!/bin/sh
-# Arguments: none. Says what it was given and where it runs.
+# Arguments: none. Writes its environment to a file named after the node.
 cd "{folder}" || exit
 env >"environment.$(hostname)"
 sleep "$(cat pace)"
@@ -34,7 +34,7 @@ PINNED = {"name": "pinned", "selection": "compact", "binding": "pin"}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a trial's study asks for; `mappings` are those of a study's file."""
+    """The keys of a trial's study and site; `mappings` as in a study's file."""
 
     repetitions: int = 10
     pace_s: float = 0.1
@@ -46,7 +46,7 @@ class Plan:
 
     @property
     def units(self) -> int:
-        """How many runs one node makes, warm-up runs apart."""
+        """The number of runs that one node makes, without warm-up runs."""
         return self.repetitions * len(self.mappings)
 
     def write(self, folder: Path) -> None:
@@ -54,14 +54,14 @@ class Plan:
         metrics = {"waited": {"pattern": "^waited = ([0-9.]+)", "unit": "s"}}
         sizes = {"short": {"arguments": ""}}
         write_app(folder, "wait", folder / "program", sizes, metrics=metrics, limit="10 min")
-        asked = {
+        study = {
             "mappings": list(self.mappings),
             "governors": list(self.governors),
             "repetitions": self.repetitions,
             "warmup": self.warmup,
             "collect": "energy",
         }
-        write_study(folder, Path(STUDY_FILE).stem, "wait", "short", **asked)
+        write_study(folder, Path(STUDY_FILE).stem, "wait", "short", **study)
         write_program(folder / "program", PROGRAM.format(folder=folder))
         lines = [f"  - '{each}'\n" for each in self.directives]
         directives = "".join(["directives:\n", *lines]) if lines else ""

@@ -1,4 +1,4 @@
-"""A ready line for srun puts threads where it says, in an allocation and without one."""
+"""The ready line for srun places threads as it promises, inside and outside an allocation."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def test_srun_puts_threads_where_its_line_says(bound_slurm: Cluster, inside: boo
         "set": Start(program, 2, "set", "taskset", (second,), openmp=True),
         "none": Start(program, 2, "none", None, every, openmp=True),
     }
-    found = {}
+    allowed = {}
     for name, start in starts.items():
         lines = {line.tool: line.text for line in ready_lines(replace(start, node_cpus=len(every)))}
         command = ["bash", "-c", lines["srun"]]
         if inside:
             command = ["salloc", "--quiet", "--nodes=1", "--exclusive", *command]
-        told = bound_slurm.ask(*command)
-        team = json.loads(told[told.index("{") :])["team"]
-        found[name] = [thread["allowed"] for thread in team["threads"]]
-    assert found == {
+        output = bound_slurm.checked(*command)
+        team = json.loads(output[output.index("{") :])["team"]
+        allowed[name] = [thread["allowed"] for thread in team["threads"]]
+    assert allowed == {
         "pin": [[second], [first]],
         "set": [[second], [second]],
         "none": [list(every)] * 2,

@@ -1,4 +1,4 @@
-"""The cluster that the other tests rely on, seen with Slurm's own commands."""
+"""The cluster that the other tests rely on, checked with Slurm's own commands."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm
 
-_TELL = 'echo "$(hostname) $SLURMD_NODENAME $(stat -Lc %i /proc/self/ns/net) $(ls LOCAL)"'
+_DESCRIBE = 'echo "$(hostname) $SLURMD_NODENAME $(stat -Lc %i /proc/self/ns/net) $(ls LOCAL)"'
 _START = """
 import sys
 from pathlib import Path
 from tests.slurm.cluster import cluster
-with cluster(Path(sys.argv[1])) as made:
-    made.ask("sbatch", "--wrap", "sleep 1000")
+with cluster(Path(sys.argv[1])) as running:
+    running.checked("sbatch", "--wrap", "sleep 1000")
     print("ready", flush=True)
     sys.stdin.read()
 """
@@ -31,16 +31,16 @@ with cluster(Path(sys.argv[1])) as made:
 def test_each_job_of_an_array_has_a_machine_of_its_own(slurm: Cluster, tmp_path: Path) -> None:
     for node in NODES:
         slurm.on(node, "touch", f"{slurm.local}/only-on-{node}")
-    slurm.ask(
+    slurm.checked(
         *("sbatch", "--exclusive", "--nodes=1", "--array=0-2", f"--output={tmp_path}/%a"),
-        *("--wrap", _TELL.replace("LOCAL", f"{slurm.local}/only-*")),
+        *("--wrap", _DESCRIBE.replace("LOCAL", f"{slurm.local}/only-*")),
     )
     slurm.wait_for_jobs()
-    told = sorted((tmp_path / str(task)).read_text().split() for task in range(3))
-    assert [line[0] for line in told] == list(NODES)
-    assert [line[1] for line in told] == list(NODES)
-    assert len({line[2] for line in told} | {str(Path("/proc/self/ns/net").stat().st_ino)}) == 4
-    assert [line[3:] for line in told] == [[f"{slurm.local}/only-on-{node}"] for node in NODES]
+    jobs = sorted((tmp_path / str(task)).read_text().split() for task in range(3))
+    assert [line[0] for line in jobs] == list(NODES)
+    assert [line[1] for line in jobs] == list(NODES)
+    assert len({line[2] for line in jobs} | {str(Path("/proc/self/ns/net").stat().st_ino)}) == 4
+    assert [line[3:] for line in jobs] == [[f"{slurm.local}/only-on-{node}"] for node in NODES]
 
 
 def test_nothing_is_left_of_a_cluster_whose_starter_was_killed(
@@ -67,12 +67,12 @@ def test_nothing_is_left_of_a_cluster_whose_starter_was_killed(
 
 def _processes_of(folder: Path) -> list[str]:
     """Return the processes of this machine that belong to the cluster of a folder."""
-    wanted = f"SLURM_CONF={folder}/slurm.conf\0".encode()
-    found = []
+    mark = f"SLURM_CONF={folder}/slurm.conf\0".encode()
+    pids = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted in (process / "environ").read_bytes() and int(process.name) != os.getpid():
-                found.append(process.name)
+            if mark in (process / "environ").read_bytes() and int(process.name) != os.getpid():
+                pids.append(process.name)
         except OSError:
             continue
-    return found
+    return pids

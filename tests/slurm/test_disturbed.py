@@ -42,7 +42,7 @@ def test_kills_requeues_and_double_submissions_at_random_moments_lose_nothing(
             live = slurm.live_jobs()
             if not live:
                 break
-            # A job that has just ended is none that could be disturbed.
+            # A job that has just ended cannot be disturbed.
             job = chance.choice(live)
             if chance.random() < 0.3:
                 slurm.run("scontrol", "requeue", job)
@@ -67,10 +67,10 @@ def test_a_full_disk_stops_the_worker_and_with_room_the_study_is_completed(
     slurm.resize_small("128k")
     trial.submit("--nodes", "n1")
     slurm.wait_for_jobs()
-    assert 0 < len(list(trial.made())) < trial.plan.units
+    assert 0 < len(list(trial.final_runs())) < trial.plan.units
     assert trial.torn() <= 1
     assert "incomplete so far" in trial.command("status", str(trial.study))
-    assert sum(trial.averaged()) == len(list(trial.made()))
+    assert sum(trial.averaged()) == len(list(trial.final_runs()))
     slurm.resize_small("16m")
     trial.submit("--nodes", "n1")
     slurm.wait_for_jobs()
@@ -109,9 +109,9 @@ def test_an_array_requeued_as_a_whole_and_then_in_part_loses_nothing(
     trial.hold()
     [array] = {job.partition("_")[0] for job in trial.jobs()}
 
-    slurm.ask("scontrol", "requeue", array)
+    slurm.checked("scontrol", "requeue", array)
     until(lambda: len(trial.attempts()) == 6, what="all have started again")
-    slurm.ask("scontrol", "requeue", f"{array}_1")
+    slurm.checked("scontrol", "requeue", f"{array}_1")
     until(lambda: len(trial.attempts()) == 7, what="one has started once more")
     trial.release()
     slurm.wait_for_jobs()
@@ -129,7 +129,7 @@ def test_the_newer_of_two_submissions_wins_and_late_results_are_kept_aside(
     trial.submit(*SPLIT)
     trial.wait_for_nodes(2)
     if ahead:
-        for claim in (trial.seen / "submissions" / "fence").iterdir():
+        for claim in (trial.study_folder / "submissions" / "fence").iterdir():
             os.utime(claim, (FAR_AHEAD, FAR_AHEAD))
     trial.submit(*SPLIT, "--again")
     trial.wait_for_nodes(3)

@@ -1,4 +1,4 @@
-"""What a node cannot do is refused there, with node, wanted and found; the others go on."""
+"""A node refuses what it cannot do, with the reason; the other nodes go on."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     on_hybrid, on_homogeneous = trial.workers()
     assert on_hybrid["exit_status"] == 0
     assert on_homogeneous["exit_status"] == 3
-    made = {(r["node_id"], r["mapping"], r["governor"]) for r in trial.made()}
-    [other] = {node for node, _, _ in made} - {"n3"}
-    assert len([each for each in made if each[0] == other]) == 4
-    assert [each for each in made if each[0] == "n3"] == [("n3", "scheduler", "current")]
+    runs = {(r["node_id"], r["mapping"], r["governor"]) for r in trial.final_runs()}
+    [other] = {node for node, _, _ in runs} - {"n3"}
+    assert len([each for each in runs if each[0] == other]) == 4
+    assert [each for each in runs if each[0] == "n3"] == [("n3", "scheduler", "current")]
     refused = {
         (r["mapping"], r["governor"]): r["reason"]
         for r in trial.records("n3")
@@ -53,9 +53,9 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     assert len(refused) == 3
     assert "E-core" in refused["ecores-pin", "current"]
     assert "frequency scaling" in refused["scheduler", "performance"]
-    shown = trial.command("status", str(trial.study))
-    assert refused["ecores-pin", "current"] in shown
-    assert refused["scheduler", "performance"] in shown
+    status = trial.command("status", str(trial.study))
+    assert refused["ecores-pin", "current"] in status
+    assert refused["scheduler", "performance"] in status
     policies = (tmp_path / other).glob("**/policy*/scaling_governor")
     assert {path.read_text() for path in policies} == {"powersave\n"}
 
@@ -63,15 +63,15 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
 def test_a_node_unlike_the_others_adds_nothing_to_a_divided_study_and_stops_nobody(
     slurm: Cluster, tmp_path: Path
 ) -> None:
-    one = ("--spread", "split", "--workers", "1", "--features")
+    worker_on = ("--spread", "split", "--workers", "1", "--features")
     trial = Trial(slurm, tmp_path, Plan(repetitions=3))
     cpus = sorted(os.sched_getaffinity(0))
     with _devices(slurm, "n3", tmp_path / "n3", cpus[:1], cpus[1:]):
-        trial.submit(*one, "hybrid")
+        trial.submit(*worker_on, "hybrid")
         trial.wait_for_runs(2)
         trial.hold("n1")
         trial.hold("n2")
-        trial.submit(*one, "homog", "--again")
+        trial.submit(*worker_on, "homog", "--again")
         until(lambda: len(slurm.live_jobs()) == 1, what="it has refused")
         trial.release("n1")
         trial.release("n2")
@@ -97,7 +97,7 @@ def _devices(
     layers = f"lowerdir={folder}:/sys/devices"
     with (
         slurm.mounted(node, "-t", "overlay", "-o", layers, "overlay", "/sys/devices"),
-        # What is written there is kept.
+        # What is written to cpufreq stays in `folder`.
         slurm.mounted(node, "--bind", str(cpufreq), str(CPUFREQ)),
     ):
         yield
@@ -111,7 +111,7 @@ def test_a_worker_that_lacks_the_shared_folder_makes_nothing_and_others_go_on(
         trial.submit("--nodes", "n1,n3")
         slurm.wait_for_jobs()
         assert slurm.on("n3", "ls", str(tmp_path)) == ""
-    assert {record["node_id"] for record in trial.made()} == {"n1"}
+    assert {record["node_id"] for record in trial.final_runs()} == {"n1"}
     assert [worker["left"] for worker in trial.workers()] == [0, None]
     assert "no worker ever started" in trial.command("status", str(trial.study))
     assert "node n3" in trial.submit("--nodes", "n1,n3")
@@ -133,7 +133,7 @@ def test_an_allocation_smaller_than_the_case_is_refused_before_any_run(
 
     [worker] = trial.workers()
     assert worker["exit_status"] == 3
-    assert {record["mapping"] for record in trial.made()} == {"pinned"}
+    assert {record["mapping"] for record in trial.final_runs()} == {"pinned"}
     [refused] = [r for r in trial.records() if r["status"] == SKIPPED]
     assert refused["mapping"] == "both"
     for part in ("node n1", "may use CPUs 0,", "needs 0-1", "missing: 1", "--exclusive"):

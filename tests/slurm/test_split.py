@@ -20,7 +20,7 @@ def test_two_workers_in_one_folder_lose_no_run_and_make_none_twice(
     trial.submit(*SPLIT)
     slurm.wait_for_jobs()
     trial.assert_complete()
-    assert len({record["node_id"] for record in trial.made()}) == 2
+    assert len({record["node_id"] for record in trial.final_runs()}) == 2
     assert trial.torn() == 0
     assert trial.late() == []
     workers = trial.workers()
@@ -39,8 +39,8 @@ def test_a_single_worker_is_a_job_without_an_array_also_in_a_folder_with_blanks(
     assert "#SBATCH" in script
     assert "--array" not in script
     trial.assert_complete()
-    shown = trial.command("status", str(trial.study))
-    assert f"`{PINSTUDY} report '{folder}/results/waits/split-site'`" in shown
+    status = trial.command("status", str(trial.study))
+    assert f"`{PINSTUDY} report '{folder}/results/waits/split-site'`" in status
 
 
 def test_tables_and_status_of_a_study_under_way_only_grow_and_say_incomplete(
@@ -51,9 +51,9 @@ def test_tables_and_status_of_a_study_under_way_only_grow_and_say_incomplete(
 
     counts: list[int] = []
     for _ in range(3):
-        # Each has at least what the one before has told, and a run more.
+        # At least one run more than the last count.
         trial.wait_for_runs(counts[-1] + 1 if counts else 2)
-        # However long the commands take, the study does not end meanwhile.
+        # The study cannot end during the commands, however long they take.
         trial.hold()
         counts.append(sum(trial.averaged()))
         counts.append(sum(worker["done"] for worker in trial.workers()))

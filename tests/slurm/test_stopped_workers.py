@@ -40,21 +40,21 @@ def test_a_cancelled_study_that_is_submitted_again_is_completed(
 def test_a_warning_lets_the_run_in_flight_end_and_an_alarm_does_not(
     slurm: Cluster, tmp_path: Path
 ) -> None:
-    """USR1 is what Slurm sends ahead of a time limit if asked, ALRM what Flux sends at one."""
+    """Slurm can send USR1 ahead of a time limit; Flux sends ALRM at one."""
     trial = Trial(slurm, tmp_path, Plan(repetitions=6))
     trial.hold()
     trial.submit(*SPLIT)
     trial.wait_for_nodes(2)
     warned, alarmed = trial.jobs()
 
-    slurm.ask("scancel", "--batch", "--signal=ALRM", alarmed)
+    slurm.checked("scancel", "--batch", "--signal=ALRM", alarmed)
     until(lambda: len(slurm.live_jobs()) == 1, what="it has stopped")
     assert [record["status"] for record in trial.records()] == [INTERRUPTED]
-    slurm.ask("scancel", "--batch", "--signal=USR1", warned)
+    slurm.checked("scancel", "--batch", "--signal=USR1", warned)
     trial.release()
     slurm.wait_for_jobs()
 
-    assert len(list(trial.made())) == 1
+    assert len(list(trial.final_runs())) == 1
     workers = trial.workers()
     assert [worker["exit_status"] for worker in workers] == [75, 75]
     assert "SIGUSR1" in workers[0]["reason"]

@@ -33,9 +33,9 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Trial
         trials["n2"].wait_for_runs(2)
         trials["n2"].hold()
         # Spares half a minute of waiting for the limit.
-        slurm.ask("scontrol", "update", f"JobId={trials['n2'].jobs()[0]}", "EndTime=now+1")
+        slurm.checked("scontrol", "update", f"JobId={trials['n2'].jobs()[0]}", "EndTime=now+1")
         _wait_for_limit(trials["n1"])
-        # It is all the same how long the rest takes.
+        # The rest may run as fast as it can.
         trials["n1"].pace(0.0)
         _wait_for_limit(trials["n2"])
         trials["n2"].release()

@@ -1,4 +1,4 @@
-"""A study on a cluster in the hands of a test, and what became of each of its runs."""
+"""A study on a cluster that a test disturbs, and the records of its runs."""
 
 from __future__ import annotations
 
@@ -42,44 +42,44 @@ class Trial:
         self.pace(self.plan.pace_s)
 
     def pace(self, seconds: float) -> None:
-        """Have runs take so many seconds from now on."""
+        """Make runs take `seconds` from now on."""
         (self.folder / "pace").write_text(f"{seconds}\n")
 
     def hold(self, node: str = "") -> None:
-        """Have no run end, on one node or on any, until `release`."""
+        """Let no run end until `release`, on one node or on all."""
         self._hold(node).touch()
 
     def release(self, node: str = "") -> None:
-        """Let runs end that `hold` has kept."""
+        """Let the runs end that `hold` stopped."""
         self._hold(node).unlink()
 
     def _hold(self, node: str) -> Path:
         return self.folder / (f"hold.{node}" if node else "hold")
 
     def submit(self, *options: str, status: int = 0) -> str:
-        """Submit as a user does; return what was said."""
+        """Submit as a user does; return the output."""
         where = ["--site", str(self.site), "--results", str(self.results)]
-        return _said(self.cluster.pinstudy("submit", str(self.study), *where, *options), status)
+        return _output(self.cluster.pinstudy("submit", str(self.study), *where, *options), status)
 
     def cancel(self) -> str:
         return self.command("cancel", str(self.study))
 
     def command(self, name: str, *arguments: str, status: int = 0) -> str:
-        """Run a command on the trial's results; return what was said."""
+        """Run a command on the trial's results; return its output."""
         done = self.cluster.pinstudy(name, *arguments, "--results", str(self.results))
-        return _said(done, status)
+        return _output(done, status)
 
     def statuses(self) -> list[dict[str, Any]]:
-        """Return what `pinstudy status --all --json` tells."""
-        told = self.cluster.pinstudy(
+        """Return the output of `pinstudy status --all --json`."""
+        done = self.cluster.pinstudy(
             *("status", str(self.study), "--all", "--json", "--results", str(self.results))
         )
-        assert told.returncode == 0, told.stderr
-        statuses: list[dict[str, Any]] = json.loads(told.stdout)
+        assert done.returncode == 0, done.stderr
+        statuses: list[dict[str, Any]] = json.loads(done.stdout)
         return statuses
 
     def workers(self, submission: int = -1) -> list[dict[str, Any]]:
-        """Return what `pinstudy status` tells of the workers of a submission, the newest."""
+        """Return the workers of a submission, by default the newest, from `pinstudy status`."""
         workers: list[dict[str, Any]] = self.statuses()[submission]["workers"]
         return workers
 
@@ -88,27 +88,27 @@ class Trial:
         return [job["id"] for worker in self.workers(submission) for job in worker["jobs"]]
 
     def attempts(self, submission: int = 1) -> list[dict[str, Any]]:
-        """Return what the attempts of a submission tell of themselves, by worker and age."""
+        """Return the files of a submission's attempts, by worker and age."""
         folder = self._of(submission) / "attempts"
-        told = [json.loads(path.read_text()) for path in folder.glob("w*.json")]
-        return sorted(told, key=lambda each: (each["worker"], each["generation"]))
+        attempts = [json.loads(path.read_text()) for path in folder.glob("w*.json")]
+        return sorted(attempts, key=lambda each: (each["worker"], each["generation"]))
 
     def log(self, worker: int = 0, submission: int = 1) -> str:
         """Return what a worker's jobs printed."""
         return (self._of(submission) / "logs" / f"worker-{worker}.log").read_text()
 
     def _of(self, submission: int) -> Path:
-        return self.seen / "submissions" / f"{submission:04d}"
+        return self.study_folder / "submissions" / f"{submission:04d}"
 
     def wait_for_runs(self, runs: int, node: str = "*") -> None:
-        """Wait until a node, or any, has made so many runs."""
-        until(lambda: len(list(self.made(node))) >= runs, what=f"{runs} runs on {node}")
+        """Wait until a node, or all together, have made `runs` runs."""
+        until(lambda: len(list(self.final_runs(node))) >= runs, what=f"{runs} runs on {node}")
 
     def nodes(self) -> set[str]:
         return {path.suffix[1:] for path in self.folder.glob("environment.*")}
 
     def wait_for_nodes(self, many: int) -> set[str]:
-        """Wait until the program has been started on so many nodes; return them."""
+        """Wait until the program has been started on `many` nodes; return the nodes."""
         until(lambda: len(self.nodes()) >= many, what=f"a run on {many} nodes")
         return self.nodes()
 
@@ -118,8 +118,8 @@ class Trial:
             if line.endswith(b"\n"):
                 yield json.loads(line)
 
-    def made(self, node: str = "*") -> Iterator[dict[str, Any]]:
-        """Yield the records of runs that ended."""
+    def final_runs(self, node: str = "*") -> Iterator[dict[str, Any]]:
+        """Yield the records of the runs that are final."""
         return (record for record in self.records(node) if record["status"] in FINAL)
 
     def late(self) -> list[dict[str, Any]]:
@@ -127,34 +127,34 @@ class Trial:
         return list(self.records(folder="late"))
 
     def torn(self) -> int:
-        """Return how many lines were not written to their end."""
+        """Return the number of incomplete lines."""
         return sum(not line.endswith(b"\n") for line in self._lines("*", "records"))
 
     @property
-    def seen(self) -> Path:
+    def study_folder(self) -> Path:
         """The study's results, as the test sees them."""
-        return self.cluster.seen(self.results) / "waits"
+        return self.cluster.local_path(self.results) / "waits"
 
     def _lines(self, node: str, folder: str) -> Iterator[bytes]:
-        for shard in sorted(self.seen.glob(f"*/{folder}/{node}-*.jsonl")):
+        for shard in sorted(self.study_folder.glob(f"*/{folder}/{node}-*.jsonl")):
             yield from shard.read_bytes().splitlines(keepends=True)
 
     def assert_complete(self, nodes: int = 1) -> None:
         """Assert that each run was made, once and well, and that the tables average it.
 
-        With `nodes` greater than 1 each of so many has made the whole study.
+        With `nodes` greater than 1 each of them has made the whole study.
         """
-        made = Counter((r["node_id"] if nodes > 1 else "", *unit(r)) for r in self.made())
+        made = Counter((r["node_id"] if nodes > 1 else "", *unit(r)) for r in self.final_runs())
         counted = {key: times for key, times in made.items() if not key[2]}
         assert len(counted) == self.plan.units * nodes, "runs are missing"
         assert set(counted.values()) == {1}, "runs were made more than once"
-        assert {record["status"] for record in self.made()} == {OK}
+        assert {record["status"] for record in self.final_runs()} == {OK}
         assert self.averaged() == [self.plan.repetitions] * len(self.plan.mappings) * nodes
 
     def averaged(self) -> list[int]:
         """Return how many runs the tables average in each row, of all folders of results."""
         counts = []
-        for folder in sorted(self.seen.glob("*/records")):
+        for folder in sorted(self.study_folder.glob("*/records")):
             results = self.results / "waits" / folder.parent.name
             table = self.cluster.pinstudy(
                 *("tables", str(results), "--format", "csv", "--no-files")
@@ -165,11 +165,11 @@ class Trial:
 
 
 def unit(record: dict[str, Any]) -> Unit:
-    """Return what makes a run the same run: its case, whether it is a warm-up, its repetition."""
+    """Return the identity of a run: its case, whether it is a warm-up, its repetition."""
     return record["case_id"], record["warmup"], record["repetition"]
 
 
-def _said(done: CompletedProcess[str], status: int) -> str:
-    said = done.stdout + done.stderr
-    assert done.returncode == status, said
-    return said
+def _output(done: CompletedProcess[str], status: int) -> str:
+    output = done.stdout + done.stderr
+    assert done.returncode == status, output
+    return output

@@ -1,7 +1,7 @@
-"""pinstudy as a user types it, but in the process of the tests.
+"""pinstudy's command line in the process of the tests, or in one of its own.
 
-A process of its own needs a second for its imports. It is for tests in which the process is the
-point: its signals, its streams, its interpreter.
+A process of its own needs a second for its imports. It is for tests of the process itself: its
+signals, its streams, its interpreter.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tests.support.processes import ended
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
-# What the command line answers in a way of its own.
+# The signals that the command line handles.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# What a user has set for his own studies.
+# Variables that a user may have set for other studies.
 _NOT_OURS = ("OMP_", "PINSTUDY_RESULTS")
 
 
 def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder; return what came of it, as subprocess.run does.
+    """Run a command in a folder; return its status and output, as subprocess.run does.
 
-    The environment is that of the tests without PINSTUDY_RESULTS and what tells OpenMP, with a
-    terminal of 100 columns, and then `variables`. An exception that a process would show as a
+    The environment is that of the tests without PINSTUDY_RESULTS and OpenMP's variables, with a
+    terminal of 100 columns, and with `variables`. An exception that a process would show as a
     traceback is raised.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_OURS)}
@@ -48,15 +48,15 @@ def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
 
 
 def argv(*arguments: str) -> list[str]:
-    """Return the words that start a command in a process of its own."""
+    """Return the command line of a pinstudy command in a process of its own."""
     return [sys.executable, str(ROOT / "pinstudy"), *arguments]
 
 
 @contextmanager
 def started(folder: Path, *arguments: str, apart: bool = False) -> Iterator[subprocess.Popen[str]]:
-    """Start a command in a process of its own, in a session too if `apart`; end it at the end.
+    """Start a command in a process of its own, also in a session if `apart`; kill it at the end.
 
-    Its stderr is a pipe, and what it prints goes nowhere.
+    Its stderr is a pipe, its stdout is discarded.
     """
     process = subprocess.Popen(
         argv(*arguments),
@@ -73,17 +73,17 @@ def started(folder: Path, *arguments: str, apart: bool = False) -> Iterator[subp
 def pinstudy_without(
     module: str, folder: Path, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, in which a module cannot be imported.
+    """Run a command in a process of its own that cannot import a module.
 
     It counts its looks in the folder's file `looks` (tests.support.held.looks_counted).
     """
-    lacking = folder / "lacking"
-    lacking.mkdir()
-    (lacking / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
+    modules = folder / "lacking"
+    modules.mkdir()
+    (modules / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
     return subprocess.run(
         argv_counting_looks(folder / "looks", *arguments),
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(lacking)},
+        env=os.environ | {"PYTHONPATH": str(modules)},
         capture_output=True,
         text=True,
         timeout=HANG_S,
@@ -92,10 +92,10 @@ def pinstudy_without(
 
 
 def run_main(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run the command line in the folder and environment of this process, streams in memory."""
+    """Run the command line in this process's folder and environment, with streams in memory."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape") for _ in range(2))
     status = 0
-    with _as_it_was(), redirect_stdout(out), redirect_stderr(err):
+    with _restored(), redirect_stdout(out), redirect_stderr(err):
         sys.argv = ["pinstudy", *arguments]
         try:
             main()
@@ -105,8 +105,8 @@ def run_main(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def _as_it_was() -> Iterator[None]:
-    """Put back what the command line sets for its whole process."""
+def _restored() -> Iterator[None]:
+    """Restore the settings of the process that the command line changes."""
     argv, hook, mask = sys.argv, sys.unraisablehook, os.umask(0o077)
     os.umask(mask)
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
@@ -121,6 +121,6 @@ def _as_it_was() -> Iterator[None]:
 
 def _text(stream: io.TextIOWrapper) -> str:
     stream.flush()
-    written = stream.buffer
-    assert isinstance(written, io.BytesIO)
-    return written.getvalue().decode("utf-8", "surrogateescape")
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8", "surrogateescape")

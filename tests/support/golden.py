@@ -1,4 +1,4 @@
-"""Texts that are kept whole beside their tests, and renewed by `pytest --snapshot-update`."""
+"""Golden files beside the tests; `pytest --snapshot-update` renews them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 
 class GoldenFile(SingleFileSnapshotExtension):
-    """Keeps each text as a file that can be read as it is: assert text == snapshot(…=GoldenFile)"""
+    """Keeps each text as a plain file: assert text == snapshot(…=GoldenFile)"""
 
     _write_mode = WriteMode.TEXT
     file_extension = "txt"

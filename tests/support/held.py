@@ -1,4 +1,4 @@
-"""Programs of tests that run until they are let go: what a test does meanwhile is in time."""
+"""Programs of tests that run until the test releases them, so that no test depends on time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from pathlib import Path
 from unittest import mock
 
 from runners.execution.sampler import PlacementSampler
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import until
 
-# What a shell script of a test does first: say that it was started, and wait at its gate when more
-# have started than are free to pass. A process that waits for the other side of a FIFO uses no CPU
-# and starts nothing.
+# The beginning of a test's shell script: log the start, and wait at the gate if more scripts have
+# started than may pass. A process that waits for the other side of a FIFO uses no CPU and starts
+# nothing.
 WAIT_AT_GATE = """\
 echo >>"$0.starts"
 [ -p "$0.gate" ] && [ $(wc -l <"$0.starts") -gt $(cat "$0.free") ] && read _ <"$0.gate"
 """
-# How it works until looks, which are counted in a file LOOKS (looks_counted), suffice for a proof:
-# first until it has used CPU time that the kernel tells of, three clock ticks (proc_pid_stat(5)),
-# then until a look that began after that has seen it.
+# Works until there were enough looks for a proof, which a file LOOKS counts (looks_counted): first
+# until the kernel shows three clock ticks of CPU time (proc_pid_stat(5)), then until a look that
+# began after that.
 WORK_UNTIL_LOOKED_AT = (
     "read n <LOOKS; e=$((n + 10)); t=0; while [ $t -lt 3 ]; do "
     "read -r s </proc/$$/stat; set -- ${s##*) }; t=$((${12} + ${13})); done; "
@@ -38,7 +39,7 @@ NAP = f"""\
 
 
 class Gate:
-    """Where the runs of a script wait that begins with WAIT_AT_GATE; it is open at first."""
+    """The gate of a script that begins with WAIT_AT_GATE; it is open at first."""
 
     def __init__(self, program: Path) -> None:
         self._starts = program.with_name(f"{program.name}.starts")
@@ -48,29 +49,29 @@ class Gate:
 
     @property
     def starts(self) -> int:
-        """How often the program was started."""
+        """The number of starts of the program."""
         return self._starts.read_text().count("\n") if self._starts.exists() else 0
 
     def close(self, after: int = 0) -> None:
-        """Let so many runs pass that start from now on, and every later one wait."""
+        """Let the next `after` runs pass, and hold every later one."""
         self._known = self.starts + after
         self._free.write_text(f"{self._known}\n")
         if not self._gate.exists():
             os.mkfifo(self._gate)
 
     def wait_for_run(self, of: subprocess.Popen[str]) -> None:
-        """Wait until a run of this process is held that was not there at the last call."""
+        """Wait until a new run of this process is held."""
         until(lambda: self.starts > self._known, of)
         self._known = self.starts
 
     def let_go(self) -> None:
-        """Let the run end that was waited for."""
-        # Opened without waiting: that fails (ENXIO) until the run has come to the gate.
+        """Let the held run end."""
+        # A non-blocking open fails (ENXIO) until the run has reached the gate.
         until(self._entered)
 
     def open(self) -> None:
         """Let this run and all others end."""
-        # Both sides: it is opened at once, also where no run is there.
+        # Open both sides: that does not block, even without a run.
         gate = os.open(self._gate, os.O_RDWR)
         self._gate.unlink()
         os.close(gate)
@@ -86,19 +87,17 @@ class Gate:
 
 
 def held_nap(path: Path) -> Gate:
-    """Write a script that naps for its argument's seconds when its gate lets it; return that."""
-    path.write_text(NAP)
-    path.chmod(0o755)
-    return Gate(path)
+    """Write a script that sleeps for its argument's seconds behind a gate; return the gate."""
+    return Gate(write_program(path, NAP))
 
 
 @contextmanager
 def looks_counted(file: Path) -> Iterator[Path]:
-    """Keep, in a file, how often this process has looked where the threads of programs are.
+    """Count this process's looks at the threads of programs in a file.
 
-    A program that works until it was looked at often enough is not missed, whatever else keeps the
-    node busy. The count is a line of always the same length, to be mapped or read as it grows. A
-    second line says "no" while the program wants no look.
+    A program can work until there were enough looks at it, however busy the node. The count is a
+    line of constant length, to be mapped or read as it grows. A second line is "no" while the
+    program wants no look.
     """
     file.write_text(f"{0:<18}\n  \n")
     sample, looks = PlacementSampler.sample, 0
@@ -117,7 +116,7 @@ def looks_counted(file: Path) -> Iterator[Path]:
 
 
 def argv_counting_looks(file: Path, *arguments: str) -> list[str]:
-    """Return the words that start a command in a process of its own that counts looks in a file."""
+    """Return the command line of a pinstudy command that counts its looks in a file."""
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path; from pinstudy.cli import main\n"

@@ -1,7 +1,7 @@
-"""What a test has started or opened and left behind: its processes, threads and open files.
+"""Leftovers of a test: processes, threads and open files.
 
-Python complains of a forgotten file or process when it happens to collect it, which fails whatever
-test is running then. So each test is asked at its end; what it has forgotten is ended and closed.
+Python warns of a forgotten file or process when it collects it, which fails the test that runs
+then. So each test is checked at its end; its leftovers are ended and closed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tests.support.processes import children, command_line
 
 # Threads of an event loop's pool end with the loop, which a browser has for a module's tests.
 _LOOPS = "asyncio_"
-# Packages keep files of their own open on purpose: matplotlib its fonts.
+# Packages keep files open on purpose, such as the fonts of matplotlib.
 _PACKAGES = os.path.realpath(sysconfig.get_path("platlib"))
 
 
 @dataclass(frozen=True)
 class Held:
-    """What this process holds: numbers of its children, descriptors with their files, threads."""
+    """This process's children, descriptors with their files, and threads."""
 
     children: frozenset[int]
     descriptors: frozenset[tuple[int, str]]
@@ -44,15 +44,15 @@ class Held:
 
 
 def held() -> Held:
-    """Return what this process holds now."""
-    # A process that Python keeps until its own end for whoever used multiprocessing.
+    """Return the current children, descriptors and threads."""
+    # multiprocessing keeps this process until the end of Python.
     resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
     threads = (one for one in threading.enumerate() if not one.name.startswith(_LOOPS))
     return Held(frozenset(children(os.getpid())), frozenset(_descriptors()), frozenset(threads))
 
 
 def describe(left: Held) -> str:
-    """Return one line for each thing that was left, or an empty text for none."""
+    """Return one line for each leftover, or an empty text for none."""
     processes = (
         f"process {pid} is left: {' '.join(command_line(pid)) or 'ended, and not waited for'}"
         for pid in sorted(left.children)
@@ -63,27 +63,27 @@ def describe(left: Held) -> str:
 
 
 def close(left: Held) -> None:
-    """End the processes that were left, and close the files, by the objects that hold them.
+    """End the leftover processes and close the files, through the objects that own them.
 
-    Descriptors that are in no object stay open: whoever has their number may close it later, when
-    it belongs to another file.
+    Descriptors without an object stay open: code that has their number may close it later, when it
+    belongs to another file.
     """
     numbers = {number for number, _ in left.descriptors}
     gc.unfreeze()
-    for thing in gc.get_objects():
-        if isinstance(thing, subprocess.Popen) and thing.pid in left.children:
-            thing.kill()
-            thing.wait()
-        if isinstance(thing, (io.IOBase, socket.socket)):
-            # One that is closed already, or has no descriptor.
+    for item in gc.get_objects():
+        if isinstance(item, subprocess.Popen) and item.pid in left.children:
+            item.kill()
+            item.wait()
+        if isinstance(item, (io.IOBase, socket.socket)):
+            # It may be closed already, or have no descriptor.
             with suppress(OSError, ValueError):
-                if thing.fileno() in numbers:
-                    thing.close()
+                if item.fileno() in numbers:
+                    item.close()
 
 
 def _descriptors() -> Iterable[tuple[int, str]]:
     for entry in Path("/proc/self/fd").iterdir():
-        # That of the listing itself is gone.
+        # The descriptor of the listing itself is gone.
         with suppress(OSError):
             file = str(entry.readlink())
             if not file.startswith(_PACKAGES):

@@ -1,4 +1,4 @@
-"""What the kernel refuses this process for a while, by its resource limits (getrlimit(2))."""
+"""Temporary resource limits of this process (getrlimit(2))."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_more_files(but: int = 0) -> Iterator[None]:
-    """Let this process open so many files in the block and no more."""
+    """Let this process open only `but` more files in the context."""
     free = [os.dup(0) for _ in range(but + 1)]
     for descriptor in free:
         os.close(descriptor)
@@ -20,16 +20,16 @@ def no_more_files(but: int = 0) -> Iterator[None]:
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """Let no file that this process writes to become larger in the block (EFBIG)."""
+    """Let no file that this process writes become larger in the context (EFBIG)."""
     with _limited(resource.RLIMIT_FSIZE, size):
         yield
 
 
 @contextmanager
-def _limited(what: int, most: int) -> Iterator[None]:
-    before = resource.getrlimit(what)
-    resource.setrlimit(what, (most, before[1]))
+def _limited(limit: int, soft: int) -> Iterator[None]:
+    before = resource.getrlimit(limit)
+    resource.setrlimit(limit, (soft, before[1]))
     try:
         yield
     finally:
-        resource.setrlimit(what, before)
+        resource.setrlimit(limit, before)

@@ -1,6 +1,6 @@
-"""Machines for tests, in few words; tests/data/nodes/README.md names the sources of their numbers.
+"""Machines for tests; tests/data/nodes/README.md names the sources of their numbers.
 
-Where no source had a number (cache sizes, mostly), the file is left out of the tree, as it is in
+Files whose numbers no source has (cache sizes, mostly) are left out of the tree, as they are in
 recordings. Machines named `synthetic-…` are made up to provoke one mistake each.
 """
 
@@ -43,7 +43,7 @@ def perf(highest: int, nominal: int | None = None) -> dict[str, Any]:
 
 
 def own_l1(cores: tuple[str, ...], size: str = "") -> tuple[Cache, ...]:
-    """Return first-level caches of each core's own."""
+    """Return the first-level caches of each core."""
     return tuple((1, type_, size, cpus) for cpus in cores for type_ in ("Data", "Instruction"))
 
 

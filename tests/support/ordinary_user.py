@@ -1,4 +1,4 @@
-"""Being refused by file modes, also where the tests run as root."""
+"""An ordinary user, whom file modes stop, also if the tests run as root."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOBODY = 65534
 
 @contextlib.contextmanager
 def ordinary_user() -> Iterator[None]:
-    """Root may read what its mode forbids; be nobody meanwhile."""
+    """Be nobody in the context: root may read files that their mode forbids."""
     if os.geteuid() != 0:
         yield
         return

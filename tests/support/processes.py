@@ -1,4 +1,4 @@
-"""Processes that tests have started, as /proc tells of them; any of them may end meanwhile."""
+"""Processes that tests started, as /proc shows them; any of them may end in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.wait import until
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process is there, and no zombie that only waits for its parent to look."""
+    """Return whether a process is there and is no zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -21,19 +21,19 @@ def alive(pid: int) -> bool:
 
 def wait_until_gone(pids: Iterable[int]) -> None:
     """Wait until none of these processes is alive."""
-    asked = list(pids)
-    until(lambda: not any(alive(pid) for pid in asked))
+    waiting = list(pids)
+    until(lambda: not any(alive(pid) for pid in waiting))
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes that a process has started and that are still there."""
-    found = []
+    """Return the children of a process."""
+    pids = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             # A thread may have ended, and the process has others.
             with suppress(OSError):
-                found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+                pids += [int(child) for child in (task / "children").read_text().split()]
+    return pids
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -44,14 +44,14 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def name_of(pid: int) -> str:
-    """Return the kernel's name of a process; none of one that has ended."""
+    """Return the kernel's name of a process, empty if it has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text().strip()
     return ""
 
 
 def command_line(pid: int) -> list[str]:
-    """Return the words that a process was started with; none for one that has ended."""
+    """Return the command line of a process, empty if it has ended."""
     with suppress(OSError):
         raw = Path(f"/proc/{pid}/cmdline").read_bytes()
         return [word.decode(errors="replace") for word in raw.split(b"\0")[:-1]]
@@ -59,7 +59,7 @@ def command_line(pid: int) -> list[str]:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End a process, which may have ended, and close its pipes."""
+    """Kill a process, which may have ended, and close its pipes."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout, process.stderr):
@@ -69,7 +69,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 @contextmanager
 def ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-    """End a process with the context, whatever a test finds."""
+    """Kill a process at the end of the context, also when the test fails."""
     try:
         yield process
     finally:

@@ -1,8 +1,8 @@
 """Results whose outcome is known, from single records to findings.
 
-write(folder, [record(1, 1), record(1, 2, status="failed")])    single runs of rows #1 to #10
-found(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9}))   a study with these mean times
-summary(3, elapsed_s=45.0)                                      a case without runs
+write(folder, [record(1, 1), record(1, 2, status="failed")])        single runs of rows #1 to #10
+findings_of(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9}))   a study with these mean times
+summary(3, elapsed_s=45.0)                                          a case without runs
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAPPINGS = {
     "ecores-set": ("ecores", "set"),
     "ecores-pin": ("ecores", "pin"),
 }
-# What only a run has.
+# The fields of a run.
 MEASURED: Record = {
     "warmup": False,
     "started_at": "2025-03-01T12:00:00Z",
@@ -60,7 +60,7 @@ VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 
 
 
 def case_fields(number: int) -> Record:
-    """Return what the record of row `number` says of its case and its node."""
+    """Return the fields of the case and the node in a record of row `number`."""
     governor = "performance" if number <= 5 else "powersave"
     return {
         "schema": 1,
@@ -107,12 +107,12 @@ def record(number: int = 1, repetition: int = 1, **fields: Any) -> Record:  # no
 def without(names: Iterable[str], reason: str, **fields: Any) -> Record:  # noqa: ANN401
     """Return a good run's record that lacks some measured fields for a reason."""
     names = list(names)
-    kept = {key: value for key, value in record(**fields).items() if key not in names}
-    return kept | {"unavailable": dict.fromkeys(names, reason)}
+    measured = {key: value for key, value in record(**fields).items() if key not in names}
+    return measured | {"unavailable": dict.fromkeys(names, reason)}
 
 
 def left_out(number: int, reason: str) -> Record:
-    """Return the record of a row that the node cannot do."""
+    """Return the record of a row that the node cannot run."""
     return case_fields(number) | {"cpus": "", "status": "skipped", "reason": reason}
 
 
@@ -146,7 +146,7 @@ class Study:
     """A study of one app: each mapping's time and energy as a multiple of the baseline's.
 
     `noise` is the relative sd of a run's time; `sequential` makes all runs of a case together.
-    `beside` has more fields of each mapping's records.
+    `beside` has more fields for each mapping's records.
     """
 
     time: Mapping[str, float]
@@ -161,7 +161,7 @@ class Study:
     def records(self) -> list[Record]:
         rng = np.random.default_rng(self.seed)
         cases = [(governor, mapping) for governor in self.governors for mapping in self.time]
-        made = []
+        runs = []
         for repetition in range(1, self.repetitions + 1):
             for number, (governor, mapping) in enumerate(cases, 1):
                 order = (repetition - 1) * len(cases) + number
@@ -174,8 +174,8 @@ class Study:
                     **self._fields(rng, mapping),
                     **self.beside.get(mapping, {}),
                 }
-                made.append(record(number, repetition, **fields))
-        return made
+                runs.append(record(number, repetition, **fields))
+        return runs
 
     def _fields(self, rng: np.random.Generator, mapping: str) -> Record:
         """Return what a run of a mapping measured."""
@@ -211,7 +211,7 @@ def spoilt(
 
 
 def timed(study: Study | list[Record], elapsed_s: Callable[[Record], float]) -> list[Record]:
-    """Return a study's records in which each run took the time that a function of it says."""
+    """Return a study's records with times from a function of each run."""
     return [run | {"elapsed_s": elapsed_s(run)} for run in _records(study)]
 
 
@@ -219,7 +219,7 @@ def _records(study: Study | list[Record]) -> list[Record]:
     return study.records() if isinstance(study, Study) else study
 
 
-def found(folder: Path, study: Study | list[Record], **options: Any) -> Findings:  # noqa: ANN401
+def findings_of(folder: Path, study: Study | list[Record], **options: Any) -> Findings:  # noqa: ANN401
     """Return the findings of a study, or of records, which are written to a folder first."""
     write(folder, _records(study))
     return analyze(open_results(str(folder)), **options)
@@ -237,21 +237,21 @@ def case_of(findings: Findings, mapping: str) -> CaseFinding:
 
 
 def compared(findings: Findings, mapping: str = "pcores-pin") -> Comparison:
-    """Return how a mapping's time compares."""
+    """Return the comparison of a mapping's time."""
     return case_of(findings, mapping).comparisons["time"]
 
 
 def verdict(findings: Findings, objective: str = "time", governor: str = "performance") -> Verdict:
     """Return the one verdict of an objective under a governor."""
-    (of_objective,) = [
+    (one,) = [
         verdict
         for verdict in only_table(findings).verdicts
         if (verdict.objective, verdict.governor) == (objective, governor)
     ]
-    return of_objective
+    return one
 
 
-def said_of(findings: Findings, objective: str = "time") -> str:
+def text_of(findings: Findings, objective: str = "time") -> str:
     """Return all sentences of an objective's verdict."""
     return " ".join(verdict(findings, objective).sentences)
 

@@ -1,4 +1,4 @@
-"""Studies of small programs, written into a folder as a user has them; and their records."""
+"""Studies of small programs, written into a folder as a user would, and their records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_program(path: Path, text: str) -> Path:
 def write_app(
     folder: Path, name: str, program: Path | str, sizes: Mapping[str, object], **keys: object
 ) -> None:
-    """Write `apps/NAME.yaml` with the variant `plain` of a program that is no OpenMP program."""
+    """Write `apps/NAME.yaml` with the variant `plain` of a program without OpenMP."""
     app = {
         "title": name,
         "variants": {"plain": {"program": str(program), "runtime": "none"}},
@@ -59,18 +59,18 @@ def _yaml(table: object) -> str:
 def records(folder: Path, study: str = "*") -> list[dict[str, Any]]:
     """Return the records of all results of a study in `results`, the usual place.
 
-    Whatever a study writes is declared, and so on the page of records.
+    Asserts that every field is declared, and so is on the page of records.
     """
     shards = sorted(folder.glob(f"results/{study}/*/records"))
-    made = [record for each in shards for record in read_records(each)]
-    assert {name for record in made for name in record} <= NAMES
-    return made
+    runs = [record for each in shards for record in read_records(each)]
+    assert {name for record in runs for name in record} <= NAMES
+    return runs
 
 
-def keys_of(made: list[dict[str, Any]]) -> Counter[tuple[str, bool, int]]:
-    """Return how often each run is among records that ended well."""
+def keys_of(runs: list[dict[str, Any]]) -> Counter[tuple[str, bool, int]]:
+    """Return how often each run is among the good records."""
     return Counter(
-        (r["case_id"], r["warmup"], r["repetition"]) for r in made if r["status"] == "ok"
+        (r["case_id"], r["warmup"], r["repetition"]) for r in runs if r["status"] == "ok"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a test has forgotten fails that test, and no other one."""
+"""A leftover fails the test that left it, and no other one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORGETS = """\
 import os, socket, subprocess, threading
 
 def started(lines):
-    # What has printed is no copy of the starter any more, and its command line is its own.
+    # A child that has printed is past exec: its command line is its own.
     child = subprocess.Popen(["tail", "-n", lines, "-f", __file__], stdout=subprocess.PIPE)
     child.stdout.readline()
     return child
@@ -56,10 +56,8 @@ def test_is_innocent():
 """
 
 
-def test_the_test_that_forgets_is_the_one_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What these made-up tests leave is no failure of the suite's (tests/conftest.py).
+def test_a_leftover_fails_its_own_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Failures of these made-up tests are none of the suite (tests/conftest.py).
     monkeypatch.delenv("PINSTUDY_FAILED_TESTS", raising=False)
     file = tmp_path / "test_made.py"
     file.write_text(FORGETS)
@@ -68,8 +66,8 @@ def test_the_test_that_forgets_is_the_one_that_fails(
         [*command, "-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", str(file)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    told = done.stdout
-    lines = [line for line in told.splitlines() if line.startswith(("ERROR ", "FAILED "))]
+    output = done.stdout
+    lines = [line for line in output.splitlines() if line.startswith(("ERROR ", "FAILED "))]
     assert {line.partition("::")[2].split()[0] for line in lines} == {
         "test_forgets_a_process",
         "test_forgets_a_file",
@@ -78,7 +76,7 @@ def test_the_test_that_forgets_is_the_one_that_fails(
         "test_forgets_a_thread",
         "test_fails_with_a_process",
         "test_drops_a_process_in_a_ring",
-    }, told
+    }, output
     for left in (
         ": tail -n 3 -f",
         ": tail -n 4 -f",
@@ -86,5 +84,5 @@ def test_the_test_that_forgets_is_the_one_that_fails(
         "open: socket:",
         "open: /dev/null",
     ):
-        assert left in told
-    assert "thread forgotten is left" in told
+        assert left in output
+    assert "thread forgotten is left" in output

@@ -1,4 +1,4 @@
-"""What tests ask of processes has an answer also when the process ends meanwhile."""
+"""The helpers for processes work also when a process ends in between."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tests.support.wait import until
 STARTS_ANOTHER = "import subprocess; subprocess.run(['cat'])"
 
 
-def test_a_process_is_told_with_all_that_descends_from_it() -> None:
+def test_a_process_has_a_command_line_and_descendants() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STARTS_ANOTHER], stdin=subprocess.PIPE, text=True
     ) as process:
         with ended(process):
-            found = until(lambda: list(descendants(process.pid)), process)
-            assert found == children(process.pid)
+            pids = until(lambda: list(descendants(process.pid)), process)
+            assert pids == children(process.pid)
             assert command_line(process.pid)[1:] == ["-c", STARTS_ANOTHER]
             assert alive(process.pid)
         assert process.stdin is not None and process.stdin.closed
     assert not alive(process.pid)
 
 
-def test_of_a_process_that_has_ended_there_is_nothing() -> None:
+def test_a_process_that_has_ended_has_nothing() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     assert (alive(process.pid), name_of(process.pid)) == (False, "")
@@ -36,7 +36,7 @@ def test_of_a_process_that_has_ended_there_is_nothing() -> None:
 
 @pytest.mark.parametrize("error", [FileNotFoundError, ProcessLookupError])
 @pytest.mark.parametrize("step", ["iterdir", "read_text"])
-def test_one_that_ends_while_it_is_looked_at_has_no_children(
+def test_a_process_that_ends_during_the_look_has_no_children(
     monkeypatch: pytest.MonkeyPatch, step: str, error: type[OSError]
 ) -> None:
     def gone(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""What tests need from the machine: skipped without it on a user's node, a failure in CI."""
+"""Needs of tests: without them a test is skipped on a user's node, and fails in CI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDS = ROOT / "tools" / "needs.txt"
-# What was recorded on other machines.
+# Recordings from other machines.
 DATA = ROOT / "tests" / "data"
 
 

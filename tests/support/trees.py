@@ -24,12 +24,12 @@ _INDEX = {(1, "Data"): 0, (1, "Instruction"): 1, (2, "Unified"): 2, (3, "Unified
 
 @dataclass(frozen=True)
 class Machine:
-    """A node in few words; every CPU list is written as the kernel writes it.
+    """A short description of a node; CPU lists are in the kernel's form.
 
     `caches` are (level, type, size or "", CPUs that share it); `pmus` the core PMUs' `cpus` files;
     `cpus` files of single CPUs below cpuN/ by the CPUs that have them; `policies` files of each
     CPU's own cpufreq policy; `packages` and `nodes` the CPUs of each; `block` the fields that all
-    CPUs have in /proc/cpuinfo; `files` whatever else, by path from the root.
+    CPUs have in /proc/cpuinfo; `files` any other files, by path from the root.
     """
 
     cores: tuple[str, ...]
@@ -75,7 +75,7 @@ def write(root: Path, path: str, text: object) -> None:
 
 @contextmanager
 def spoilt(contents: Mapping[Path, bytes | None]) -> Iterator[None]:
-    """Give files other contents, or none for None, while the context lasts."""
+    """Give files other contents, or remove them for None, while the context lasts."""
     before = {file: file.read_bytes() for file in contents}
     try:
         for file, content in contents.items():

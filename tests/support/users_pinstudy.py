@@ -1,4 +1,4 @@
-"""A pinstudy that an ordinary user may read and start, wherever the tests' own is."""
+"""A copy of pinstudy that an ordinary user may read and start."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ import pytest
 from tests.support.ordinary_user import NOBODY
 from tests.support.tools import ROOT, missing, need_tool
 
-# What a study needs without its tables: the packages below are Python only, or can be.
+# The folders that a study without tables needs; the packages can work as Python only.
 _TREE = ("bin", "base", "configs", "runners", "pinstudy")
 _PACKAGES = ("click", "rich", "yaml")
-# Of subprocess: the arguments for a command of nobody's.
+# Arguments of subprocess that run a command as nobody.
 AS_NOBODY: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": ()}
 
 
 def users_pinstudy(folder: Path) -> Path:
-    """Make a checkout of nobody's in a folder that he may enter; return its `bin/pinstudy`."""
+    """Make a checkout of the user nobody in a folder; return its `bin/pinstudy`."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to work for somebody else")
     root = folder / "checkout"
     for name in _TREE:
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _PACKAGES:
-        found = find_spec(name)
-        if found is not None and found.origin is not None:
-            shutil.copytree(Path(found.origin).parent, root / name)
+        package = find_spec(name)
+        if package is not None and package.origin is not None:
+            shutil.copytree(Path(package.origin).parent, root / name)
     (root / "CMakeLists.txt").touch()
     (root / "build" / "bin").mkdir(parents=True)
     witness = need_tool(str(ROOT / "build" / "bin" / "pinstudy-witness"))
@@ -46,10 +46,10 @@ def users_pinstudy(folder: Path) -> Path:
 
 
 def _users_python() -> str:
-    """Return an interpreter that nobody may start: root's own may be in a home of his."""
+    """Return an interpreter that the user nobody may start: root's may be in /root."""
     for python in (os.path.realpath(sys.executable), "/usr/bin/python3"):
-        asked = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+        command = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
         with suppress(OSError):
-            if subprocess.run(asked, check=False, **AS_NOBODY).returncode == 0:
+            if subprocess.run(command, check=False, **AS_NOBODY).returncode == 0:
                 return python
     return missing("there is no Python 3.10 or newer that an ordinary user may start")

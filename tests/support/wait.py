@@ -1,6 +1,6 @@
 """Waiting for an event that a test has caused.
 
-No test passes or fails by how long something takes: what it waits for happens, or hangs.
+No test depends on time: the event happens, or the test fails as a hang.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 # Far longer than anything takes on a busy machine; it turns a hang into a failure.
 HANG_S = 600.0
-# To ask is often a command, which has to leave the CPUs to what is waited for.
+# The condition is often a command, which must leave the CPUs to the program that is waited for.
 _PAUSE_S = 0.03
 
 T = TypeVar("T")
@@ -24,18 +24,18 @@ def until(
     what: str = "what is waited for",
     limit_s: float = HANG_S,
 ) -> T:
-    """Wait until this returns something true, and return it; `what` names it where it hangs.
+    """Wait until `happened` returns a true value, and return it; `what` names a hang.
 
-    Fails at once, with the words of the process, when the process ends that shall do it.
+    Fails at once, with the output of the process `during`, if it ends before.
     """
     deadline = time.monotonic() + limit_s
-    while not (found := happened()):
+    while not (value := happened()):
         if during is not None and during.poll() is not None:
-            # It may have done it last.
-            if found := happened():
-                return found
+            # It may have happened just before the end.
+            if value := happened():
+                return value
             out, err = during.communicate()
             raise AssertionError(f"ended with {during.returncode}: {out or ''}{err or ''}")
         assert time.monotonic() < deadline, f"not within {limit_s:.0f} s: {what}"
         time.sleep(_PAUSE_S)
-    return found
+    return value

@@ -6,10 +6,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
-# What the scripts use of a system that is always there.
+# Commands of every system that the scripts use.
 BASE = [
     *("awk", "bash", "cat", "cp", "cut", "env", "find", "flock", "grep", "head", "id", "ls"),
     *(
@@ -29,8 +30,8 @@ BASE = [
     *("tr", "uname", "xargs"),
 ]
 
-# Stands for every interpreter: it makes environments that hold a copy of itself. PIP_SCRIPT in the
-# environment is run in the place of pip.
+# Stands for every interpreter: it makes environments with a copy of itself. PIP_SCRIPT in the
+# environment runs instead of pip.
 PYTHON = """
 case "$1 $2" in
     "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
@@ -39,8 +40,8 @@ case "$1 $2" in
 esac
 """
 
-# Keeps of its options what CMake's cache would have. BUILD_SCRIPT is the compilation. Installs the
-# files that INSTALLED names, into the prefix that follows the word --prefix.
+# Writes the options that CMake's cache would have. BUILD_SCRIPT is the compilation. Installs the
+# files that INSTALLED names into the folder after --prefix.
 CMAKE = """
 if [ "$1" = --install ]; then
     : >"$2/install_manifest.txt"
@@ -59,7 +60,7 @@ DEBIAN = 'ID=debian\nVERSION_ID="12"\n'
 
 
 class FakeMachine:
-    """A checkout with the real scripts, and a PATH that holds nothing but what is put there.
+    """A checkout with the real scripts, and a PATH with chosen commands only.
 
     The scripts under test are the real ones; only the machine around them is made up.
     """
@@ -86,7 +87,7 @@ class FakeMachine:
         self.put("id", "echo 1000")
 
     def with_everything(self) -> FakeMachine:
-        """Put all that a study needs on the machine, and return it."""
+        """Put the needs of a study on the machine, and return it."""
         self.put("python3", PYTHON)
         self.put("cmake", CMAKE)
         for name in ["g++", "make", "clang++", "perf", "likwid-pin", "numactl", "hwloc-info"]:
@@ -94,14 +95,11 @@ class FakeMachine:
         return self
 
     def put(self, name: str, script: str = "") -> None:
-        """Put a command on the PATH that notes its call and then runs this shell script."""
+        """Put a command on the PATH that logs its call and then runs this shell script."""
         command = self.path / name
         command.unlink(missing_ok=True)
-        command.write_text(
-            f'#!{shutil.which("bash")}\nprintf "%s\\n" "{name} $*" >>"{self._calls}"\n{script}\n',
-            encoding="utf-8",
-        )
-        command.chmod(0o755)
+        note = f'printf "%s\\n" "{name} $*" >>"{self._calls}"'
+        write_program(command, f"#!{shutil.which('bash')}\n{note}\n{script}\n")
 
     def remove(self, *names: str) -> None:
         """Take commands away."""

@@ -1,4 +1,4 @@
-"""A checkout in an active Spack environment takes all from it, or says what it lacks."""
+"""A checkout in an active Spack environment uses only it, or reports what it lacks."""
 
 from __future__ import annotations
 

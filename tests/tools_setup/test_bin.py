@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.ordinary_user import open_folder
+from tests.support.studies import write_program
 from tests.support.tools import ROOT, missing
 from tests.support.users_pinstudy import AS_NOBODY
 from tests.support.wait import HANG_S
@@ -33,7 +34,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """Give an installation without an interpreter of its own."""
+    """Give an installation without its own interpreter."""
     prefix = tmp_path / "a pre fix"
     (prefix / "lib/pinstudy/pinstudy").mkdir(parents=True)
     (prefix / "bin").mkdir()
@@ -149,8 +150,7 @@ def test_without_any_usable_interpreter_one_line_says_what_to_do(
     commands = tmp_path / "commands"
     commands.mkdir()
     if python is not None:
-        (commands / "python3").write_text(f"#!/bin/sh\n{python}\n")
-        (commands / "python3").chmod(0o755)
+        write_program(commands / "python3", f"#!/bin/sh\n{python}\n")
 
     done = call(checkout / "bin/pinstudy", PATH=str(commands))
 
@@ -166,7 +166,7 @@ def test_an_environment_whose_set_up_did_not_finish_is_not_used(checkout: Path) 
 
 
 @pytest.mark.parametrize("barred", [".venv", "home"])
-def test_an_interpreter_that_a_user_may_not_start_is_not_said_to_be_missing(barred: str) -> None:
+def test_an_interpreter_that_a_user_may_not_start_is_not_reported_as_missing(barred: str) -> None:
     if os.geteuid() != 0:
         missing("being refused by file modes as another user needs root")
     with open_folder() as folder:
@@ -197,7 +197,7 @@ def test_an_interpreter_that_a_user_may_not_start_is_not_said_to_be_missing(barr
     assert done.stderr.count("\n") == 1
 
 
-def test_an_installed_interpreter_that_is_gone_is_not_said_to_lack_packages(prefix: Path) -> None:
+def test_a_missing_interpreter_is_not_reported_as_lacking_packages(prefix: Path) -> None:
     (prefix / "lib/pinstudy/interpreter").write_text("/nowhere/python3\n")
 
     done = call(prefix / "bin/pinstudy")
@@ -246,9 +246,7 @@ def test_an_installation_uses_its_own_environment_whatever_is_active(
     assert f"['{prefix}/lib/pinstudy/pinstudy', 'apps'] 1 {python}\n" in done.stdout
 
 
-def test_an_installation_uses_the_interpreter_that_it_was_told(
-    prefix: Path, tmp_path: Path
-) -> None:
+def test_an_installation_uses_its_configured_interpreter(prefix: Path, tmp_path: Path) -> None:
     python = python_in(tmp_path / "given")
     (prefix / "lib/pinstudy/interpreter").write_text(f"{python}\n")
 

@@ -1,4 +1,4 @@
-"""What CMake installs works by itself: for others, read-only, from another folder."""
+"""An installation by CMake works by itself: for other users, read-only, from any folder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def install(destination: Path, prefix: str) -> None:
 
 @pytest.fixture(scope="module")
 def prefix() -> Iterator[Path]:
-    """Give an installation that nobody may write, with the interpreter of these tests.
+    """Give a read-only installation with the interpreter of these tests.
 
     It is not in pytest's folders, which others than their owner may not enter.
     """
@@ -72,7 +72,7 @@ def prefix() -> Iterator[Path]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Give the folder of somebody who uses the installation."""
+    """Give the folder of a user of the installation."""
     with tempfile.TemporaryDirectory() as temporary:
         if user() is not None:
             os.chown(temporary, user() or 0, -1)
@@ -80,7 +80,7 @@ def folder() -> Iterator[Path]:
 
 
 def user() -> int | None:
-    """Return another user, for whom read-only is read-only; None where there is none."""
+    """Return a user who cannot write read-only files, unlike root; None if there is none."""
     interpreter = Path(sys.executable)
     folders = {*interpreter.parents, *interpreter.resolve().parents}
     if os.getuid() != 0 or not all(path.stat().st_mode & 0o001 for path in folders):
@@ -91,7 +91,7 @@ def user() -> int | None:
 def start(prefix: Path, folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
     known = {"HOME": str(folder), "PATH": os.environ["PATH"], "PINSTUDY_REPORT": "0"}
     if user() is None:
-        # Where root is the only user, nothing keeps Python from compiling into the tree.
+        # As root, Python would compile into the read-only tree.
         known["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.Popen(
         [str(prefix / "bin/pinstudy"), *arguments],
@@ -106,7 +106,7 @@ def start(prefix: Path, folder: Path, *arguments: str, **environment: str) -> su
 
 
 def pinstudy(prefix: Path, folder: Path, *arguments: str, **environment: str) -> tuple[str, str]:
-    """Run the installed command in a folder; return what it said."""
+    """Run the installed command in a folder; return stdout and stderr."""
     with start(prefix, folder, *arguments, **environment) as running:
         out, err = running.communicate(timeout=HANG_S)
     assert running.returncode == 0, err

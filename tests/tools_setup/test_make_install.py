@@ -1,4 +1,4 @@
-"""`make install` and `make uninstall`: what is put below a prefix, and what is taken away again."""
+"""`make install` and `make uninstall`: the files that they add and remove below a prefix."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_nothing_is_removed_where_nothing_was_installed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "message"),
     [
         ({}, "says where with PREFIX=, as in `make install PREFIX=/opt/pinstudy`"),
         ({"PREFIX": "opt"}, "needs a PREFIX from the root on"),
@@ -150,15 +150,15 @@ def test_nothing_is_removed_where_nothing_was_installed(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_said_in_one_line(
-    machine: FakeMachine, environment: dict[str, str], said: str
+def test_a_mistake_is_one_line(
+    machine: FakeMachine, environment: dict[str, str], message: str
 ) -> None:
     given = {name: value.format(root=machine.root) for name, value in environment.items()}
 
     done = machine.set_up("install", **given)
 
     assert done.returncode == 2
-    assert done.stderr.startswith(f"set-up: {said.format(root=machine.root)}")
+    assert done.stderr.startswith(f"set-up: {message.format(root=machine.root)}")
     assert done.stderr.count("\n") == 1
     assert machine.calls("cmake --install") == []
 
@@ -171,11 +171,11 @@ def test_an_interpreter_without_the_packages_is_named_with_what_it_lacks(
 
     done = machine.set_up("install", PREFIX=str(prefix), PINSTUDY_PYTHON=str(python))
 
-    said = f"set-up: cannot use {python}, which lacks rich, Python 3.10 or newer\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = f"set-up: cannot use {python}, which lacks rich, Python 3.10 or newer\n"
+    assert (done.returncode, done.stderr) == (2, message)
 
 
-def test_an_interpreter_that_others_may_not_start_is_said(machine: FakeMachine) -> None:
+def test_an_interpreter_that_others_may_not_start_is_reported(machine: FakeMachine) -> None:
     with tempfile.TemporaryDirectory() as public:
         Path(public).chmod(0o755)
         home = Path(public) / "home"
@@ -183,8 +183,8 @@ def test_an_interpreter_that_others_may_not_start_is_said(machine: FakeMachine) 
         machine.put("python3", f'case "$*" in *realpath*) echo "{python}"; exit ;; esac' + PYTHON)
         home.mkdir()
         shutil.copy(machine.path / "python3", home)
-        said = f"others may not start {python}: give another one as PINSTUDY_PYTHON"
+        message = f"others may not start {python}: give another one as PINSTUDY_PYTHON"
 
-        assert said not in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
+        assert message not in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
         home.chmod(0o700)
-        assert said in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
+        assert message in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout

@@ -11,8 +11,8 @@ from tests.support.tools import NEEDS
 from tests.tools_setup.fake_machine import DEBIAN, FakeMachine
 
 
-def ask(machine: FakeMachine, script: str) -> str:
-    """Return what a script that uses the functions of packages.sh prints."""
+def output_of(machine: FakeMachine, script: str) -> str:
+    """Return the output of a script that uses the functions of packages.sh."""
     done = machine.run(str(machine.path / "bash"), "-uc", f". tools/packages.sh; {script}")
     assert done.stderr == ""
     return done.stdout.strip()
@@ -36,27 +36,27 @@ def ask(machine: FakeMachine, script: str) -> str:
 def test_a_distribution_is_known_by_its_name_or_its_nearest_relative(
     tmp_path: Path, os_release: str, family: str
 ) -> None:
-    assert ask(FakeMachine(tmp_path, os_release), "os_family") == family
+    assert output_of(FakeMachine(tmp_path, os_release), "os_family") == family
 
 
 def test_a_machine_that_has_everything_has_no_unmet_needs(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
 
-    assert ask(machine, "lacking python build run") == ""
+    assert output_of(machine, "lacking python build run") == ""
 
 
-def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+def test_only_missing_packages_are_requested(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.remove("cmake", "likwid-pin")
 
-    assert ask(machine, "lacking build run | packages_of debian").split() == [
+    assert output_of(machine, "lacking build run | packages_of debian").split() == [
         "cmake",
         "likwid",
     ]
 
 
 def test_a_bare_debian_machine_asks_for_each_package_once(tmp_path: Path) -> None:
-    packages = ask(FakeMachine(tmp_path), "lacking python build run | packages_of debian")
+    packages = output_of(FakeMachine(tmp_path), "lacking python build run | packages_of debian")
 
     assert packages.split() == [
         *("python3", "python3-venv", "g++", "make", "cmake", "libcli11-dev", "nlohmann-json3-dev"),
@@ -69,7 +69,7 @@ def test_the_perf_of_ubuntu_is_that_of_the_running_kernel(tmp_path: Path) -> Non
     # The wrapper /usr/bin/perf is there, the tools of the kernel are not.
     machine.put("perf", "echo WARNING: perf not found for kernel >&2; exit 2")
 
-    assert ask(machine, "lacking run | packages_of ubuntu").split() == [
+    assert output_of(machine, "lacking run | packages_of ubuntu").split() == [
         f"linux-tools-{os.uname().release}",
         "linux-tools-generic",
     ]
@@ -79,31 +79,31 @@ def test_clang_without_its_openmp_library_is_an_unmet_need(tmp_path: Path) -> No
     machine = FakeMachine(tmp_path).with_everything()
     machine.put("clang++", 'case "$*" in *-fopenmp*) exit 1 ;; esac')
 
-    assert ask(machine, "lacking build | packages_of fedora").split() == [
+    assert output_of(machine, "lacking build | packages_of fedora").split() == [
         "clang",
         "libomp-devel",
     ]
 
 
-def test_a_header_below_a_prefix_that_cmake_is_told_of_is_found(tmp_path: Path) -> None:
+def test_a_header_below_a_prefix_of_cmake_is_found(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.put("g++", 'case "$*" in *-E*) ! grep -q CLI ;; esac')
     machine.write("prefix/include/CLI/CLI.hpp", "")
 
     script = "lacking build | packages_of debian"
-    assert ask(machine, script) == "libcli11-dev"
-    assert ask(machine, f'export CMAKE_PREFIX_PATH="/nowhere:$PWD/prefix"; {script}') == ""
+    assert output_of(machine, script) == "libcli11-dev"
+    assert output_of(machine, f'export CMAKE_PREFIX_PATH="/nowhere:$PWD/prefix"; {script}') == ""
 
 
 @pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
 def test_a_browser_is_known_by_each_of_its_names(tmp_path: Path, name: str) -> None:
     machine = FakeMachine(tmp_path)
     script = "lacking test | packages_of debian"
-    assert "chromium" in ask(machine, script).split()
+    assert "chromium" in output_of(machine, script).split()
 
     machine.put(name)
 
-    assert "chromium" not in ask(machine, script).split()
+    assert "chromium" not in output_of(machine, script).split()
 
 
 def test_an_interpreter_that_is_too_old_or_cannot_make_environments_is_passed_over(
@@ -113,14 +113,14 @@ def test_an_interpreter_that_is_too_old_or_cannot_make_environments_is_passed_ov
     machine.put("python3", "exit 1")
     machine.put("python3.12")
 
-    assert ask(machine, "find_python") == str(machine.path / "python3.12")
+    assert output_of(machine, "find_python") == str(machine.path / "python3.12")
 
 
 def test_rhel_9_gets_a_newer_python_beside_its_own(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path).with_everything()
     machine.put("python3", "exit 1")
 
-    assert ask(machine, "lacking python | packages_of rhel") == "python3.12"
+    assert output_of(machine, "lacking python | packages_of rhel") == "python3.12"
 
 
 def test_every_need_is_complete() -> None:

@@ -1,4 +1,4 @@
-"""`make originals`: what is obtained and built, what is said of it, and what is left alone."""
+"""`make originals`: what it fetches and builds, its messages, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NINE = sorted(
 
 
 class Checkout:
-    """A copy of what `make originals` reads of a checkout, and a home of its own for git."""
+    """A copy of the files that `make originals` reads, with its own home folder for git."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "checkout"
@@ -57,11 +57,11 @@ class Checkout:
         return self.root / "build/originals/bin"
 
     def make(self, **variables: str | Path) -> subprocess.CompletedProcess[str]:
-        """Run it with these variables; without any, with both folders."""
-        given = variables or self.sources
+        """Run `make originals` with these variables, by default with both folders."""
+        settings = variables or self.sources
         environment = {**os.environ, "HOME": str(self.home), "PINSTUDY_NO_SPACK": "1"}
         environment |= {"PINSTUDY_NO_SYSTEM_PACKAGES": "1", "MARCH": "x86-64"}
-        environment |= {name: str(value) for name, value in given.items()}
+        environment |= {name: str(value) for name, value in settings.items()}
         return subprocess.run(
             [need_tool("bash"), "tools/setup.sh", "originals"],
             cwd=self.root,
@@ -79,27 +79,27 @@ def checkout(tmp_path: Path) -> Checkout:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, Path, str]:
-    """A checkout in which all was built, a copy of its folder, and what was said."""
+    """A checkout in which all was built, a copy of its folder, and the output."""
     folder = tmp_path_factory.mktemp("made") / "all"
     checkout = Checkout(folder)
     done = checkout.make()
     assert done.returncode == 0, done.stderr
-    kept = folder.with_name("kept")
-    shutil.copytree(folder, kept, symlinks=True)
-    return checkout, kept, done.stdout
+    backup = folder.with_name("kept")
+    shutil.copytree(folder, backup, symlinks=True)
+    return checkout, backup, done.stdout
 
 
 @pytest.fixture
-def made(first: tuple[Checkout, Path, str]) -> Iterator[Checkout]:
-    """The checkout in which all was built, to be changed at will."""
-    checkout, kept, _ = first
+def ready(first: tuple[Checkout, Path, str]) -> Iterator[Checkout]:
+    """The checkout in which all was built; each test gets it unchanged."""
+    checkout, backup, _ = first
     yield checkout
     shutil.rmtree(checkout.root.parent)
-    shutil.copytree(kept, checkout.root.parent, symlinks=True)
+    shutil.copytree(backup, checkout.root.parent, symlinks=True)
 
 
 def built(checkout: Checkout) -> dict[str, int]:
-    """Return when each program was built, by its name."""
+    """Return the time at which each program was built, by name."""
     return {
         path.name: path.stat().st_mtime_ns
         for path in checkout.programs.glob("*-lib*")
@@ -114,104 +114,104 @@ def in_git(folder: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-def test_nine_programs_are_built_and_told_what_they_are(made: Checkout) -> None:
-    assert sorted(path.name for path in made.programs.glob("*.build")) == NINE
-    for told in made.programs.glob("*.build"):
-        program = told.with_suffix("")
+def test_nine_programs_are_built_and_described(ready: Checkout) -> None:
+    assert sorted(path.name for path in ready.programs.glob("*.build")) == NINE
+    for path in ready.programs.glob("*.build"):
+        program = path.with_suffix("")
         assert subprocess.run([program], capture_output=True, check=True).stdout
-        lines = told.read_text().splitlines()
+        lines = path.read_text().splitlines()
         assert lines[1] == f"variant: {program.name.rpartition('-')[2]}"
         assert [line.partition(":")[0] for line in lines[2:]] == [
             "source", "revision", "tree", "compiler", "flags", "openmp",
         ]  # fmt: skip
         assert "-O3 -DNDEBUG -ffp-contract=fast -fno-math-errno" in lines[6]
     serial, openmp = (
-        (made.programs / f"lulesh-llnl-{name}.build").read_text() for name in ("serial", "libgomp")
+        (ready.programs / f"lulesh-llnl-{name}.build").read_text() for name in ("serial", "libgomp")
     )
     assert "-fopenmp" not in serial
     assert "-fopenmp" in openmp
 
 
-def test_done_again_it_does_nothing_also_without_the_folders(made: Checkout) -> None:
-    before = built(made)
+def test_done_again_it_does_nothing_also_without_the_folders(ready: Checkout) -> None:
+    before = built(ready)
 
-    for variables in (made.sources, {"LANG": "C"}):
-        done = made.make(**variables)
+    for variables in (ready.sources, {"LANG": "C"}):
+        done = ready.make(**variables)
         assert (done.returncode, done.stderr) == (0, "")
         assert "builds" not in done.stdout
-    assert built(made) == before
+    assert built(ready) == before
 
 
 def test_another_revision_is_built_and_says_so(
-    made: Checkout, first: tuple[Checkout, Path, str]
+    ready: Checkout, first: tuple[Checkout, Path, str]
 ) -> None:
-    source = made.sources["LULESH_SOURCE"]
+    source = ready.sources["LULESH_SOURCE"]
     in_git(source, "init", "--quiet")
     in_git(source, "add", "-A")
     tree = in_git(source, "write-tree")
     assert (
         "is not LULESH at the pinned revision 3e01c40; records and tables will say so" in first[2]
     )
-    title, *rest = (made.programs / "lulesh-llnl-serial.build").read_text().splitlines()
+    title, *rest = (ready.programs / "lulesh-llnl-serial.build").read_text().splitlines()
     assert title == f"LULESH (LLNL, tree {tree[:7]}, not the pinned revision 3e01c40)"
     assert f"source: {source}" in rest
     assert "revision: not known" in rest
     assert f"tree: {tree}" in rest
 
 
-def test_a_changed_folder_is_built_again_and_the_other_original_is_not(made: Checkout) -> None:
-    before = built(made)
+def test_a_changed_folder_is_built_again_and_the_other_original_is_not(ready: Checkout) -> None:
+    before = built(ready)
 
-    (made.sources["LULESH_SOURCE"] / "lulesh.cc").write_text(MAIN.replace("completed", "over"))
-    made.make()
+    (ready.sources["LULESH_SOURCE"] / "lulesh.cc").write_text(MAIN.replace("completed", "over"))
+    ready.make()
 
-    changed = {name for name, time in built(made).items() if before[name] != time}
+    changed = {name for name, time in built(ready).items() if before[name] != time}
     assert {name.partition("-l")[0] for name in changed} == {"lulesh"}
     assert "lulesh-llnl-libomp" in changed
 
 
-def test_a_bare_repository_is_read_at_its_newest_commit(made: Checkout, tmp_path: Path) -> None:
-    folder = made.sources["LULESH_SOURCE"]
+def test_a_bare_repository_is_read_at_its_newest_commit(ready: Checkout, tmp_path: Path) -> None:
+    folder = ready.sources["LULESH_SOURCE"]
     in_git(folder, "init", "--quiet")
     in_git(folder, "add", "-A")
     in_git(folder, "commit", "--quiet", "-m", "all")
     bare = tmp_path / "bare.git"
     in_git(folder, "clone", "--quiet", "--bare", str(folder), str(bare))
 
-    done = made.make(**made.sources | {"LULESH_SOURCE": bare})
+    done = ready.make(**ready.sources | {"LULESH_SOURCE": bare})
 
     assert done.returncode == 0, done.stderr
-    told = (made.programs / "lulesh-llnl-serial.build").read_text()
-    assert f"revision: {in_git(folder, 'rev-parse', 'HEAD')}\n" in told
+    path = (ready.programs / "lulesh-llnl-serial.build").read_text()
+    assert f"revision: {in_git(folder, 'rev-parse', 'HEAD')}\n" in path
 
 
 def test_a_compiler_s_error_is_shown_and_leaves_the_programs_that_were_there(
-    made: Checkout,
+    ready: Checkout,
 ) -> None:
-    before = built(made)
+    before = built(ready)
 
-    (made.sources["LULESH_SOURCE"] / "lulesh-viz.cc").write_text("what is this\n")
-    done = made.make()
+    (ready.sources["LULESH_SOURCE"] / "lulesh-viz.cc").write_text("what is this\n")
+    done = ready.make()
 
     assert done.returncode == 2
     assert re.search(r"^set-up: cannot build the originals with g\+\+:$", done.stderr, re.MULTILINE)
     assert "/lulesh-viz.cc:1:1: error:" in done.stderr
-    assert done.stderr.endswith(f"the whole output is in {made.root}/build/setup.log\n")
-    assert built(made) == before
+    assert done.stderr.endswith(f"the whole output is in {ready.root}/build/setup.log\n")
+    assert built(ready) == before
 
 
 def test_a_folder_without_the_sources_is_one_line(checkout: Checkout, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
 
-    for folder, said in (
+    for folder, message in (
         (empty, f"{empty}/lulesh-comm.cc: No such file; expected a checkout of"),
         (tmp_path / "nowhere", f"{tmp_path}/nowhere is no folder"),
     ):
         done = checkout.make(**checkout.sources | {"LULESH_SOURCE": folder})
         assert done.returncode == 2
         (line,) = done.stderr.splitlines()
-        assert line.startswith(f"set-up: LULESH_SOURCE: {said}")
+        assert line.startswith(f"set-up: LULESH_SOURCE: {message}")
     assert not checkout.programs.exists()
 
 
@@ -222,7 +222,7 @@ WAYS_OUT = (
 
 
 def test_what_cannot_be_fetched_names_both_ways_out(checkout: Checkout, tmp_path: Path) -> None:
-    # As without a network: git is sent to a repository that is not there.
+    # As without a network: git is redirected to a missing repository.
     config = f'[url "{tmp_path}/nowhere"]\n\tinsteadOf = {words("LULESH")[3]}\n'
     (checkout.home / ".gitconfig").write_text(config)
 
@@ -276,7 +276,7 @@ def test_the_recipe_of_spack_builds_the_same_revision() -> None:
 
 @pytest.fixture
 def real_sources() -> dict[str, str]:
-    """The folders with the originals themselves, where they are given."""
+    """The folders of the real originals, if the environment names them."""
     names = ("LULESH_SOURCE", "OMPSCR_SOURCE")
     if not all(os.environ.get(name) for name in names):
         pytest.skip(f"set {' and '.join(names)} to folders with the originals")
@@ -291,7 +291,7 @@ def test_the_originals_are_those_that_are_pinned_and_come_to_the_known_results(
     assert done.returncode == 0, done.stderr
     assert "not the pinned" not in done.stdout
     first = {
-        told.name: told.read_text().splitlines()[0] for told in checkout.programs.glob("*.build")
+        path.name: path.read_text().splitlines()[0] for path in checkout.programs.glob("*.build")
     }
     assert first["lulesh-llnl-libgomp.build"] == "LULESH 2.0.3 (LLNL, 3e01c40)"
     assert first["lu-ompscr-serial.build"] == "OmpSCR 2.0 c_lu (d277761)"

@@ -46,7 +46,7 @@ def debian(directory: Path, *missing: str) -> FakeMachine:
     return machine
 
 
-def test_root_installs_what_is_missing_without_being_asked_anything(tmp_path: Path) -> None:
+def test_root_installs_missing_packages_without_questions(tmp_path: Path) -> None:
     machine = debian(tmp_path, "perf", "numactl")
 
     done = machine.set_up()
@@ -97,7 +97,7 @@ def test_a_variable_keeps_root_from_installing(tmp_path: Path) -> None:
     assert "installs system packages, for a minute or a few: linux-perf" in machine.set_up().stdout
 
 
-def test_what_is_missing_is_said_once_and_noticed_when_it_comes(tmp_path: Path) -> None:
+def test_a_missing_need_is_reported_once_and_noticed_when_it_comes(tmp_path: Path) -> None:
     machine = debian(tmp_path, "perf", "clang++")
     machine.put("id", "echo 1000")
     machine.set_up()
@@ -205,7 +205,7 @@ esac""",
     assert second.endswith(" perf likwid")
 
 
-def test_an_unknown_distribution_is_told_what_is_missing(tmp_path: Path) -> None:
+def test_missing_needs_are_listed_on_an_unknown_distribution(tmp_path: Path) -> None:
     machine = FakeMachine(tmp_path, "ID=arch\n").with_everything()
     machine.remove("perf")
 

@@ -1,4 +1,4 @@
-"""The steps of set-up are done once, done again when they must be, and never count half done."""
+"""The steps of set-up run once, again if needed, and an interrupted step does not count."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def machine(tmp_path: Path) -> FakeMachine:
 
 
 def steps(machine: FakeMachine) -> list[str]:
-    """Return what was done since the calls were last forgotten: by pip, and then by CMake."""
+    """Return the steps since forget_calls: pip's lock files, then CMake's builds."""
     installed, built = [], []
     for call in machine.calls():
         words = call.split()
@@ -52,7 +52,7 @@ def test_a_second_set_up_does_nothing_and_says_nothing(machine: FakeMachine) -> 
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert steps(machine) == []
-    # Not even the compilers are asked: that would cost more than all the rest.
+    # The compilers are not even started: that would take most of the time.
     assert machine.calls("g++") == machine.calls("clang++") == []
 
 
@@ -199,7 +199,7 @@ def test_a_killed_installation_is_started_anew(machine: FakeMachine) -> None:
     assert not (machine.root / ".venv/half").exists()
 
 
-def test_an_interruption_is_said_and_gone_on_from(machine: FakeMachine) -> None:
+def test_an_interruption_is_reported_and_set_up_can_continue(machine: FakeMachine) -> None:
     interrupted = machine.set_up(PIP_SCRIPT="touch .venv/half; kill -TERM $PPID")
 
     assert interrupted.returncode == 2
@@ -212,7 +212,7 @@ def test_an_interruption_is_said_and_gone_on_from(machine: FakeMachine) -> None:
 def test_packages_are_installed_while_programs_are_built(machine: FakeMachine) -> None:
     os.mkfifo(machine.root / "meeting")
 
-    # Either waits for the other: one after the other they would wait until the test ends them.
+    # Each waits for the other: in sequence they would wait until the test ends them.
     done = machine.set_up(
         PIP_SCRIPT="echo here >meeting", BUILD_SCRIPT="[ -e met ] || cat meeting >met"
     )
@@ -232,7 +232,7 @@ def test_a_failed_build_leaves_the_packages_installed(machine: FakeMachine) -> N
 
 def test_a_signal_ends_the_installation_too(machine: FakeMachine) -> None:
     os.mkfifo(machine.root / "meeting")
-    # The build ends the set-up once pip is at work; nobody ever writes to pip.
+    # The build ends the set-up once pip is at work; nothing ever writes to pip.
     interrupted = machine.set_up(
         PIP_SCRIPT="touch .venv/half; echo $$ >pip; echo here >meeting; exec cat meeting",
         BUILD_SCRIPT='cat meeting; kill -TERM "$(cut -d" " -f4 /proc/$PPID/stat)" $PPID',
@@ -262,7 +262,7 @@ def test_a_killed_build_is_done_from_scratch(machine: FakeMachine) -> None:
     assert not (machine.root / "build/gcc/half.o").exists()
 
 
-def test_an_unwritable_checkout_is_said_in_one_line(machine: FakeMachine) -> None:
+def test_an_unwritable_checkout_is_one_line(machine: FakeMachine) -> None:
     machine.write("build", "a file where a directory should be")
 
     done = machine.set_up()
@@ -303,7 +303,7 @@ exec "$@"
 
 @pytest.fixture
 def by_sudo(machine: FakeMachine) -> FakeMachine:
-    """Give root on a machine that lacks likwid, in a checkout of user 1000's."""
+    """Give root on a machine without likwid, in a checkout of user 1000."""
     machine.put("id", CALLER)
     machine.put("setpriv", SETPRIV)
     machine.put(
@@ -332,7 +332,7 @@ def test_by_sudo_root_installs_packages_and_the_caller_does_the_rest(by_sudo: Fa
     assert not [
         call for call in calls[: calls.index(handed)] if "-m venv" in call or "cmake" in call
     ]
-    # Root had made nothing in the checkout.
+    # Root made no file in the checkout.
     assert set((by_sudo.root / "found").read_text().split()) - {"found"} == {
         word for name in before for word in name.split()
     }

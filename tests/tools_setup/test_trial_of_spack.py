@@ -1,4 +1,4 @@
-"""The trial with a real Spack: what it says without one, or with one that fails."""
+"""tools/test_spack.sh: its messages without a Spack, or with one that fails."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
@@ -27,14 +28,13 @@ def fake_spack(tmp_path: Path, script: str) -> str:
     """Return the folder of a Spack that is this shell script."""
     command = tmp_path / "spack" / "bin" / "spack"
     command.parent.mkdir(parents=True)
-    command.write_text(f"#!/bin/sh\n{script}\n")
-    command.chmod(0o755)
+    write_program(command, f"#!/bin/sh\n{script}\n")
     return str(tmp_path / "spack")
 
 
 def test_without_a_spack_one_line_says_what_to_give(tmp_path: Path) -> None:
-    for given in ("", str(tmp_path / "nowhere")):
-        done = trial(tmp_path, SPACK_ROOT=given)
+    for folder in ("", str(tmp_path / "nowhere")):
+        done = trial(tmp_path, SPACK_ROOT=folder)
         (tmp_path / "temporary").rmdir()
 
         assert done.returncode == 2
@@ -50,7 +50,7 @@ def test_an_older_spack_is_refused(tmp_path: Path) -> None:
     assert "Spack 1.0 or newer is needed" in done.stderr
 
 
-def test_a_step_that_fails_is_shown_with_its_command_and_the_end_of_what_it_said(
+def test_a_failed_step_is_shown_with_its_command_and_the_end_of_its_output(
     tmp_path: Path,
 ) -> None:
     script = """

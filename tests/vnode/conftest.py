@@ -22,14 +22,14 @@ USUAL = Shape()
 
 
 class Guests:
-    """Hands out guests by shape and CPU share; another one ends the last."""
+    """Provides guests by shape and CPU share, one at a time."""
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._factory = factory
         self._current: VirtualNode | None = None
 
     def get(self, shape: Shape | BigLittle, e_share: float | None = None) -> VirtualNode:
-        """Return a guest that is up: the current one, if it is as wanted and answers."""
+        """Return a guest that is up: the current one, if it has this shape and answers."""
         current = self._current
         if current and (current.shape, current.e_share) == (shape, e_share) and current.answers():
             return current
@@ -53,13 +53,13 @@ class Guests:
         assert node
         node.power_cut()
         hung = len(list(node.folder.glob("hung-*"))) + 1
-        kept = node.console.rename(node.folder / f"hung-{hung}-console.log")
+        old_console = node.console.rename(node.folder / f"hung-{hung}-console.log")
         new_disk(node.folder / "disk")
         node.boot()
-        return kept
+        return old_console
 
     def end_started(self) -> None:
-        """End what was started in the current guest, if it answers."""
+        """End the commands that were started in the current guest, if it answers."""
         with suppress(OSError, NotReadyError):
             if self._current:
                 self._current.end_started()
@@ -80,8 +80,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     guests = pyfuncitem.funcargs.get("guests")
     if not isinstance(guests, Guests):
         return None
-    wanted = inspect.signature(pyfuncitem.obj).parameters
-    arguments = {name: pyfuncitem.funcargs[name] for name in wanted}
+    parameters = inspect.signature(pyfuncitem.obj).parameters
+    arguments = {name: pyfuncitem.funcargs[name] for name in parameters}
     try:
         pyfuncitem.obj(**arguments)
     except NotReadyError:
@@ -93,7 +93,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which guests hung, whatever became of the tests."""
+    """List the tests whose guests hung, also those that passed."""
     if hung := terminalreporter.config.stash.get(_HUNG, []):
         terminalreporter.section("guests that stopped answering", red=True, bold=True)
         for line in hung:
@@ -102,16 +102,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
-    made = Guests(tmp_path_factory)
+    shared = Guests(tmp_path_factory)
     try:
-        yield made
+        yield shared
     finally:
-        made.close()
+        shared.close()
 
 
 @pytest.fixture
 def boot(guests: Guests) -> Callable[[Shape], VirtualNode]:
-    """Give what returns a guest of a shape, which other tests may have used before."""
+    """Give a function that returns a guest of a shape, which other tests may have used."""
 
     def booted(shape: Shape) -> VirtualNode:
         return _fresh(guests.get(shape))
@@ -127,7 +127,7 @@ def node(guests: Guests) -> VirtualNode:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """End what a test that has failed has left running in its guest, which the next one has too."""
+    """End the commands that a failed test left running in a guest that the next test uses."""
     yield
     if "guests" in request.fixturenames:
         request.getfixturevalue("guests").end_started()

@@ -27,9 +27,9 @@ SEARCH = (
     *("advise", "--objective", "energy", "--threads", "1", "--schedules", "none"),
     *("--governors", "powersave", "--results", RESULTS, "--json", "--", *PROGRAM),
 )
-# The only study that such a search leaves.
+# The search's study.
 ANY = "advise-*"
-# Where a thread is on an E-core always or at times, as the node numbers its CPUs.
+# The CPUs of mappings that put a thread on an E-core, always or at times.
 CPUS = {"ecores-pin": "4", "ecores-set": "4-7", "cores-set": "0,2,4-7", "scheduler": "0-7"}
 # powersave takes every clock to its lowest, 0.8 GHz. A busy P-CPU then has 2.9 W instead of 20 W,
 # an E-CPU 0.9 W instead of 5 W: far more than the noise of emulated CPUs.
@@ -40,7 +40,7 @@ for policy in policy*; do
     echo performance >$policy/scaling_governor
 done
 """
-# Waits in the guest itself: a run under powersave may end before the host has asked twice.
+# The guest itself waits: a run under powersave may be shorter than two looks of the host.
 STOP_UNDER_POWERSAVE = f"""
 while [ -e /proc/{{pid}}/exe ]; do
     read -r governor </sys/devices/system/cpu/cpufreq/policy0/scaling_governor
@@ -66,14 +66,14 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
     assert node.wait(stopped).status == 130
     assert settings(node) == before
     assert not journal_exists(node)
-    kept = records(node, ANY)
+    earlier = records(node, ANY)
 
     ended = pinstudy(node, *SEARCH)
 
     assert ended.status == 0, ended
     assert settings(node) == before
     runs = records(node, ANY)
-    assert runs[: len(kept)] == kept
+    assert runs[: len(earlier)] == earlier
     for run in runs:
         assert run["status"] in ("ok", "interrupted"), run
         if run["status"] == "ok":
@@ -85,16 +85,16 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
 
     advice = json.loads(ended.output)
     assert advice["decision"] == "gain", advice["sentences"]
-    found = advice["recommended"]
-    assert (found["governor"], found["threads"]) == ("powersave", 1)
-    assert found["cpus"] == CPUS[found["mapping"]]
+    recommended = advice["recommended"]
+    assert (recommended["governor"], recommended["threads"]) == ("powersave", 1)
+    assert recommended["cpus"] == CPUS[recommended["mapping"]]
     assert advice["confirmation"]["least_gain"] > 0.5
     lines = {line["tool"]: line["line"] for line in advice["lines"]}
     assert lines["governor"] == f"{PINSTUDY} tune --governor powersave"
     assert lines["governor by cpupower"] == "cpupower frequency-set -g powersave"
     assert "OMP_NUM_THREADS=1" in lines["environment"]
-    if found["mapping"] != "scheduler":
-        assert f"taskset -c {found['cpus']} {shlex.join(PROGRAM)}" in lines["taskset"]
+    if recommended["mapping"] != "scheduler":
+        assert f"taskset -c {recommended['cpus']} {shlex.join(PROGRAM)}" in lines["taskset"]
     for name in ("advice.md", "tables.md"):
         assert node.shell(f"cat {RESULTS}/{ANY}/*/{name}")
     text = node.shell(lines["environment"])

@@ -1,4 +1,4 @@
-"""pinstudy on an arm64 node with big and LITTLE cores, told by that architecture's own kernel."""
+"""pinstudy on an arm64 node with big and LITTLE cores, with a kernel of that architecture."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def governors(node: VirtualNode) -> list[str]:
     return node.shell(f"cat {CPUFREQ}/policy*/scaling_governor").split()
 
 
-def set_apart(node: VirtualNode) -> None:
-    """Give the two clusters governors that differ from those of a boot and from each other."""
+def vary_governors(node: VirtualNode) -> None:
+    """Give the two clusters governors that differ from the boot's and from each other's."""
     node.shell(
         f"echo performance >{CPUFREQ}/policy0/scaling_governor;"
         f"echo powersave >{CPUFREQ}/policy2/scaling_governor"
@@ -71,10 +71,10 @@ def set_apart(node: VirtualNode) -> None:
 
 @dataclass(frozen=True)
 class ArmCases:
-    """One study of all cases: how it ended, and what it left behind.
+    """One study of all cases: its end and its results.
 
-    `frequencies` are those that the clocks were set to meanwhile, in kHz; `packed` are its results,
-    as tar packs them.
+    `frequencies` are those of the clocks during the study, in kHz; `packed` is a tar file of its
+    results.
     """
 
     ended: Ended
@@ -85,16 +85,16 @@ class ArmCases:
 
 
 @pytest.fixture(scope="module")
-def kept() -> list[ArmCases]:
-    """Give where the study is kept, which takes minutes, for all tests that look at it."""
+def cache() -> list[ArmCases]:
+    """Give a list for the study, which takes minutes, so that the tests share it."""
     return []
 
 
-def arm_cases(node: VirtualNode, kept: list[ArmCases]) -> ArmCases:
-    """Return the study, made by the first test that asks for it."""
-    if not kept:
-        set_apart(node)
-        # What the clocks are set to: cpufreq-dt asks them, not itself.
+def arm_cases(node: VirtualNode, cache: list[ArmCases]) -> ArmCases:
+    """Return the study; the first test that needs it runs it."""
+    if not cache:
+        vary_governors(node)
+        # The frequencies of the clocks, which cpufreq-dt reads, not those that it has set.
         watcher = node.start(
             *("bash", "-c", 'while :; do cat "$@"; sleep 0.2; done >/tmp/seen', "bash"),
             *(f"{CPUFREQ}/policy{number}/cpuinfo_cur_freq" for number in (0, 2)),
@@ -102,11 +102,11 @@ def arm_cases(node: VirtualNode, kept: list[ArmCases]) -> ArmCases:
         ended = pinstudy(node, *study("arm-cases"))
         node.kill(watcher, signal.SIGKILL)
         node.wait(watcher)
-        seen = set(node.shell("cat /tmp/seen").split())
+        frequencies = set(node.shell("cat /tmp/seen").split())
         packed = node.shell(f"busybox tar -C {RESULTS} -cf - arm-cases | base64 -w 0")
         runs = records(node, "arm-cases")
-        kept.append(ArmCases(ended, governors(node), seen, runs, base64.b64decode(packed)))
-    return kept[0]
+        cache.append(ArmCases(ended, governors(node), frequencies, runs, base64.b64decode(packed)))
+    return cache[0]
 
 
 def test_big_and_little_cores_are_found_and_ranked_by_capacity(node: VirtualNode) -> None:
@@ -133,29 +133,29 @@ def test_a_little_core_that_is_offline_is_in_no_kind(node: VirtualNode) -> None:
 def test_the_doctor_says_what_this_node_has_and_why_it_lacks_the_rest(node: VirtualNode) -> None:
     ended = pinstudy(node, "doctor", "--json")
 
-    found = {each["name"]: each for each in json.loads(ended.output)}
+    capabilities = {each["name"]: each for each in json.loads(ended.output)}
     for name in ("core-kinds", "cpus", "perf", "migrations", "governor", "libgomp", "taskset"):
-        assert found[name]["state"] == "ok", found[name]
+        assert capabilities[name]["state"] == "ok", capabilities[name]
     for core in ("a55", "a76"):
-        counters = found[f"hardware-counters:armv8_cortex_{core}"]
+        counters = capabilities[f"hardware-counters:armv8_cortex_{core}"]
         assert counters["state"] == "limited"
         assert "does not have instructions, cache-misses" in counters["why"]
     for name, where in (("energy:powercap", "/sys/class/powercap"), ("energy:perf", "power PMU")):
-        assert found[name]["state"] == "missing"
-        assert where in json.dumps(found[name])
+        assert capabilities[name]["state"] == "missing"
+        assert where in json.dumps(capabilities[name])
 
 
 def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(
-    node: VirtualNode, kept: list[ArmCases]
+    node: VirtualNode, cache: list[ArmCases]
 ) -> None:
-    made = arm_cases(node, kept)
+    result = arm_cases(node, cache)
 
-    assert made.ended.status == 0, made.ended
-    assert made.governors == ["performance", "powersave"]
+    assert result.ended.status == 0, result.ended
+    assert result.governors == ["performance", "powersave"]
     # 2.8 and 0.6 GHz were theirs before: the other two are the study's.
-    assert made.frequencies == {"2800000", "1000000", "1800000", "600000"}
-    assert sorted(run["case_number"] for run in made.runs) == [1, 2, 3, 4, 5, 6]
-    for run in made.runs:
+    assert result.frequencies == {"2800000", "1000000", "1800000", "600000"}
+    assert sorted(run["case_number"] for run in result.runs) == [1, 2, 3, 4, 5, 6]
+    for run in result.runs:
         assert run["status"] == "ok", run
         assert run["governor_read"] == run["governor"]
         assert run["driver"] == "cpufreq-dt"
@@ -173,16 +173,16 @@ def test_threads_are_proved_to_be_where_the_mapping_puts_them(node: VirtualNode)
 
 
 def test_cycles_are_counted_by_each_pmu_and_what_none_has_is_absent(
-    node: VirtualNode, kept: list[ArmCases]
+    node: VirtualNode, cache: list[ArmCases]
 ) -> None:
     residency = {"pcores-pin": {"P": 1, "E": 0}, "ecores-pin": {"P": 0, "E": 1}}
-    told = [run for run in arm_cases(node, kept).runs if "cycles" in run]
-    # A host that keeps an emulated CPU waiting keeps its counters from a part of a short run.
-    for run in arm_cases(node, kept).runs:
-        assert run in told or run["unavailable"]["cycles"].endswith("ask for fewer events"), run
-    assert len(told) >= 4
+    counted = [run for run in arm_cases(node, cache).runs if "cycles" in run]
+    # If the host stalls an emulated CPU, its counters miss a part of a short run.
+    for run in arm_cases(node, cache).runs:
+        assert run in counted or run["unavailable"]["cycles"].endswith("ask for fewer events"), run
+    assert len(counted) >= 4
     # The trap: perf 6.1 opens a plain `cycles` on one of the two PMUs only.
-    for run in told:
+    for run in counted:
         cycles = {
             count["pmu"]: count["value"] for count in run["counters"] if count["event"] == "cycles"
         }
@@ -190,7 +190,7 @@ def test_cycles_are_counted_by_each_pmu_and_what_none_has_is_absent(
         assert sum(run["residency"].values()) == pytest.approx(1, abs=0.03)
         if run["mapping"] in residency:
             assert run["residency"] == pytest.approx(residency[run["mapping"]], abs=0.01)
-        # QEMU's clock of cycles: 1 GHz, whatever cpufreq says.
+        # QEMU counts cycles at 1 GHz, whatever cpufreq is set to.
         assert run["freq_mean_ghz"] == pytest.approx(1, rel=0.05)
         # Without `-icount` QEMU's PMU counts no instructions.
         for field in ("instructions", "cache_misses"):
@@ -199,7 +199,7 @@ def test_cycles_are_counted_by_each_pmu_and_what_none_has_is_absent(
 
 
 def test_after_a_kill_the_next_command_puts_both_clusters_back(node: VirtualNode) -> None:
-    set_apart(node)
+    vary_governors(node)
     killed = start_study(node, "arm-cases")
     until(node, lambda: journal_exists(node) and len(records(node, "arm-cases")) >= 2)
 
@@ -213,14 +213,14 @@ def test_after_a_kill_the_next_command_puts_both_clusters_back(node: VirtualNode
 
 
 def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
-    node: VirtualNode, kept: list[ArmCases], tmp_path: Path
+    node: VirtualNode, cache: list[ArmCases], tmp_path: Path
 ) -> None:
-    study_made = arm_cases(node, kept)
-    assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in study_made.ended.errors
-    subprocess.run(["tar", "-xC", tmp_path], input=study_made.packed, check=True)
+    cases = arm_cases(node, cache)
+    assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in cases.ended.errors
+    subprocess.run(["tar", "-xC", tmp_path], input=cases.packed, check=True)
 
     folder = tmp_path / "arm-cases" / "vnode-arm"
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pinstudy", "tables", str(folder)],
         cwd=ROOT,
         capture_output=True,
@@ -228,11 +228,11 @@ def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
         check=True,
     )
 
-    assert "numbers of a virtual node's model, not of hardware" in made.stdout
+    assert "numbers of a virtual node's model, not of hardware" in result.stdout
     # A row's number, mapping, governor, count, time; one run has no deviation; frequency.
     row = r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) +1 +\d\.\d+ +n/a \(a\) +\d\.\d+ "
-    rows = re.findall(row, made.stdout, re.MULTILINE)
+    rows = re.findall(row, result.stdout, re.MULTILINE)
     mappings = ("scheduler", "pcores-pin", "ecores-pin")
     assert rows == [
         (mapping, governor) for governor in ("performance", "powersave") for mapping in mappings
-    ], made.stdout
+    ], result.stdout

@@ -1,4 +1,4 @@
-"""What pinstudy finds on virtual nodes of several shapes, told by their kernels."""
+"""pinstudy's topology of virtual nodes of several shapes, from their kernels' files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vnode.shape import Shape
 pytestmark = pytest.mark.vnode
 
 
-def found_kinds(node: VirtualNode) -> list[dict[str, Any]]:
+def kinds_of(node: VirtualNode) -> list[dict[str, Any]]:
     ended = pinstudy(node, "topology", "--json")
     assert ended.status == 0, ended
     kinds: list[dict[str, Any]] = json.loads(ended.output)["kinds"]
@@ -24,7 +24,7 @@ def found_kinds(node: VirtualNode) -> list[dict[str, Any]]:
 
 
 def test_p_and_e_cores_are_found_by_the_kernels_own_lists(node: VirtualNode) -> None:
-    kinds = found_kinds(node)
+    kinds = kinds_of(node)
 
     assert [(kind["name"], kind["cpus"]) for kind in kinds] == [("P", "0-3"), ("E", "4-7")]
     assert "/sys/devices/cpu_core/cpus" in kinds[0]["evidence"]
@@ -41,7 +41,7 @@ def test_smt_is_on_p_cores_only(node: VirtualNode) -> None:
 def test_the_doctor_finds_everything_that_measuring_needs(node: VirtualNode) -> None:
     ended = pinstudy(node, "doctor", "--json")
 
-    states = {found["name"]: found["state"] for found in json.loads(ended.output)}
+    states = {capability["name"]: capability["state"] for capability in json.loads(ended.output)}
     for name in (
         *("core-kinds", "cpus", "perf", "migrations", "governor", "turbo", "temperatures"),
         *("hardware-counters:cpu_core", "hardware-counters:cpu_atom"),
@@ -61,7 +61,7 @@ def test_the_doctor_finds_everything_that_measuring_needs(node: VirtualNode) -> 
 def test_nodes_of_other_shapes_are_found_as_they_are(
     boot: Callable[[Shape], VirtualNode], shape: Shape
 ) -> None:
-    kinds = found_kinds(boot(shape))
+    kinds = kinds_of(boot(shape))
 
     expected = [(name, format_cpulist(cpus)) for name, cpus in shape.kinds().items() if cpus]
     assert [(kind["name"], kind["cpus"]) for kind in kinds] == expected

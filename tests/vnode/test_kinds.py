@@ -40,10 +40,10 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
     # In turns the thread on the P-core takes most of the work.
     assert time_s["one-of-each", "dynamic"] < 0.75 * time_s["one-of-each", "static"]
 
-    (found,) = _on_p_cores(node, "verdict", RESULTS, "--baseline", "pcores-set")
+    (verdict,) = _on_p_cores(node, "verdict", RESULTS, "--baseline", "pcores-set")
     compared = {
         (row["mapping"], table["title"].split("schedule ")[1].split(",")[0]): row
-        for table in found["tables"]
+        for table in verdict["tables"]
         for row in table["comparisons"]
     }
     assert compared["ecores-set", "static"]["time_outcome"] == "worse"

@@ -1,4 +1,4 @@
-"""What a user without rights gets from a real kernel, and what a study makes of it."""
+"""A study by a user without rights, on a real kernel."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_without_rights_a_study_runs_and_says_what_it_could_not_do(node: Virtual
     # After a boot the governor is powersave: cases 6 to 10. Nobody may set the other.
     good = [run for run in runs if run["status"] == "ok"]
     assert sorted(run["case_number"] for run in good) == [6, 7, 8, 9, 10]
-    left_out = [run for run in runs if run["status"] == "skipped"]
-    assert sorted(run["case_number"] for run in left_out) == [1, 2, 3, 4, 5]
-    assert all("ermission" in run["reason"] for run in left_out), left_out
+    skipped = [run for run in runs if run["status"] == "skipped"]
+    assert sorted(run["case_number"] for run in skipped) == [1, 2, 3, 4, 5]
+    assert all("ermission" in run["reason"] for run in skipped), skipped
     for run in good:
         assert "energy_pkg_j" not in run
         assert "energy_uj" in run["unavailable"]["energy_pkg_j"]

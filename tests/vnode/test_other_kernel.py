@@ -20,7 +20,7 @@ NAME = "ten-cases"
 
 @pytest.fixture
 def begun(guests: Guests) -> Iterator[VirtualNode]:
-    """Give a node that is off since its study was cut short."""
+    """Give a node that was switched off during a study."""
     node = guests.boot(USUAL)
     start_study(node, NAME)
     until(node, lambda: len(records(node, NAME)) >= 3)
@@ -56,13 +56,13 @@ def test_a_study_is_not_continued_by_another_kernel(begun: VirtualNode) -> None:
     anew = pinstudy(node, *study(NAME), "--fresh")
 
     assert anew.status == 0, anew
-    # The old ones are kept beside the new ones, in a folder of their own.
+    # The older runs stay, in another folder than the newer ones.
     runs = records(node, NAME)
-    kept = [run for run in runs if run in before]
-    assert len(kept) == len(before)
-    made = [run for run in runs if run not in kept]
-    assert {run["kernel"] for run in made if run["status"] == "ok"} == {now}
-    assert len({run["node_digest"] for run in made}) == 1
+    older = [run for run in runs if run in before]
+    assert len(older) == len(before)
+    newer = [run for run in runs if run not in older]
+    assert {run["kernel"] for run in newer if run["status"] == "ok"} == {now}
+    assert len({run["node_digest"] for run in newer}) == 1
     assert len(node.shell(f"ls -d {RESULTS}/{NAME}/*").split()) == 2
 
 

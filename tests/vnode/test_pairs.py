@@ -1,4 +1,4 @@
-"""Pairs of threads on a node that has SMT and two core kinds: placed as they say, and proved."""
+"""Pairs of threads on a node that has SMT and two core kinds: placed as planned, and proved."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_pairs_are_where_their_mappings_say_however_they_are_pinned(node: Virtua
 
 
 def test_what_a_node_has_not_is_left_out_with_its_reason(node: VirtualNode) -> None:
-    shown = pinstudy(node, "plan", *study("pairs")[1:]).output
+    plan = pinstudy(node, "plan", *study("pairs")[1:]).output
 
-    assert "across-packages-pin current  left out: the node has one package" in shown
+    assert "across-packages-pin current  left out: the node has one package" in plan
 
 
 def _masks(run: dict[str, Any]) -> list[str]:

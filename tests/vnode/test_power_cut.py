@@ -16,11 +16,11 @@ from vnode.commands import (
     journal_exists,
     pinstudy,
     records,
-    set_apart,
     settings,
     start_study,
     study,
     until,
+    vary_settings,
 )
 from vnode.node import VirtualNode
 
@@ -29,17 +29,17 @@ pytestmark = pytest.mark.vnode
 NAME = "ten-cases"
 FOLDER = f"{RESULTS}/{NAME}/vnode"
 CUTS = 4
-# Of the study, each with one run.
+# The study's cases, with one run each.
 CASES = 10
 
 
-def runs_made(node: VirtualNode) -> Counter[str]:
-    """Return how often each run of the study was made to its end."""
+def good_run_ids(node: VirtualNode) -> Counter[str]:
+    """Return how often each run of the study ended well."""
     return Counter(run["run_id"] for run in records(node, NAME) if run["status"] == "ok")
 
 
-def beside_the_records(node: VirtualNode) -> dict[str, str]:
-    """Return what stands beside the records, by name."""
+def files_beside_records(node: VirtualNode) -> dict[str, str]:
+    """Return the files beside the records, by name."""
     names = node.shell(
         f"cd {FOLDER} 2>/dev/null && find . -name '*.json' -o -name study.yaml || true"
     )
@@ -49,25 +49,25 @@ def beside_the_records(node: VirtualNode) -> dict[str, str]:
 def test_after_a_power_cut_the_study_goes_on_with_the_settings_of_the_boot(
     node: VirtualNode,
 ) -> None:
-    set_apart(node)
+    vary_settings(node)
     start_study(node, NAME)
     until(node, lambda: len(records(node, NAME)) >= 3)
-    # The last one may have been read before its fsync had ended.
-    kept = records(node, NAME)[:-1]
+    # The last record may have been read before its fsync ended.
+    durable = records(node, NAME)[:-1]
 
     node.power_cut()
     node.boot()
-    of_the_boot = settings(node)
+    boot_settings = settings(node)
     assert journal_exists(node)
     ended = pinstudy(node, *study(NAME))
 
     assert ended.status == 0, ended
     lines = [line for line in ended.errors.splitlines() if line.startswith("pinstudy:")]
     assert any("the node was rebooted" in line and "nothing was put back" in line for line in lines)
-    assert settings(node) == of_the_boot
+    assert settings(node) == boot_settings
     assert not journal_exists(node)
     runs = records(node, NAME)
-    assert all(run in runs for run in kept)
+    assert all(run in runs for run in durable)
     good = [run["case_number"] for run in runs if run["status"] == "ok"]
     assert sorted(good) == list(range(1, CASES + 1))
     assert len({run["boot_id"] for run in runs}) == 2
@@ -77,27 +77,27 @@ def test_power_cuts_at_random_moments_lose_no_run_but_the_one_in_flight(
     node: VirtualNode,
 ) -> None:
     moments = random.Random(8)
-    kept: list[str] = []
+    durable: list[str] = []
     for cut in range(CUTS):
         before = len(records(node, NAME))
-        if len(runs_made(node)) == CASES:
+        if len(good_run_ids(node)) == CASES:
             break
         start_study(node, NAME)
         if cut:
             until(node, lambda: len(records(node, NAME)) > before)  # noqa: B023 - used at once
         # From the start of the interpreter to some runs later.
         node.run("sleep", f"{moments.uniform(0, 4):.2f}")
-        seen = [json.dumps(run) for run in records(node, NAME)]
+        before_cut = [json.dumps(run) for run in records(node, NAME)]
 
         node.power_cut()
         node.boot()
 
-        left = [json.dumps(run) for run in records(node, NAME)]
-        assert set(kept) <= set(left)
-        assert set(seen[:-1]) <= set(left)
-        kept = left
-        assert max(runs_made(node).values(), default=1) == 1
-        for name, text in beside_the_records(node).items():
+        after_cut = [json.dumps(run) for run in records(node, NAME)]
+        assert set(durable) <= set(after_cut)
+        assert set(before_cut[:-1]) <= set(after_cut)
+        durable = after_cut
+        assert max(good_run_ids(node).values(), default=1) == 1
+        for name, text in files_beside_records(node).items():
             assert text.strip(), f"{name} is empty after the power cut"
             if name.endswith(".json"):
                 json.loads(text)
@@ -107,4 +107,4 @@ def test_power_cuts_at_random_moments_lose_no_run_but_the_one_in_flight(
     runs = records(node, NAME)
     good = [run["case_number"] for run in runs if run["status"] == "ok"]
     assert sorted(good) == list(range(1, CASES + 1))
-    assert set(kept) <= {json.dumps(run) for run in runs}
+    assert set(durable) <= {json.dumps(run) for run in runs}

@@ -10,10 +10,10 @@ from vnode.commands import (
     journal_exists,
     pinstudy,
     records,
-    set_apart,
     settings,
     start_study,
     until,
+    vary_settings,
 )
 from vnode.node import VirtualNode
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.vnode
 
 @pytest.mark.parametrize("made", [0, 1, 4])
 def test_after_a_kill_the_next_command_puts_everything_back(node: VirtualNode, made: int) -> None:
-    set_apart(node)
+    vary_settings(node)
     before = settings(node)
     killed = start_study(node, "ten-cases")
     until(node, lambda: journal_exists(node) and len(records(node, "ten-cases")) >= made)

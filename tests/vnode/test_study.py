@@ -1,4 +1,4 @@
-"""A whole study on a virtual node: every column of its table, and a node that is as it was."""
+"""A whole study on a virtual node: every column of its table, and restored settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vnode.commands import pinstudy, records, set_apart, settings, start_study, study, until
+from vnode.commands import pinstudy, records, settings, start_study, study, until, vary_settings
 from vnode.node import VirtualNode
 from vnode.shell import ten_cases
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.vnode
 def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
     node: VirtualNode, tmp_path: Path
 ) -> None:
-    set_apart(node)
+    vary_settings(node)
     before = settings(node)
 
     # The gallery of the documentation shows this study, where it is kept.
@@ -47,8 +47,8 @@ def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
         assert run["governor_read"] == run["governor"]
         assert (run["driver"], run["driver_mode"]) == ("intel_pstate", "active")
         assert run["energy_pkg_j"] > run["energy_core_j"] > 0
-    # A host that keeps one of the emulated CPUs waiting while its counters are switched on keeps
-    # them from a hundredth of a short run, which is then not told.
+    # If the host stalls an emulated CPU while its counters are switched on, they miss a hundredth
+    # of a short run, and its counts are left out.
     assert len(set(late)) <= 3, late
 
 

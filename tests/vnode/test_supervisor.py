@@ -1,4 +1,4 @@
-"""Nothing of a virtual node outlives whoever started it."""
+"""A virtual node ends with the process that started it."""
 
 from __future__ import annotations
 

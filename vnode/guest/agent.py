@@ -1,9 +1,9 @@
-"""Runs what the host asks for, inside the virtual node: one JSON object a line, in and out.
+"""Runs the host's requests inside the virtual node: one JSON object a line, in and out.
 
 Standard library only; it runs on the guest's own Python. A request has `do`: `run` waits for a
 command to end (`timeout` in seconds), `start` does not, `wait` waits for one that was started,
-`kill` sends a signal to its process alone. Commands are lists; no shell is between. While the host
-waits for an answer it is told every few seconds that the guest is alive.
+`kill` sends a signal to its process alone. Commands are lists, not shell lines. While the host
+waits for an answer, it gets a sign of life every few seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALIVE_EVERY_S = 5
 
 
 class Job:
-    """A command that was started; what it says goes to files that only this process has."""
+    """A started command; its output goes to unnamed files."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.output = tempfile.TemporaryFile()  # noqa: SIM115
@@ -41,7 +41,7 @@ class Job:
         )
 
     def wait(self, timeout: float, alive: Callable[[], None]) -> dict[str, Any]:
-        """Return how it ended; its whole session is killed if it has not by then."""
+        """Return its status and output; kill its whole session after `timeout` seconds."""
         end = time.monotonic() + timeout
         while timed_out := not self._ended_in(min(ALIVE_EVERY_S, end - time.monotonic())):
             if time.monotonic() >= end:
@@ -67,7 +67,7 @@ class Job:
 def answer(
     request: dict[str, Any], jobs: dict[int, Job], alive: Callable[[], None]
 ) -> dict[str, Any]:
-    """Return what the host is told; what goes wrong in starting a command is an answer as well."""
+    """Return the answer to a request; a failure to start a command is an answer as well."""
     try:
         match request["do"]:
             case "run":
@@ -105,20 +105,20 @@ def main() -> None:
     jobs: dict[int, Job] = {}
     with Path(port()).open("r+b", buffering=0) as line:
 
-        def say(message: dict[str, Any]) -> None:
+        def send(message: dict[str, Any]) -> None:
             text = json.dumps(message).encode() + b"\n"
             while text:
                 text = text[line.write(text) :]
 
         def alive() -> None:
-            say({"alive": True})
+            send({"alive": True})
 
-        say({"ready": os.uname().release})
+        send({"ready": os.uname().release})
         waiting = b""
-        while more := line.read(65536):
-            *requests, waiting = (waiting + more).split(b"\n")
+        while received := line.read(65536):
+            *requests, waiting = (waiting + received).split(b"\n")
             for request in requests:
-                say(answer(json.loads(request), jobs, alive))
+                send(answer(json.loads(request), jobs, alive))
 
 
 main()

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The last that a virtual node starts: the kept disk, then the agent. It never returns.
+# A virtual node's last script: mounts the kept disk, then runs the agent. It never returns.
 
 say() { echo "virtual node: $1"; }
 

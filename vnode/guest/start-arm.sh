@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the arm64 virtual node starts with, from its own root file system: the checkout at its usual
+# The arm64 virtual node's first script, on its own root file system: mounts the checkout at its usual
 # place, read-only with a writable layer in memory over it, the programs for arm64 in it, then the
 # agent.
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the virtual node starts with, once the host's root file system is under it: the programs that
-# it can run, a state of its own, then the agent.
+# The virtual node's first script above the host's root file system: mounts programs that it can run
+# and its own state, then starts the agent.
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 
@@ -11,7 +11,7 @@ checkout=$(realpath "${0%/*}/../..")
 mkdir -p "$checkout/build/bin"
 mount --bind "$checkout/build/emulated/bin" "$checkout/build/bin"
 
-# What the host has changed is not what this node has.
+# The host's journals of changed settings do not apply to this node.
 rm -rf /var/lib/pinstudy
 
 exec "${0%/*}/serve.sh"

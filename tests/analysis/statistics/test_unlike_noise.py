@@ -47,9 +47,9 @@ def test_unlike_mappings_at_the_margin_are_seldom_called_equivalent(pair: Pair, 
 
 
 def test_a_difference_of_2_percent_is_found_in_spite_of_slow_runs() -> None:
-    found = simulate.found(CANDIDATES["verdict"], SLOW10, 0.02, 10, STUDIES, seed=34)
+    found = simulate.power(CANDIDATES["verdict"], SLOW10, 0.02, 10, STUDIES, seed=34)
     assert found[1] >= 0.8
-    assert simulate.found(CANDIDATES["t of the mean"], SLOW10, 0.02, 10, STUDIES, 34)[1] <= 0.45
+    assert simulate.power(CANDIDATES["t of the mean"], SLOW10, 0.02, 10, STUDIES, 34)[1] <= 0.45
 
 
 @pytest.mark.parametrize("pair", [UNLIKE[0], UNLIKE[4]], ids=lambda pair: pair.name)
@@ -76,11 +76,11 @@ def test_boots_that_are_alike_cost_an_interval_little() -> None:
 
 
 def test_shares_of_slow_runs_that_are_equal_are_seldom_called_different() -> None:
-    assert simulate.slow_found(Pair(SLOW10, SLOW10), 20, STUDIES, seed=39)[1] <= 0.06
-    any_slow, different = simulate.slow_found(Pair(SLOW10, QUIET), 50, STUDIES, seed=39)
+    assert simulate.slow_shares(Pair(SLOW10, SLOW10), 20, STUDIES, seed=39)[1] <= 0.06
+    any_slow, different = simulate.slow_shares(Pair(SLOW10, QUIET), 50, STUDIES, seed=39)
     assert any_slow >= 0.95
     assert different >= 0.4
 
 
 def test_runs_of_steady_cases_are_seldom_called_slow() -> None:
-    assert simulate.slow_found(Pair(NORMAL1, NORMAL1), 10, STUDIES, seed=40)[0] <= 0.05
+    assert simulate.slow_shares(Pair(NORMAL1, NORMAL1), 10, STUDIES, seed=40)[0] <= 0.05

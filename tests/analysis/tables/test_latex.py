@@ -12,7 +12,15 @@ from analysis.format.table import render
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.tables import comparison_table, statistics_tables
-from tests.support.results import Study, found, left_out, only_table, record, tables_from, without
+from tests.support.results import (
+    Study,
+    findings_of,
+    left_out,
+    only_table,
+    record,
+    tables_from,
+    without,
+)
 from tests.support.tools import missing
 from tests.support.wait import HANG_S
 
@@ -39,7 +47,7 @@ def test_latex_reads_tables_with_gaps_publications_verdicts_and_comparisons(
         left_out(4, f"no E-cores: {ODD}"),
     ]
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, {"scheduler": 1.0, "pcores-pin": 1.1})
-    table = only_table(found(tmp_path / "study", study))
+    table = only_table(findings_of(tmp_path / "study", study))
     compared = comparison_table(table)
     assert compared is not None
     publication = "published:galante-2025"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.results import Record, Study, found
+from tests.support.results import Record, Study, findings_of
 
 PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
 SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
@@ -31,7 +31,7 @@ def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:
             run | {"app": app, "case_id": app + run["case_id"], "table_number": number}
             for run in study.records()
         ]
-    return found(folder, records, **options).headline[0].removeprefix("For time: ")
+    return findings_of(folder, records, **options).headline[0].removeprefix("For time: ")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
         return sized | dict(zip(names, of_vcpus, strict=True))
 
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
-    assert found(tmp_path, [run | guest(run) for run in study.records()]).headline[0] == (
+    assert findings_of(tmp_path, [run | guest(run) for run in study.records()]).headline[0] == (
         f"For time: to pin threads or virtual CPUs on the P-cores, {ONE}."
     )
 
@@ -85,7 +85,7 @@ def test_a_named_baseline_that_is_best_is_the_answer(tmp_path: Path) -> None:
 
 
 def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(SET, SET, governors=("performance", "powersave")))
+    findings = findings_of(tmp_path, Study(SET, SET, governors=("performance", "powersave")))
     (gain,) = (text for text in findings.headline if text.startswith("The largest gain in time"))
     best = next(
         verdict.best
@@ -104,5 +104,5 @@ def test_tables_of_one_app_are_told_apart(tmp_path: Path) -> None:
         run | {"size": "large", "case_id": "x" + run["case_id"], "table_number": 2}
         for run in Study(PIN, seed=2).records()
     ]
-    assert ", size " in found(tmp_path / "a", records + larger).headline[1]
-    assert ": lulesh with 8 threads, governor" in found(tmp_path / "b", records).headline[1]
+    assert ", size " in findings_of(tmp_path / "a", records + larger).headline[1]
+    assert ": lulesh with 8 threads, governor" in findings_of(tmp_path / "b", records).headline[1]

@@ -21,11 +21,11 @@ from tests.support.results import (
     Record,
     Study,
     compared,
-    found,
+    findings_of,
     left_out,
     only_table,
-    said_of,
     spoilt,
+    text_of,
     timed,
     verdict,
     words,
@@ -68,7 +68,7 @@ def lost_other_blocks(run: Record) -> Record:
 def test_runs_of_one_block_and_attempt_are_paired_and_no_others(
     tmp_path: Path, change: Callable[[Record], Record], paired: bool, n: int, expected: str
 ) -> None:
-    findings = found(tmp_path, [run | change(run) for run in Study(FASTER).records()])
+    findings = findings_of(tmp_path, [run | change(run) for run in Study(FASTER).records()])
     pinned = compared(findings)
     assert (pinned.difference.paired, pinned.difference.n) == (paired, n)
     assert expected in verdict(findings).sentences[0]
@@ -97,18 +97,18 @@ def test_lost_runs_of_those_compared_are_counted(
     tmp_path: Path, mapping: str, repetitions: tuple[int, ...], status: str, expected: str
 ) -> None:
     records = spoilt(Study(FASTER), mapping, repetitions, status=status, reason="too long")
-    assert verdict(found(tmp_path, records)).sentences[-1] == expected
+    assert verdict(findings_of(tmp_path, records)).sentences[-1] == expected
 
 
 def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
     missing = left_out(4, "no E-cores") | {"threads": 8, "variant": "libgomp"}
-    text = verdict(found(tmp_path, [*Study(FASTER).records(), missing])).sentences
+    text = verdict(findings_of(tmp_path, [*Study(FASTER).records(), missing])).sentences
     assert text[-1] == "Not compared with #1 scheduler in time: #4 ecores-set."
 
 
 def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> None:
     mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.988}
-    findings = found(tmp_path, Study(mappings, noise=0.012, seed=4))
+    findings = findings_of(tmp_path, Study(mappings, noise=0.012, seed=4))
     comparison = compared(findings, "m7")
     assert comparison.outcome == "undecided"
     assert 1.0 not in comparison.difference.interval()
@@ -130,7 +130,7 @@ def test_one_comparison_is_not_said_to_be_corrected_for_others(tmp_path: Path) -
         away = 0.02036 + 0.01 * (run["repetition"] - 3)
         return 40.0 * math.exp(away if run["mapping"] == "pcores-pin" else 0.0)
 
-    text = said_of(found(tmp_path, timed(Study(ALIKE, repetitions=5), elapsed_s)))
+    text = text_of(findings_of(tmp_path, timed(Study(ALIKE, repetitions=5), elapsed_s)))
     assert ", not enough at the 4 % of a first look)" in text
     assert "Holm" not in text
 
@@ -138,7 +138,7 @@ def test_one_comparison_is_not_said_to_be_corrected_for_others(tmp_path: Path) -
 def test_the_explanation_of_losses_is_of_the_least_one(tmp_path: Path) -> None:
     beside = {"scheduler": {"migrations": 900}, "ecores-set": {"migrations": 0}}
     study = Study({"scheduler": 1.0, "ecores-pin": 1.4, "ecores-set": 1.2}, beside=beside)
-    sentences = verdict(found(tmp_path, study)).sentences
+    sentences = verdict(findings_of(tmp_path, study)).sentences
     assert sentences[1].startswith("What goes with #3 ecores-set, not proved")
     assert "threads were moved 900 times a run under #1 and 0 times under #3" in sentences[1]
 
@@ -148,7 +148,7 @@ def test_what_is_undecided_itself_is_never_as_good_as_the_best(tmp_path: Path) -
     # Its middle six runs are 0.17 % above 1, the winsorised standard error is 0.88 %: with four
     # degrees of freedom 3.3 % are needed at the level of 4 % for the first of two, 2.6 % then.
     study = Study({"scheduler": 1.0, "pcores-set": 0.9765, "pcores-pin": 0.9675}, noise=0.0002)
-    findings = found(tmp_path, timed(study, spread_baseline))
+    findings = findings_of(tmp_path, timed(study, spread_baseline))
     assert words(findings) == {"pcores-set": "undecided", "pcores-pin": "better"}
     assert "#2 pcores-set cannot be told from #3 pcores-pin." in verdict(findings).sentences
 
@@ -166,7 +166,7 @@ def test_what_may_beat_the_recommended_is_named(tmp_path: Path) -> None:
         return float(run["elapsed_s"] * noisy)
 
     records = timed(Study(FASTER, repetitions=3, noise=0.0002), elapsed_s)
-    time = verdict(found(tmp_path, records))
+    time = verdict(findings_of(tmp_path, records))
     assert time.best is not None
     assert time.best.mapping == "pcores-set"
     assert [case.mapping for case in time.also] == ["pcores-pin"]
@@ -195,7 +195,7 @@ def test_equal_values_are_no_proof(
         run | {name: baseline if run["mapping"] == "scheduler" else others}
         for run in Study(FASTER, FASTER).records()
     ]
-    findings = found(tmp_path, records)
+    findings = findings_of(tmp_path, records)
     assert set(words(findings, objective).values()) == {"undecided"}
     sentence = verdict(findings, objective).sentences[0]
     assert expected in sentence
@@ -213,7 +213,7 @@ def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Pa
         times = (3.3, 4.0) if run["mapping"] == "scheduler" else (1.1, 1.6)
         return times[run["repetition"] in (4, 7)]
 
-    findings = found(tmp_path, timed(Study(FASTER, sequential=True), elapsed_s))
+    findings = findings_of(tmp_path, timed(Study(FASTER, sequential=True), elapsed_s))
     text = verdict(findings).sentences[0]
     assert "(no interval: most runs of each have the very same value)" in text
     assert "pairs" not in text
@@ -222,26 +222,26 @@ def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Pa
 @pytest.mark.parametrize("wrong", [0.0, -5.0, 1e200])
 def test_values_that_no_counter_gives_are_not_used(tmp_path: Path, wrong: float) -> None:
     records = spoilt(Study(FASTER, FASTER), "pcores-set", {2}, energy_pkg_j=wrong)
-    cases = only_table(found(tmp_path, records)).cases
+    cases = only_table(findings_of(tmp_path, records)).cases
     assert [case.samples["energy"].n for case in cases] == [10, 9, 10]
 
 
 def test_two_wild_runs_have_a_verdict_that_json_can_hold(tmp_path: Path) -> None:
     records = spoilt(Study(FASTER, repetitions=2), "pcores-set", {1}, elapsed_s=4e5)
-    findings = found(tmp_path, records)
+    findings = findings_of(tmp_path, records)
     json.dumps(as_data(findings), allow_nan=False)
-    assert "wider than a factor of 1000" in said_of(findings)
+    assert "wider than a factor of 1000" in text_of(findings)
     assert "e+" not in as_text(findings)
 
 
 def test_the_governor_that_was_in_force_is_named(tmp_path: Path) -> None:
     in_force = {"governor": "current", "governor_read": "schedutil"}
     records = [run | in_force for run in Study(FASTER).records()]
-    assert "governor current (schedutil)" in found(tmp_path, records).headline[1]
+    assert "governor current (schedutil)" in findings_of(tmp_path, records).headline[1]
 
 
 def test_no_line_begins_with_a_percent_sign(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER, FASTER))
+    findings = findings_of(tmp_path, Study(FASTER, FASTER))
     for width in range(60, 120, 3):
         lines = as_text(findings, width).splitlines()
         assert not [line for line in lines if line.split()[:1] == ["%"]]
@@ -254,7 +254,7 @@ def test_a_change_between_attempts_is_no_drift(tmp_path: Path) -> None:
         if run["repetition"] > 5 else run
         for run in Study(ALIKE).records()
     ]  # fmt: skip
-    text = " ".join(as_text(found(tmp_path, records)).split())
+    text = " ".join(as_text(findings_of(tmp_path, records)).split())
     assert "No drift over time was found" in text
     assert re.search(r"From attempt 1 to attempt 2 runs became slower by (9\.\d|10|11) %", text)
 
@@ -271,30 +271,30 @@ def slowed(study: Study, *mappings: str, repetitions: set[int]) -> list[Record]:
 
 def test_where_mean_and_typical_time_disagree_both_are_shown(tmp_path: Path) -> None:
     study = Study(ALIKE, repetitions=20, noise=0.002)
-    findings = found(tmp_path / "a", slowed(study, "scheduler", repetitions={3, 9, 14}))
+    findings = findings_of(tmp_path / "a", slowed(study, "scheduler", repetitions={3, 9, 14}))
     # Three of twenty runs take 10 % longer: the baseline's mean 1.5 %, its typical time nothing.
     assert words(findings) == {"pcores-pin": "equivalent"}
     assert re.search(
         r"Mean and typical time disagree.*#2 pcores-pin 1\.[345] % less by the mean, "
         r"(0\.[01] % (less|more)|about the same) typically\.",
-        said_of(findings),
+        text_of(findings),
     )
     assert findings.headline[0].endswith("; the means say otherwise in 1 setting.")
-    agreeing = found(tmp_path / "b", Study(FASTER))
-    assert "disagree" not in said_of(agreeing)
+    agreeing = findings_of(tmp_path / "b", Study(FASTER))
+    assert "disagree" not in text_of(agreeing)
     assert "means say otherwise" not in agreeing.headline[0]
 
 
 def test_slow_runs_are_a_finding_with_an_exact_test(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=20, noise=0.002)
-    few = said_of(found(tmp_path / "a", slowed(study, "scheduler", repetitions={3})))
+    few = text_of(findings_of(tmp_path / "a", slowed(study, "scheduler", repetitions={3})))
     assert re.search(
         r"Slow runs: 1 of 20 of #1 scheduler \((9\.\d+|10\.?\d*) % beyond its median\) and none of "
         r"#2 pcores-pin; that their shares differ is not shown \(exact test, p = 0\.",
         few,
     )
     six = {3, 6, 9, 12, 15, 18}
-    many = said_of(found(tmp_path / "b", slowed(study, "scheduler", repetitions=six)))
+    many = text_of(findings_of(tmp_path / "b", slowed(study, "scheduler", repetitions=six)))
     assert "6 of 20 of #1 scheduler" in many
     assert "what is typical is uncertain" in many
     assert "what is typical is uncertain" not in few
@@ -307,7 +307,7 @@ def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
     mappings = [f"m{at}" for at in range(9)]
     study = Study(dict.fromkeys(["scheduler", *mappings], 1.0), repetitions=20, noise=0.002)
     records = slowed(study, *mappings[:8], repetitions={2, 4, 6, 8, 12, 14, 16, 18})
-    text = said_of(found(tmp_path, records))
+    text = text_of(findings_of(tmp_path, records))
     assert "2 others in the table and none of #1 scheduler and #10 m8; by an exact test" in text
     assert "is another than that of #1 scheduler under #2 m0" in text
     assert re.search(r"#7 m5 \(p = [\de.-]+\) and 2 others in the table", text)
@@ -315,7 +315,7 @@ def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
 
 def test_different_spreads_are_noted(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, noise=0.002)
-    text = said_of(found(tmp_path, timed(study, spread_baseline)))
+    text = text_of(findings_of(tmp_path, timed(study, spread_baseline)))
     assert re.search(r"Runs spread otherwise than those of #1 scheduler: #2 pcores-pin 1/\d+", text)
 
 
@@ -336,7 +336,7 @@ def continued(study: Study, **fields: Any) -> list[Record]:  # noqa: ANN401
 def test_each_boot_and_each_day_is_a_unit(
     tmp_path: Path, fields: dict[str, str], units: int
 ) -> None:
-    assert compared(found(tmp_path, continued(PIN, **fields))).difference.units == units
+    assert compared(findings_of(tmp_path, continued(PIN, **fields))).difference.units == units
 
 
 def test_the_variance_between_boots_is_in_the_interval_and_noted(tmp_path: Path) -> None:
@@ -346,23 +346,23 @@ def test_the_variance_between_boots_is_in_the_interval_and_noted(tmp_path: Path)
         return float(run["elapsed_s"] * (0.99 / 0.97 if changed else 1.0))
 
     records = timed(continued(PIN, boot_id="c"), elapsed_s)
-    findings = found(tmp_path / "b", records)
+    findings = findings_of(tmp_path / "b", records)
     one_boot = compared(
-        found(tmp_path / "a", [run | {"boot_id": "b"} for run in records])
+        findings_of(tmp_path / "a", [run | {"boot_id": "b"} for run in records])
     ).difference
     two_boots = compared(findings).difference
     assert two_boots.log_ratio == one_boot.log_ratio
     assert two_boots.standard_error > 2 * one_boot.standard_error
     assert two_boots.df < 2
-    assert "The pairs are of 2 boots or days" in said_of(findings)
+    assert "The pairs are of 2 boots or days" in text_of(findings)
     assert "over its boots or days" in " ".join(notes(findings))
 
 
 def test_the_boots_of_intervals_are_noted(tmp_path: Path) -> None:
     study = Study(PIN.time, repetitions=20, sequential=True)
-    two_boots = found(tmp_path / "two", continued(study, boot_id="c"))
+    two_boots = findings_of(tmp_path / "two", continued(study, boot_id="c"))
     assert "on this node, in these 2 boots or days and for" in " ".join(notes(two_boots))
-    assert "in this boot and for" in " ".join(notes(found(tmp_path / "one", study)))
+    assert "in this boot and for" in " ".join(notes(findings_of(tmp_path / "one", study)))
     text = " ".join(notes(analyze(open_results("published:galante-2025"))))
     assert "a ratio's 95 % interval is of that comparison alone, on this node and for these" in text
 
@@ -370,14 +370,14 @@ def test_the_boots_of_intervals_are_noted(tmp_path: Path) -> None:
 def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
     tmp_path: Path,
 ) -> None:
-    first, second = found(tmp_path / "a", PIN), found(tmp_path / "b", continued(PIN))
+    first, second = findings_of(tmp_path / "a", PIN), findings_of(tmp_path / "b", continued(PIN))
     assert (first.look, second.look) == (1, 2)
     # The first look is at 0.8 of the level, the second at a tenth of it.
     assert compared(second).p_different == pytest.approx(8 * compared(first).p_different)
     assert as_data(second)["look"] == 2
     assert "this is look 2 at a study that was continued" in " ".join(notes(second))
     killed = [run | {"attempt": 1 if run["order"] <= 21 else 2} for run in PIN.records()]
-    assert found(tmp_path / "killed within a block", killed).look == 1
+    assert findings_of(tmp_path / "killed within a block", killed).look == 1
 
 
 @pytest.mark.parametrize("workers", [2, 3, 4])
@@ -391,8 +391,8 @@ def test_workers_that_divide_a_study_are_no_looks_at_it(tmp_path: Path, workers:
         for run in Study(PIN.time, repetitions=30).records()
     ]
     once = [run for run in records if run["repetition"] <= 20]
-    assert found(tmp_path / "once", once).look == 1
-    twice = found(tmp_path / "twice", records)
+    assert findings_of(tmp_path / "once", once).look == 1
+    twice = findings_of(tmp_path / "twice", records)
     assert twice.look == 2
     # Thirty runs are enough to see a mode of one run in ten.
     assert "hold none of a mode" not in " ".join(notes(twice))
@@ -410,7 +410,7 @@ def started(pinned: float, mechanism: str = "likwid-pin") -> Study:
 
 @pytest.mark.parametrize("pinned", [0.9, 1.0, 1.1])
 def test_a_different_start_is_noted_with_every_answer(tmp_path: Path, pinned: float) -> None:
-    findings = found(tmp_path, started(pinned))
+    findings = findings_of(tmp_path, started(pinned))
     assert BETWEEN in " ".join(verdict_lines(only_table(findings)))
     if pinned == 0.9:
         assert f"pairs of runs; {CLAUSE}" in verdict(findings).sentences[0]
@@ -421,6 +421,6 @@ def test_a_different_start_is_noted_with_every_answer(tmp_path: Path, pinned: fl
 def test_what_has_ended_before_the_program_starts_is_no_difference(
     tmp_path: Path, mechanism: str
 ) -> None:
-    findings = found(tmp_path, started(0.9, mechanism))
+    findings = findings_of(tmp_path, started(0.9, mechanism))
     text = " ".join([*verdict_lines(only_table(findings)), *findings.headline])
     assert "is loaded into" not in text

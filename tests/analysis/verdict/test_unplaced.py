@@ -20,11 +20,11 @@ from tests.support.results import (
     Record,
     Study,
     case_of,
-    found,
+    findings_of,
     left_out,
     only_table,
-    said_of,
     spoilt,
+    text_of,
     timed,
     verdict,
     words,
@@ -49,7 +49,7 @@ def test_a_case_that_lost_more_than_a_tenth_is_not_compared_however_fast_its_run
         lost = run["mapping"] == "pcores-pin" and run["repetition"] <= 3
         return float(run["elapsed_s"] * (factor if lost else 1))
 
-    findings = found(tmp_path, timed(pinned((1, 2, 3), fields), elapsed_s))
+    findings = findings_of(tmp_path, timed(pinned((1, 2, 3), fields), elapsed_s))
     assert words(findings) == {"pcores-set": "worse"}
     time = verdict(findings)
     assert (time.answer, time.best) == ("leave", case_of(findings, "scheduler"))
@@ -63,9 +63,9 @@ def test_a_case_that_lost_more_than_a_tenth_is_not_compared_however_fast_its_run
 
 @EITHER
 def test_a_case_that_lost_a_tenth_is_compared_with_a_note(tmp_path: Path, fields: Record) -> None:
-    findings = found(tmp_path, pinned((4, 9), fields))
+    findings = findings_of(tmp_path, pinned((4, 9), fields))
     assert verdict(findings).best == case_of(findings, "pcores-pin")
-    text = said_of(findings)
+    text = text_of(findings)
     assert "#3 pcores-pin (placement proved in 18 of 20 runs, " in text
     assert ("2 not provable); runs of which it is not provable are averaged" in text) == (
         fields is UNPROVED
@@ -74,7 +74,7 @@ def test_a_case_that_lost_a_tenth_is_compared_with_a_note(tmp_path: Path, fields
 
 def test_the_headline_counts_what_was_lost(tmp_path: Path) -> None:
     records = spoilt(spoilt(STUDY, "pcores-pin", **UNPROVED), "pcores-set", **UNPROVED)
-    assert found(tmp_path, records).headline[-1] == (
+    assert findings_of(tmp_path, records).headline[-1] == (
         "2 of 3 cases are not compared: more than a tenth of their runs were lost to placement."
     )
 
@@ -82,7 +82,7 @@ def test_the_headline_counts_what_was_lost(tmp_path: Path) -> None:
 def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) -> None:
     # Of a program that ignores its places only those runs are good that were too short to tell.
     violated = pinned(range(1, 16), VIOLATED)
-    findings = found(tmp_path, spoilt(violated, "pcores-pin", range(16, 21), **UNPROVED))
+    findings = findings_of(tmp_path, spoilt(violated, "pcores-pin", range(16, 21), **UNPROVED))
     assert verdict(findings).best == case_of(findings, "scheduler")
     assert "0 of 20 runs, 5 not provable, violated in 15" in as_text(findings, 10_000)
 
@@ -90,13 +90,13 @@ def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) ->
 def test_the_pareto_front_says_nothing_of_a_case_that_is_not_compared(tmp_path: Path) -> None:
     # The case whose placement is not proved would beat all others in both.
     records = spoilt(Study(FASTER, FASTER), "pcores-pin", **UNPROVED)
-    lines = verdict_lines(only_table(found(tmp_path, records)))
+    lines = verdict_lines(only_table(findings_of(tmp_path, records)))
     assert "of 2 cases with both, none is as good as one of these" in lines[-1]
     assert lines[-1].endswith("(Pareto front): #1 scheduler (performance).")
 
 
 def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> None:
-    findings = found(tmp_path, spoilt(STUDY, "scheduler", range(11, 21), **UNPROVED))
+    findings = findings_of(tmp_path, spoilt(STUDY, "scheduler", range(11, 21), **UNPROVED))
     time = verdict(findings)
     assert (time.answer, time.best) == ("not compared", None)
     assert "#1 scheduler (placement proved in 10 of 20 runs, 10 not provable)" in time.sentences[0]
@@ -109,13 +109,13 @@ def test_what_was_lost_to_placement_is_no_lack_of_runs(tmp_path: Path) -> None:
     records = pinned(range(11, 21), UNPROVED)
     ran = [run for run in records if run["mapping"] != "pcores-set"]
     missing = left_out(4, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
-    (text,) = verdict(found(tmp_path, [*ran, missing])).sentences
+    (text,) = verdict(findings_of(tmp_path, [*ran, missing])).sentences
     assert text.startswith("Not compared: #3 pcores-pin (placement proved in 10 of 20 runs")
 
 
 def test_a_case_that_is_not_compared_has_no_ratio_of_means(tmp_path: Path) -> None:
     records = spoilt(Study(FASTER, repetitions=1), "pcores-pin", **UNPROVED)
-    sentences = verdict(found(tmp_path, records)).sentences
+    sentences = verdict(findings_of(tmp_path, records)).sentences
     assert "pcores-set 5" in sentences[0]
     of_means = sentences[0].partition("by the means alone")[2].partition(".")[0]
     assert "pcores-pin" not in of_means
@@ -138,6 +138,6 @@ def test_tables_report_and_comparison_note_it_too(tmp_path: Path) -> None:
 
 def test_the_answer_notes_that_imported_runs_were_not_sampled(tmp_path: Path) -> None:
     imported = {"imported": {"file": "x"}, **UNPROVED}
-    findings = found(tmp_path, [run | imported for run in Study(FASTER).records()])
+    findings = findings_of(tmp_path, [run | imported for run in Study(FASTER).records()])
     assert words(findings)["pcores-pin"] == "better"
-    assert "#3 pcores-pin (placement not looked at in 10 runs)" in said_of(findings)
+    assert "#3 pcores-pin (placement not looked at in 10 runs)" in text_of(findings)

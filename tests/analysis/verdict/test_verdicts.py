@@ -18,12 +18,12 @@ from tests.support.golden import GoldenFile
 from tests.support.results import (
     Study,
     compared,
-    found,
+    findings_of,
     left_out,
     only_table,
     record,
-    said_of,
     spoilt,
+    text_of,
     verdict,
     words,
     write,
@@ -46,7 +46,7 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
             "pcores-pin": {"migrations": 8, "residency": {"P": 1.0, "E": 0.0}},
         },
     )
-    findings = found(tmp_path, study)
+    findings = findings_of(tmp_path, study)
     assert as_markdown(findings) == snapshot(extension_class=GoldenFile)
 
 
@@ -69,13 +69,13 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
 def test_the_answer_is_what_the_times_call_for(
     tmp_path: Path, times: dict[str, float], answer: str, best: str | None, expected: str
 ) -> None:
-    time = verdict(found(tmp_path, Study(times)))
+    time = verdict(findings_of(tmp_path, Study(times)))
     assert (time.answer, time.best and time.best.mapping) == (answer, best)
     assert expected in time.sentences[0]
 
 
 def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER_ON_P))
+    findings = findings_of(tmp_path, Study(FASTER_ON_P))
     assert words(findings) == {
         "pcores-set": "better",
         "pcores-pin": "better",
@@ -86,12 +86,12 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
     # The best of three has the interval of a level of a third.
     interval = difference.interval(1 - 0.05 / 3)
     low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
-    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in said_of(findings)
+    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in text_of(findings)
 
 
 def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
-    sentences = verdict(found(tmp_path, study)).sentences
+    sentences = verdict(findings_of(tmp_path, study)).sentences
     # Which of both is ahead is chance.
     assert re.match(
         r"#. pcores-... would do as well as #. pcores-... \(within 1 %\)\.", sentences[1]
@@ -101,7 +101,7 @@ def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
 def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
     ten, nine = (
-        verdict(found(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions)))
+        verdict(findings_of(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions)))
         for repetitions in (10, 9)
     )
     assert (ten.answer, nine.answer) == ("undecided", "undecided")
@@ -122,9 +122,9 @@ def test_what_is_undecided_ends_with_the_command_that_helps(
 ) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=noise)
     records = [run | {"study_file": "quick"} for run in study.records()]
-    findings = found(tmp_path / "paper-serial" / "node1", records)
+    findings = findings_of(tmp_path / "paper-serial" / "node1", records)
     assert verdict(findings).answer == "undecided"
-    assert ("two runs decide nothing" in said_of(findings)) == (repetitions == 2)
+    assert ("two runs decide nothing" in text_of(findings)) == (repetitions == 2)
     assert findings.headline[0].startswith("For time: undecided")
     assert "gain" not in " ".join(findings.headline)
     for text in (headline_text(findings), as_text(findings)):
@@ -137,7 +137,7 @@ def test_what_is_undecided_ends_with_the_command_that_helps(
 
 def test_what_is_decided_asks_for_no_more(tmp_path: Path) -> None:
     records = [run | {"study_file": "quick"} for run in Study(FASTER_ON_P, repetitions=5).records()]
-    findings = found(tmp_path / "paper-serial" / "node1", records)
+    findings = findings_of(tmp_path / "paper-serial" / "node1", records)
     assert "undecided" not in words(findings).values()
     assert not findings.next_command
 
@@ -164,42 +164,42 @@ def test_results_are_continued_where_they_are_and_copies_are_not(
 
 
 def test_another_baseline_can_be_named(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER_ON_P), baseline="pcores-pin")
+    findings = findings_of(tmp_path, Study(FASTER_ON_P), baseline="pcores-pin")
     assert words(findings) == dict.fromkeys(["scheduler", "pcores-set", "ecores-pin"], "worse")
     with pytest.raises(UserError, match="did you mean 'pcores-pin'"):
-        found(tmp_path, Study(FASTER_ON_P), baseline="pcores-pn")
+        findings_of(tmp_path, Study(FASTER_ON_P), baseline="pcores-pn")
 
 
 def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: Path) -> None:
     records = Study(PINNED).records()
     for run in Study({"scheduler": 1.0, "pcores-set": 0.9}).records():
         records.append(run | {"table_number": 2, "threads": 2, "case_id": f"b{run['case_id']}"})
-    lacks, has = found(tmp_path / "a", records, baseline="pcores-set").tables
+    lacks, has = findings_of(tmp_path / "a", records, baseline="pcores-set").tables
     assert has.verdicts[0].answer == "confine"
     assert lacks.verdicts[0].sentences == (
         "Not compared: no case under these conditions has the mapping pcores-set, which "
         "--baseline names.",
     )
     failed = spoilt(records, "pcores-set", status="failed")
-    (_, lost) = found(tmp_path / "b", failed, baseline="pcores-set").tables
+    (_, lost) = findings_of(tmp_path / "b", failed, baseline="pcores-set").tables
     assert lost.verdicts[0].sentences == (
         "Not compared: no run of #2 pcores-set could be used (10 failed).",
     )
 
 
 def test_what_was_not_measured_has_its_reason(tmp_path: Path) -> None:
-    findings = found(tmp_path, Study(FASTER_ON_P))
+    findings = findings_of(tmp_path, Study(FASTER_ON_P))
     assert verdict(findings, "energy").sentences == (
         "Not compared: package energy was not measured, because no RAPL here.",
     )
-    assert "package energy not measured" in said_of(findings)
+    assert "package energy not measured" in text_of(findings)
     assert findings.headline[-1].startswith("No answer for package energy")
 
 
 def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_path: Path) -> None:
     # As a record that was damaged, or written by others, may be: it has neither table nor time.
     stray = record(2, 1, table_number=None, elapsed_s=None)
-    findings = found(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
+    findings = findings_of(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
     rows = [[case.number for case in table.cases] for table in findings.tables]
     assert sorted(rows) == [[1, 3], [2]]
     text = " ".join(findings.tables[rows.index([1, 3])].verdicts[0].sentences)
@@ -209,7 +209,7 @@ def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_pat
 def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     missing = left_out(2, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
     records = [*Study({"scheduler": 1.0}).records(), missing]
-    assert said_of(found(tmp_path, records)) == (
+    assert text_of(findings_of(tmp_path, records)) == (
         "Not compared: #1 scheduler is the only case whose time was measured."
     )
 
@@ -219,7 +219,7 @@ def test_programs_that_run_as_long_as_they_are_told_are_not_compared(tmp_path: P
         run | {"fixed_time": True, "app": "threadmap", "case_id": f"map{run['case_id']}"}
         for run in Study(PINNED, PINNED).records()
     ]
-    findings = found(tmp_path, [*Study(PINNED).records(), *fixed])
+    findings = findings_of(tmp_path, [*Study(PINNED).records(), *fixed])
     others, threadmap = findings.tables
     assert others.verdicts[0].answer == "pin"
     assert {verdict.answer for verdict in threadmap.verdicts} == {"not compared"}
@@ -283,7 +283,7 @@ def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
         }
         for run in Study(PINNED, sequential=True).records()
     ]  # fmt: skip
-    time = verdict(found(tmp_path, records))
+    time = verdict(findings_of(tmp_path, records))
     assert time.answer == "pin"
     assert time.sentences[0].startswith(
         "Pin each virtual CPU on the P-cores (#2 pcores-pin/scheduler): "
@@ -298,7 +298,7 @@ def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
         run | {"app": hostile, "governor": f"{run['governor']}{hostile}"}
         for run in spoilt(study, "pcores-pin", mapping=hostile)
     ]
-    findings = found(tmp_path, records)
+    findings = findings_of(tmp_path, records)
     assert "\x1b" not in as_text(findings)
     sentences = [text for of in only_table(findings).verdicts for text in of.sentences]
     assert not any("\n" in text for text in sentences)

@@ -21,28 +21,28 @@ def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def cpu_s_of_children() -> float:
-    """Return how long the processes that have ended have run; waiting is not counted."""
+    """Return the CPU seconds of ended child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def whole_node(tmp_path: Path) -> Path:
-    """A recorded node that lacks nothing that its files could show."""
+    """A recorded node whose files lack nothing."""
     root = build_tree(tmp_path, "i9-14900k")
     for name, value in (("name", "package-0"), ("energy_uj", 1), ("max_energy_range_uj", 9)):
         write(root, f"sys/class/powercap/intel-rapl:0/{name}", value)
     return root
 
 
-def test_this_machine_is_told_worst_first_in_under_two_seconds_of_cpu_time() -> None:
+def test_this_machine_is_listed_worst_first_in_under_two_seconds_of_cpu_time() -> None:
     before_s = cpu_s_of_children()
     done = subprocess.run(argv("doctor", "--json"), capture_output=True, text=True, check=False)
     assert cpu_s_of_children() - before_s < 2.0
-    found = json.loads(done.stdout)
-    assert all(list(capability) == KEYS for capability in found)
-    states = [ORDER[capability["state"]] for capability in found]
+    capabilities = json.loads(done.stdout)
+    assert all(list(capability) == KEYS for capability in capabilities)
+    states = [ORDER[capability["state"]] for capability in capabilities]
     assert states == sorted(states)
-    needed = [c for c in found if c["state"] != "ok" and not c["optional"]]
+    needed = [c for c in capabilities if c["state"] != "ok" and not c["optional"]]
     assert done.returncode == (1 if needed else 0)
     assert done.stderr == ""
 
@@ -74,14 +74,14 @@ def test_declared_kinds_are_the_help_of_a_guest(tmp_path: Path) -> None:
     assert re.search(r"^ok +core-kinds +P 0: declared ", declared.stdout, re.MULTILINE)
 
 
-def test_a_node_whose_governors_may_be_written_is_told_so(tmp_path: Path) -> None:
+def test_writable_governors_are_reported(tmp_path: Path) -> None:
     with hybrid_namespace(tmp_path) as node:
-        told = {c["name"]: c for c in json.loads(node.run("doctor", "--json").stdout)}
+        capabilities = {c["name"]: c for c in json.loads(node.run("doctor", "--json").stdout)}
         before = node.settings()
         packed = node.run("snapshot", "node.tar.gz")
         assert node.settings() == before
-    assert told["governor"]["state"] == "ok"
-    assert told["governor"]["why"] == (
+    assert capabilities["governor"]["state"] == "ok"
+    assert capabilities["governor"]["why"] == (
         "powersave (intel_pstate); offered: performance powersave; this process may set it"
     )
     assert packed.returncode == 0, packed.stderr

@@ -24,7 +24,7 @@ def need_program_and_two_cpus() -> None:
     two_cpus()
 
 
-def test_this_nodes_pairs_are_measured_told_and_drawn(tmp_path: Path) -> None:
+def test_this_nodes_pairs_are_measured_printed_and_drawn(tmp_path: Path) -> None:
     need_program_and_two_cpus()
     two = two_cpus()
 
@@ -52,13 +52,13 @@ def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
     need_program_and_two_cpus()
     two = two_cpus()
     cpus = f"{two[0]},{two[1]}"
-    asked = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
-    done = pinstudy_without("scipy", tmp_path, "latency", *asked)
+    arguments = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
+    done = pinstudy_without("scipy", tmp_path, "latency", *arguments)
     assert done.returncode == status, done.stderr
     (file,) = tmp_path.glob("my results/latency/*/latency.json")
-    said = done.stderr.splitlines()[-1]
-    assert "no scipy here; where numpy, pandas, scipy and matplotlib are installed" in said
-    assert said.endswith(f"pinstudy latency --from '{file.relative_to(tmp_path)}'")
+    last_line = done.stderr.splitlines()[-1]
+    assert "no scipy here; where numpy, pandas, scipy and matplotlib are installed" in last_line
+    assert last_line.endswith(f"pinstudy latency --from '{file.relative_to(tmp_path)}'")
 
 
 def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None
     done = pinstudy(tmp_path, "latency", "--from", str(file), "--into", "out", "--json")
 
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    found = {one["cpus"] for one in told["clusters"]}
-    assert {"0-15", "16-19", "0-1", "14-15"} <= found
-    assert told["files"] == [
+    report = json.loads(done.stdout)
+    clusters = {cluster["cpus"] for cluster in report["clusters"]}
+    assert {"0-15", "16-19", "0-1", "14-15"} <= clusters
+    assert report["files"] == [
         "out/pairs.csv",
         "out/latency.svg",
         "out/latency.pdf",
@@ -87,10 +87,10 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "496 pairs of 496, about " in done.stdout
     assert "nothing is measured" in done.stdout
-    asked = ("--json", "--cpus", "0-3", "--pairs", "0:1,2:3")
-    told = json.loads(pinstudy(tmp_path, "latency", "--sysroot", str(root), *asked).stdout)
-    assert (told["pairs"], told["pairs_of_node"]) == ([[0, 1], [2, 3]], 496)
-    assert told["estimate_s"] >= 0
+    options = ("--json", "--cpus", "0-3", "--pairs", "0:1,2:3")
+    report = json.loads(pinstudy(tmp_path, "latency", "--sysroot", str(root), *options).stdout)
+    assert (report["pairs"], report["pairs_of_node"]) == ([[0, 1], [2, 3]], 496)
+    assert report["estimate_s"] >= 0
     assert not (tmp_path / "results").exists()
 
 
@@ -103,7 +103,7 @@ def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
+def test_one_cpu_is_one_line(tmp_path: Path) -> None:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:

@@ -20,8 +20,8 @@ def test_the_commands_it_ends_with_plan_for_that_node(tmp_path: Path) -> None:
     planned = pinstudy(tmp_path, *shlex.split(plan)[1:])
     assert planned.returncode == 0, planned.stderr
     assert "ecores-set" in planned.stdout
-    shown = pinstudy(tmp_path, "topology", "--json", "--sysroot", "my node/node")
-    assert {kind["name"]: kind["cpus"] for kind in json.loads(shown.stdout)["kinds"]} == {
+    topology = pinstudy(tmp_path, "topology", "--json", "--sysroot", "my node/node")
+    assert {kind["name"]: kind["cpus"] for kind in json.loads(topology.stdout)["kinds"]} == {
         "P": "0-1",
         "E": "2-5",
         "LP-E": "6-9",

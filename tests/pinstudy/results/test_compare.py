@@ -23,9 +23,9 @@ def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
     results(tmp_path / "a", {1: 10.0, 3: 12.0})
     results(tmp_path / "b", {1: 30.0, 3: 27.0})
     done = pinstudy(tmp_path, "compare", "a", "b", "--json")
-    found = json.loads(done.stdout)
-    assert found["conclusions"][0].startswith("time: conclusions agree in 0 of 1 rows")
-    assert [row["conclusions"] for row in found["rows"][:2]] == ["baseline", "disagree"]
+    comparison = json.loads(done.stdout)
+    assert comparison["conclusions"][0].startswith("time: conclusions agree in 0 of 1 rows")
+    assert [row["conclusions"] for row in comparison["rows"][:2]] == ["baseline", "disagree"]
 
 
 def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) -> None:

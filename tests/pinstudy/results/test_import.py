@@ -42,7 +42,7 @@ def test_the_published_numbers_imported_by_a_user_give_the_published_tables(tmp_
     assert len(imported) == 8
 
 
-def test_mistakes_in_means_are_all_told_with_line_and_column(tmp_path: Path) -> None:
+def test_all_mistakes_in_means_are_reported_with_line_and_column(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(
         "app,threads,mapping,elapsed_mean_s\na,1,scheduler,x\na,0,scheduler,1\n"
     )

@@ -44,7 +44,7 @@ def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
     assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
 
 
-def test_a_figure_that_is_not_drawn_is_said_with_the_reason(tmp_path: Path) -> None:
+def test_a_figure_that_is_not_drawn_is_reported_with_the_reason(tmp_path: Path) -> None:
     energy = {"energy_pkg_j": "no powercap here"}
     plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
     write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])

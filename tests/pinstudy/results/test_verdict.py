@@ -11,14 +11,14 @@ from tests.support.cli import pinstudy
 from tests.support.results import Study, write
 
 
-def made(tmp_path: Path) -> Path:
+def write_results(tmp_path: Path) -> Path:
     folder = tmp_path / "results" / "s" / "node1"
     write(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}).records())
     return folder
 
 
 def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None:
-    folder = made(tmp_path)
+    folder = write_results(tmp_path)
     done = pinstudy(tmp_path, "verdict", str(folder))
     assert done.returncode == 0
     lines = done.stdout.splitlines()
@@ -31,7 +31,7 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
 
 
 def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
-    done = pinstudy(tmp_path, "verdict", str(made(tmp_path)), "--json", "--no-files")
+    done = pinstudy(tmp_path, "verdict", str(write_results(tmp_path)), "--json", "--no-files")
     (data,) = json.loads(done.stdout)
     (table,) = data["tables"]
     by_number = {row["case_number"]: row for row in table["comparisons"]}

@@ -19,10 +19,10 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
 
 
 def test_the_work_of_the_second_name_is_multiplied(kernel: Kernel, tmp_path: Path) -> None:
-    # A shorter run's placement cannot be proved, and what is not proved is not compared.
-    found = run_study(kernel, tmp_path, 0.3, repetitions=2, factor=5, seed=1)
+    # The placement of a shorter run cannot be proved, and only proved runs are compared.
+    outcome = run_study(kernel, tmp_path, 0.3, repetitions=2, factor=5, seed=1)
     # However busy the machine is: 0.3 s of work against 1.5 s.
-    assert found.ratio > 2
+    assert outcome.ratio > 2
 
 
 def test_pinstudys_own_clock_is_beside_that_of_each_run(kernel: Kernel, tmp_path: Path) -> None:

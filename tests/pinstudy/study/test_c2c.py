@@ -18,7 +18,7 @@ from tests.support.cli import argv, pinstudy
 from tests.support.studies import records, write_app, write_program, write_study
 from tests.support.wait import HANG_S, until
 
-# The third execution is the one under perf c2c; where a file says so, it hangs.
+# The third execution is under perf c2c; it hangs if a file exists.
 PROGRAM = f"""\
 #!/bin/sh
 echo x >> "$0.runs"
@@ -29,7 +29,7 @@ exec {sys.executable} -S -c pass
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    # Python, whose start touches enough memory.
+    # The start of Python touches enough memory.
     program = write_program(tmp_path / "shared.sh", PROGRAM)
     write_app(tmp_path, "shared", program, {"small": {"arguments": "small"}}, c2c=True)
     write_study(tmp_path, "lines", "shared", "small", repetitions=2, collect=["c2c"])
@@ -55,7 +55,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("results/lines/*/c2c/*")}
 
 
-def made(folder: Path) -> int:
+def executions(folder: Path) -> int:
     return (folder / "shared.sh.runs").read_text().count("x")
 
 
@@ -67,19 +67,19 @@ def runs(folder: Path) -> int:
 def test_one_execution_more_is_made_after_the_runs_and_only_once(folder: Path) -> None:
     done = run(folder)
     assert done.returncode == 0, done.stderr
-    said = done.stderr.splitlines()
-    assert [line[:5] for line in said] == ["[1/2]", "[2/2]", "perf "]
+    messages = done.stderr.splitlines()
+    assert [line[:5] for line in messages] == ["[1/2]", "[2/2]", "perf "]
     (name,) = files(folder)
     record = records(folder, "lines")[0]
     assert name == f"{record['case_id']}.json"
-    found = json.loads(files(folder)[name])
-    assert [(line["address"], line["hitm"]) for line in found["lines"]] == [(hex(LINE), 6)]
-    assert (runs(folder), made(folder)) == (2, 3)
+    report = json.loads(files(folder)[name])
+    assert [(line["address"], line["hitm"]) for line in report["lines"]] == [(hex(LINE), 6)]
+    assert (runs(folder), executions(folder)) == (2, 3)
 
     before = files(folder)
     assert run(folder).returncode == 0
     assert files(folder) == before
-    assert (runs(folder), made(folder)) == (2, 3)
+    assert (runs(folder), executions(folder)) == (2, 3)
 
     assert run(folder, "--fresh").returncode == 0
     assert [path.name for path in folder.glob("results/lines/*/c2c/*")] == [name, name]
@@ -95,15 +95,15 @@ def test_stopping_it_leaves_no_file_and_the_next_command_makes_it(folder: Path) 
         for line in running.stderr:
             if line.startswith("perf c2c"):
                 break
-        until(lambda: made(folder) == 3, running)
+        until(lambda: executions(folder) == 3, running)
         running.send_signal(signal.SIGINT)
-        said = running.stderr.read()
+        messages = running.stderr.read()
         assert running.wait(HANG_S) == 130
-    assert "the same command continues" in said
+    assert "the same command continues" in messages
     assert not files(folder)
     assert runs(folder) == 2
 
     done = run(folder)
     assert done.returncode == 0, done.stderr
     assert len(files(folder)) == 1
-    assert (runs(folder), made(folder)) == (2, 4)
+    assert (runs(folder), executions(folder)) == (2, 4)

@@ -1,4 +1,4 @@
-"""A study whose program is another than before, while it runs or between two starts."""
+"""A study whose program changes while it runs, or between two starts."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ int main(void) {
 
 
 def build(path: Path, waits_us: int = 1000, swaps_at: int = -1) -> None:
-    """Build the program as another file, and put it in place as linkers and installers do."""
+    """Build the program as a new file, and rename it into place, as installers do."""
     source = path.with_suffix(".c")
     text = SOURCE.replace("WAITS_US", str(waits_us)).replace("SWAPS_AT", str(swaps_at))
     source.write_text(text)
-    made = path.with_suffix(".new")
-    subprocess.run([need_tool("gcc"), "-o", str(made), str(source)], check=True, timeout=HANG_S)
-    made.rename(path)
+    program = path.with_suffix(".new")
+    subprocess.run([need_tool("gcc"), "-o", str(program), str(source)], check=True, timeout=HANG_S)
+    program.rename(path)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_app(tmp_path, "wait", tmp_path / "program", {"only": {"arguments": []}})
-    ask(tmp_path)
+    write_waits(tmp_path)
     build(tmp_path / "program")
     return tmp_path
 
 
-def ask(folder: Path, order: str = "randomised-blocks") -> None:
+def write_waits(folder: Path, order: str = "randomised-blocks") -> None:
     mappings = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
     write_study(folder, "waits", "wait", "only", mappings=mappings, repetitions=3, order=order)
 
 
 def results(folder: Path) -> Path:
-    (found,) = (path for path in folder.glob("results/waits/*") if ".2" not in path.name)
-    return found
+    (current,) = (path for path in folder.glob("results/waits/*") if ".2" not in path.name)
+    return current
 
 
 def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> Non
     assert f"{folder}/program has changed while the study ran: 'program' was " in done.stderr
     assert "put it back and start the same command again to continue" in done.stderr
     assert '--fresh, which keeps what was measured, as the "before" of `pinstudy co' in done.stderr
-    # The run in which it changed is of neither program.
+    # The run during the change belongs to neither program.
     assert Counter(r["status"] for r in records(folder)) == {"ok": 2, "interrupted": 1}
     assert len({r["program_digest"] for r in records(folder)}) == 1
     assert (folder / "starts").read_text() == "xxx"
@@ -86,7 +86,7 @@ def test_a_run_after_which_its_program_cannot_be_read_is_recorded(folder: Path) 
 def test_a_second_start_with_another_program_is_refused_until_it_is_back(
     folder: Path, order: str
 ) -> None:
-    ask(folder, order)
+    write_waits(folder, order)
     build(folder / "program", swaps_at=4)
     os.link(folder / "program", folder / "first")
     build(folder / "next", waits_us=2000)
@@ -111,9 +111,9 @@ def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Pat
     fresh = pinstudy(folder, "run", "waits.yaml", "--fresh")
 
     assert fresh.returncode == 0, fresh.stderr
-    (told,) = (line for line in fresh.stderr.splitlines() if "pinstudy compare" in line)
-    _, _, typed = told.partition("pinstudy compare ")
-    before, now = typed.split()
+    (hint,) = (line for line in fresh.stderr.splitlines() if "pinstudy compare" in line)
+    _, _, folders = hint.partition("pinstudy compare ")
+    before, now = folders.split()
     assert folder / now == results(folder)
     compared = pinstudy(folder, "compare", before, now)
     assert compared.returncode == 0, compared.stderr
@@ -124,7 +124,7 @@ def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Pat
     assert digests[before].isdisjoint(digests[now])
 
 
-def test_what_cannot_be_looked_at_is_not_said_to_have_changed(folder: Path) -> None:
+def test_a_program_that_cannot_be_read_does_not_count_as_changed(folder: Path) -> None:
     assert pinstudy(folder, "run", "waits.yaml").returncode == 0
     again = pinstudy(folder, "run", "waits.yaml", PATH="/nonexistent")
     assert again.returncode == 1
@@ -143,8 +143,8 @@ def test_which_files_a_program_is_lies_beside_the_records(folder: Path) -> None:
     (digest,) = {r["program_digest"] for r in records(folder)}
     files = json.loads((results(folder) / "programs" / f"{digest}.json").read_text())["files"]
     assert files["program"]["path"] == str(folder / "program")
-    known = subprocess.run(
+    expected = subprocess.run(
         ["sha256sum", str(folder / "program")], capture_output=True, text=True, check=True
     )
-    assert files["program"]["sha256"] == known.stdout.split()[0]
+    assert files["program"]["sha256"] == expected.stdout.split()[0]
     assert any(part.startswith("libc.") for part in files)

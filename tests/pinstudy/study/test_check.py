@@ -38,7 +38,7 @@ def test_a_run_whose_result_the_command_refuses_is_no_good_run(tmp_path: Path) -
             "check-failed",
             "the check './verify.sh checked' ended with exit status 4: 2 is wrong",
         ),
-        # Nobody asks what a run that has failed anyway has printed.
+        # The output of a run that has failed is not checked.
         ("failed", "exit status 1"),
         ("ok", ""),
     ]

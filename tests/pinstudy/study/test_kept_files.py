@@ -1,4 +1,4 @@
-"""What makes a result repeatable lies beside it."""
+"""The files that make a result repeatable lie beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runners.records.reader import read_records
 from tests.support.cli import pinstudy
 from tests.support.studies import write_app, write_program, write_study
 
-# The program changes the files by which it is run, as an editor would meanwhile.
+# The program changes the files of its study, as a user may during a run.
 PROGRAM = """\
 #!/bin/sh
 echo '# changed' >> study.yaml
@@ -26,11 +26,11 @@ def folder(tmp_path: Path) -> Path:
     write_app(tmp_path, "own", program, {"only": {"arguments": []}})
     (tmp_path / "elsewhere").mkdir()
     shutil.copy(tmp_path / "apps/own.yaml", tmp_path / "elsewhere/other.yaml")
-    ask_for(tmp_path, "elsewhere/other.yaml")
+    write_two_apps(tmp_path, "elsewhere/other.yaml")
     return tmp_path
 
 
-def ask_for(folder: Path, other: str) -> None:
+def write_two_apps(folder: Path, other: str) -> None:
     """Write a study of two apps, the user's own and another."""
     choice = {"variants": "plain", "sizes": "only", "threads": 1}
     apps = [{"app": "own", **choice}, {"app": other, **choice}]
@@ -45,16 +45,16 @@ def run(folder: Path) -> Path:
 
 
 def test_the_files_that_were_run_by_are_kept_as_they_were_read(folder: Path) -> None:
-    given = {name: (folder / name).read_bytes() for name in ("study.yaml", "apps/own.yaml")}
+    originals = {name: (folder / name).read_bytes() for name in ("study.yaml", "apps/own.yaml")}
     results = run(folder)
-    assert (folder / "apps/own.yaml").read_bytes() != given["apps/own.yaml"]
-    assert {name: (results / name).read_bytes() for name in given} == given
-    kept = (results / "apps/other.yaml").read_bytes()
-    assert kept == (folder / "elsewhere/other.yaml").read_bytes()
+    assert (folder / "apps/own.yaml").read_bytes() != originals["apps/own.yaml"]
+    assert {name: (results / name).read_bytes() for name in originals} == originals
+    copy = (results / "apps/other.yaml").read_bytes()
+    assert copy == (folder / "elsewhere/other.yaml").read_bytes()
 
 
 def test_the_kept_files_are_a_study_that_asks_for_the_same(folder: Path, tmp_path: Path) -> None:
-    ask_for(folder, "other")
+    write_two_apps(folder, "other")
     (folder / "elsewhere/other.yaml").rename(folder / "apps/other.yaml")
     results = run(folder)
     (tmp_path / "again").mkdir()

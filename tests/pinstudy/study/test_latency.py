@@ -35,7 +35,7 @@ def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
 
 
 def without_runs(folder: Path) -> None:
-    """Make the study begin again, with what else is in its folder."""
+    """Delete the runs of the study, but no other file of its folder."""
     for record in folder.glob("results/beside/*/records/*.jsonl"):
         record.unlink()
 
@@ -46,14 +46,14 @@ def latency_file(folder: Path) -> Path:
 
 
 def content(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(latency_file(folder).read_bytes())
-    return found
+    latencies: dict[str, Any] = json.loads(latency_file(folder).read_bytes())
+    return latencies
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 def test_the_latency_between_cpus_is_measured_once_before_the_runs(folder: Path) -> None:
-    said = pinstudy(folder, "run", "beside.yaml")
-    assert "before the runs the latency between CPUs, every pair of CPUs" in said
+    output = pinstudy(folder, "run", "beside.yaml")
+    assert "before the runs the latency between CPUs, every pair of CPUs" in output
     allowed = os.sched_getaffinity(0)
     first = content(folder)
     assert len(first["pairs"]) == len(allowed) * (len(allowed) - 1) // 2
@@ -82,7 +82,7 @@ def test_a_measurement_that_is_not_this_boot_s_whole_one_is_made_again(
 
 
 def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
-    said = pinstudy(folder, "run", "beside.yaml", cpus=1)
-    assert "the latency between CPUs is not measured: the latency between CPUs needs two" in said
+    output = pinstudy(folder, "run", "beside.yaml", cpus=1)
+    assert "the latency between CPUs is not measured: the latency between CPUs needs two" in output
     assert not list(folder.glob("results/beside/*/latency.json"))
     assert list(folder.glob("results/beside/*/tables.md"))

@@ -1,4 +1,4 @@
-"""How often cases are run is no part of what a study is: more of it continues the study."""
+"""The number of repetitions does not identify a study: more of them continue it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ PRECISE = {"min": 3, "until": {"ci_half_width": "0.001%"}}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_app(tmp_path, "nothing", "/bin/true", {"only": {"arguments": []}})
-    ask(tmp_path, 3)
+    write_nothings(tmp_path, 3)
     return tmp_path
 
 
-def ask(folder: Path, repetitions: object, **keys: object) -> None:
+def write_nothings(folder: Path, repetitions: object, **keys: object) -> None:
     mappings = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
-    asked = {"mappings": mappings, "repetitions": repetitions, "warmup": 1, **keys}
-    write_study(folder, "nothings", "nothing", "only", **asked)
+    study = {"mappings": mappings, "repetitions": repetitions, "warmup": 1, **keys}
+    write_study(folder, "nothings", "nothing", "only", **study)
 
 
-def made(folder: Path) -> Counter[str]:
+def runs_by_mapping(folder: Path) -> Counter[str]:
     """Return how many repetitions of each mapping were made."""
     (records,) = folder.glob("results/nothings/*/records")
     return Counter(r["mapping"] for r in read_records(records) if not r["warmup"])
@@ -44,12 +44,12 @@ def made(folder: Path) -> Counter[str]:
 def test_more_repetitions_in_the_file_continue_the_study(
     folder: Path, first: object, then: object
 ) -> None:
-    ask(folder, first)
+    write_nothings(folder, first)
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-    ask(folder, then)
+    write_nothings(folder, then)
     done = pinstudy(folder, "run", "nothings.yaml")
     assert done.returncode == 0, done.stderr
-    assert made(folder) == {"scheduler": 5, "other": 5}
+    assert runs_by_mapping(folder) == {"scheduler": 5, "other": 5}
 
 
 def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -> None:
@@ -57,13 +57,13 @@ def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "5")
     assert done.returncode == 0, done.stderr
     assert "12 runs, 8 of them done already" in done.stdout
-    assert made(folder) == {"scheduler": 5, "other": 5}
-    (kept,) = folder.glob("results/nothings/*/study.yaml")
-    given = (folder / "nothings.yaml").read_text()
-    assert kept.read_text() == f"# Run with --repetitions 5.\n{given}"
-    report = pinstudy(folder, "report", str(kept.parent))
+    assert runs_by_mapping(folder) == {"scheduler": 5, "other": 5}
+    (copy,) = folder.glob("results/nothings/*/study.yaml")
+    study = (folder / "nothings.yaml").read_text()
+    assert copy.read_text() == f"# Run with --repetitions 5.\n{study}"
+    report = pinstudy(folder, "report", str(copy.parent))
     assert report.returncode == 0, report.stderr
-    html = kept.with_name("report.html").read_text()
+    html = copy.with_name("report.html").read_text()
     assert "bin/pinstudy run nothings.yaml --repetitions 5" in html
 
 
@@ -71,11 +71,11 @@ def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "2")
     assert done.returncode == 0, done.stderr
-    assert made(folder) == {"scheduler": 3, "other": 3}
+    assert runs_by_mapping(folder) == {"scheduler": 3, "other": 3}
 
 
 @pytest.mark.parametrize(
-    ("repetitions", "option", "said"),
+    ("repetitions", "option", "message"),
     [
         (3, "0", "--repetitions 0: expected a number from 1 to 10000"),
         (3, "10001", "--repetitions 10001: expected a number from 1 to 10000"),
@@ -89,36 +89,37 @@ def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
     ],
 )
 def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
-    folder: Path, repetitions: object, option: str, said: str
+    folder: Path, repetitions: object, option: str, message: str
 ) -> None:
-    ask(folder, repetitions)
+    write_nothings(folder, repetitions)
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", option)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert not (folder / "results").exists()
 
 
 def test_what_else_a_study_asks_for_is_what_it_is(folder: Path) -> None:
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-    ask(folder, 3, seed=9)
+    write_nothings(folder, 3, seed=9)
     assert pinstudy(folder, "run", "nothings.yaml").returncode == 2
 
 
 def noisy(shard: Path) -> None:
-    """Let the runs of a shard have taken times of which more are needed to tell the cases apart."""
+    """Give the runs of a shard times that differ too little for a verdict."""
     chance = random.Random(1)
     lines = []
     for record in read_records(shard.parent):
         del record[CHECKSUM]
         slower = 1.02 if record["mapping"] == "other" else 1.0
-        # The program is too short to be looked at often enough.
-        made = {"elapsed_s": slower * chance.gauss(1.0, 0.015), "placement": {"verdict": "proved"}}
-        lines.append(line_of(record | made))
+        # The program is too short for a proof of its placement.
+        elapsed_s = slower * chance.gauss(1.0, 0.015)
+        proved = {"elapsed_s": elapsed_s, "placement": {"verdict": "proved"}}
+        lines.append(line_of(record | proved))
     shard.write_bytes(b"".join(lines))
 
 
 def test_the_command_that_ends_a_verdict_continues_the_study(folder: Path) -> None:
-    ask(folder, 12)
+    write_nothings(folder, 12)
     assert pinstudy(folder, "run", "nothings.yaml", "--results", "a b").returncode == 0
     (shard,) = folder.glob("a b/nothings/*/records/*.jsonl")
     noisy(shard)

@@ -1,4 +1,4 @@
-"""What a user learns of the node around the runs: in records, in a warning, while waiting."""
+"""The conditions around the runs: in records, in a warning, while waiting."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SHORT = {"short": {"arguments": "0.02", "estimate": "20 ms"}}
 
 
 def nap(folder: Path, **keys: object) -> Path:
-    """Write a study of short naps into a folder, and return that."""
+    """Write a study of short naps into a folder, and return the folder."""
     write_app(folder, "nap", "/bin/sleep", SHORT)
-    asked = {"mappings": ["scheduler", "pcores-pin", "ecores-pin"], "repetitions": 3}
-    write_study(folder, "short", "nap", "short", **asked | keys)
+    study = {"mappings": ["scheduler", "pcores-pin", "ecores-pin"], "repetitions": 3}
+    write_study(folder, "short", "nap", "short", **study | keys)
     return folder
 
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[None]:
-    """A process that is called as a daemon that interferes."""
+    """A process with the name of a daemon that interferes."""
     program = tmp_path / "auto-cpufreq"
     shutil.copy("/bin/sleep", program)
     with subprocess.Popen([program, "60"]) as process:
@@ -37,20 +37,20 @@ def daemon(tmp_path: Path) -> Iterator[None]:
         process.kill()
 
 
-def test_every_record_tells_what_was_counted_what_else_ran_and_where_the_harness_was(
+def test_every_record_has_counts_foreign_tasks_and_the_harness_cpus(
     tmp_path: Path,
 ) -> None:
     need_tool("perf")
     folder = nap(tmp_path)
     done = pinstudy(folder, "run", "short.yaml", *two_kinds())
     assert done.returncode == 0, done.stderr
-    made = records(folder)
-    for record in made:
+    runs = records(folder)
+    for record in runs:
         for name in ("task_clock_s", "migrations", "context_switches", "cycles", "energy_pkg_j"):
             assert (name in record) != (name in record["unavailable"]), name
         assert record["versions"]["pinstudy"] == VERSION
-        known = record.keys() | {name.partition(".")[0] for name in record["unavailable"]}
-        assert known >= {
+        accounted_for = record.keys() | {name.partition(".")[0] for name in record["unavailable"]}
+        assert accounted_for >= {
             "temperature_before_c",
             "temperature_after_c",
             "throttle",
@@ -63,7 +63,7 @@ def test_every_record_tells_what_was_counted_what_else_ran_and_where_the_harness
             "daemons",
             "harness",
         }
-        assert "gate_reached" not in known
+        assert "gate_reached" not in accounted_for
         assert record["harness"]["context_switches"] >= 1
         assert record.get("foreign_cpu_s", 0.0) >= 0.0
         assert len(record["foreign_tasks"]) <= 5
@@ -74,9 +74,9 @@ def test_every_record_tells_what_was_counted_what_else_ran_and_where_the_harness
             assert own == used
         else:
             assert own and own.isdisjoint(used)
-    assert median(record["harness"]["cpu_s"] for record in made) < 0.1
+    assert median(record["harness"]["cpu_s"] for record in runs) < 0.1
     # The nap has one thread that sleeps once; nothing of the harness may be counted.
-    counted = [record["task_clock_s"] for record in made if "task_clock_s" in record]
+    counted = [record["task_clock_s"] for record in runs if "task_clock_s" in record]
     assert all(clock_s > 0 for clock_s in counted)
     assert not counted or median(counted) < 0.02
 
@@ -96,15 +96,15 @@ def test_a_daemon_that_interferes_is_warned_about_once_and_recorded(tmp_path: Pa
 def test_a_gate_waits_or_says_why_it_cannot(tmp_path: Path) -> None:
     folder = nap(tmp_path, temperature_gate={"within": "40 K", "limit": "1 s"})
     assert pinstudy(folder, "run", "short.yaml").returncode == 0
-    made = [record for record in records(folder) if record["status"] == "ok"]
-    assert made
-    for record in made:
+    runs = [record for record in records(folder) if record["status"] == "ok"]
+    assert runs
+    for record in runs:
         if "gate_reached" in record["unavailable"]:
             assert "x86_pkg_temp" in record["unavailable"]["gate_reached"]
             assert "gate_wait_s" not in record
         else:
             assert 0 <= record["gate_wait_s"] < 2
-            assert record["temperature_reference_c"] == made[0]["temperature_reference_c"]
+            assert record["temperature_reference_c"] == runs[0]["temperature_reference_c"]
 
 
 def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path) -> None:

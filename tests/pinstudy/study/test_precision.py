@@ -29,7 +29,7 @@ SIZES = {
     "wild": {"arguments": "wild", "estimate": "0.4 s"},
     "bad": {"arguments": "bad", "estimate": "1 ms"},
 }
-# Three naps of 0.8 s are known to 40 %, however busy the node; those that vary by 40 are not.
+# Three naps of 0.8 s reach 40 % also on a busy node; naps that vary by a factor of 40 do not.
 UNTIL = {"min": 3, "max": 7, "until": {"ci_half_width": "40%"}}
 
 
@@ -57,19 +57,19 @@ def test_a_killed_study_ends_each_case_where_it_is_precise_and_every_record_says
     assert "12 to 24 runs; expected time:" in pinstudy(folder, "plan", "naps.yaml")
     gate = Gate(folder / "nap.sh")
     # After the block at which the steady case ends, and within a later one.
-    made = 3 + 3 * 3 + 1
-    gate.close(after=made)
+    runs = 3 + 3 * 3 + 1
+    gate.close(after=runs)
     with started(folder, "run", "naps.yaml") as runner:
         gate.wait_for_run(runner)
     gate.open()
-    assert len(records(folder)) == made
+    assert len(records(folder)) == runs
     cut = repetitions(folder)
-    told = pinstudy(folder, "run", "naps.yaml")
+    out = pinstudy(folder, "run", "naps.yaml")
     assert sum(cut.values()) < sum(repetitions(folder).values())
     assert repetitions(folder) == {"steady": 3, "wild": 7, "bad": 7}
-    assert "1 of 3 cases reached ±40 % of the mean time (95 % confidence), after 3" in told
-    assert "precision not reached after 7: nap-plain wild x1 scheduler current: time ±" in told
-    assert "precision not reached after 7: nap-plain bad x1 scheduler current: 0 good runs" in told
+    assert "1 of 3 cases reached ±40 % of the mean time (95 % confidence), after 3" in out
+    assert "precision not reached after 7: nap-plain wild x1 scheduler current: time ±" in out
+    assert "precision not reached after 7: nap-plain bad x1 scheduler current: 0 good runs" in out
     assert {record["attempt"] for record in records(folder)} == {1, 2}
     before = records(folder)
     pinstudy(folder, "run", "naps.yaml")
@@ -81,7 +81,7 @@ def test_a_killed_study_ends_each_case_where_it_is_precise_and_every_record_says
             "ci_half_width": 0.4,
             "of": ["time"],
         }
-        known = not record["warmup"] and record["repetition"] > 1 and record["size"] != "bad"
-        assert ("ci_half_width" in record) is known
+        has_interval = not record["warmup"] and record["repetition"] > 1 and record["size"] != "bad"
+        assert ("ci_half_width" in record) is has_interval
     last = {r["size"]: r["ci_half_width"]["time"] for r in records(folder) if "ci_half_width" in r}
     assert last["steady"] <= 0.4 < last["wild"]

@@ -1,4 +1,4 @@
-"""What the terminal shows while a study runs, where it is no terminal but a log."""
+"""The progress of a study in a log instead of a terminal."""
 
 from __future__ import annotations
 

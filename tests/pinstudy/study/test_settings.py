@@ -40,8 +40,8 @@ def node(tmp_path: Path) -> Iterator[Namespace]:
     mappings, governors = ["scheduler", "pcores-pin", "ecores-pin"], ["performance", "powersave"]
     # Kills at many moments need a study that is not over before them.
     for size, repetitions in (("short", 3), ("long", 5)):
-        asked = {"mappings": mappings, "governors": governors, "repetitions": repetitions}
-        write_study(tmp_path, size, "nap", size, **asked)
+        keys = {"mappings": mappings, "governors": governors, "repetitions": repetitions}
+        write_study(tmp_path, size, "nap", size, **keys)
     with hybrid_namespace(tmp_path) as namespace:
         yield namespace
 
@@ -64,8 +64,8 @@ def submit(node: Namespace, name: str) -> Path:
     for command, does in (("sbatch", "echo 41"), ("squeue", "exit 0")):
         write_program(commands / command, f"#!/bin/sh\n{does}\n")
     node.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
-    _, *asked = study(name)
-    done = node.run("submit", *asked, "--site", "there.yaml")
+    _, *arguments = study(name)
+    done = node.run("submit", *arguments, "--site", "there.yaml")
     assert done.returncode == 0, done.stderr
     return node.folder / f"results/{name}/submissions/0001"
 
@@ -83,8 +83,8 @@ def governors(node: Namespace) -> list[str]:
 
 
 def doctor_on(node: Namespace, name: str) -> dict[str, Any]:
-    found = json.loads(node.run("doctor", "--json").stdout)
-    return next(capability for capability in found if capability["name"] == name)
+    capabilities = json.loads(node.run("doctor", "--json").stdout)
+    return next(capability for capability in capabilities if capability["name"] == name)
 
 
 def take_a_setting_away(node: Namespace) -> Path:
@@ -98,10 +98,10 @@ def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) 
     before = node.settings()
     done = node.run(*study("short"))
     assert done.returncode == 0, done.stderr
-    made = records(node.folder)
-    assert len(made) == 6 * 3
-    assert {record["status"] for record in made} == {"ok"}
-    for record in made:
+    runs = records(node.folder)
+    assert len(runs) == 6 * 3
+    assert {record["status"] for record in runs} == {"ok"}
+    for record in runs:
         assert record["governor_before"] == record["governor_read"] == record["governor"]
         assert (record["driver"], record["epp"]) == ("intel_pstate", "balance_performance")
         for name in ("kernel", "smt", "microcode", "turbo", "power_limits"):
@@ -131,11 +131,11 @@ def test_after_a_kill_the_next_command_puts_everything_back_and_the_study_goes_o
             at = time.monotonic() + moments.uniform(0.0, 1.2)
             while running.poll() is None and time.monotonic() < at:
                 time.sleep(0.005)
-        all_made = running.poll() is not None
-        if not all_made:
+        completed = running.poll() is not None
+        if not completed:
             os.killpg(running.pid, signal.SIGKILL)
         running.communicate()
-        if all_made:
+        if completed:
             break
         changed += node.settings() != before
         done = node.run("apps")
@@ -204,7 +204,7 @@ def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, 
     }
 
 
-def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(
+def test_a_setting_that_cannot_be_put_back_is_reported_and_kept_for_restore(
     node: Namespace, gate: Gate
 ) -> None:
     before = node.settings()
@@ -275,8 +275,8 @@ def test_what_cannot_be_put_back_can_be_given_up(node: Namespace) -> None:
 
 def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> None:
     before = node.settings()
-    shown = json.loads(node.run("tune", "--dry-run", "--json").stdout)
-    assert {change["wanted"] for change in shown if GOVERNOR in change["path"]} == {"performance"}
+    changes = json.loads(node.run("tune", "--dry-run", "--json").stdout)
+    assert {change["wanted"] for change in changes if GOVERNOR in change["path"]} == {"performance"}
     assert node.settings() == before
     assert node.run("tune").returncode == 0
     tuned = node.settings()

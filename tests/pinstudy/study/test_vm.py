@@ -1,4 +1,4 @@
-"""Studies in guests as a user meets them: real ones, lost ones, killed ones; nothing is left."""
+"""Studies in guests as a user meets them: also killed and hanging guests; no process is left."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PINSTUDY = str(ROOT / "bin" / "pinstudy")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder with the app; what runs of guests must be as before at the end."""
+    """Give a folder with the app; wait for the end of new guests after the test."""
     if len(os.sched_getaffinity(0)) < 2:
         missing("needs two CPUs")
     for tool in ("qemu-system-x86_64", "busybox", "perf"):
@@ -69,13 +69,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def guests() -> set[int]:
     """Return the processes that are QEMU, its supervisor, or a perf counting a guest's threads."""
-    found = set()
+    pids = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             line = path.read_bytes().replace(b"\0", b" ")
             if b"pinstudy,debug-threads" in line or b" --control " in line:
-                found.add(int(path.parent.name))
-    return found
+                pids.add(int(path.parent.name))
+    return pids
 
 
 def until_gone(before: set[int]) -> None:
@@ -86,8 +86,8 @@ def study(
     folder: Path, name: str, mappings: Sequence[str], sizes: Sequence[str], repetitions: int = 1
 ) -> list[str]:
     """Write a study in guests; return the command that runs it."""
-    asked = {"engine": "vm", "vm": {"cpus": 1, "memory": "512 MiB"}, "repetitions": repetitions}
-    write_study(folder, name, "ends", list(sizes), vcpu_mapping=list(mappings), **asked)
+    keys = {"engine": "vm", "vm": {"cpus": 1, "memory": "512 MiB"}, "repetitions": repetitions}
+    write_study(folder, name, "ends", list(sizes), vcpu_mapping=list(mappings), **keys)
     return [PINSTUDY, "run", f"{name}.yaml", *two_kinds()]
 
 
@@ -123,20 +123,20 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> No
         "ecores-set": f"{second}", "ecores-pin": f"{second}",
         "mixed-set": f"{first}-{second}", "mixed-pin": f"{first}",
     }  # fmt: skip
-    made = records(folder, "seven")
-    assert sorted(run["vcpu_mapping"] for run in made) == sorted([*where] * 2)
-    for record in made:
+    runs = records(folder, "seven")
+    assert sorted(run["vcpu_mapping"] for run in runs) == sorted([*where] * 2)
+    for record in runs:
         assert record["status"] == "ok", record
         assert record["vcpu_placement"]["verdict"] == "proved"
         (vcpu,) = record["vcpu_placement"]["threads"]
         assert vcpu["allowed"] == where[record["vcpu_mapping"]]
-        # The host's sleep of a second is one in the guest, whose clock is no other.
+        # A second's sleep takes a second on the host's clock, too.
         assert 1.0 <= record["elapsed_s"] < 1.0 + record["clock"]["window_s"]
         assert abs(record["clock"]["drift_s"]) <= record["clock"]["uncertainty_s"] + 0.01
         assert record["placement"]["verdict"] == "proved"
         assert record["vm_accelerator"] in ("kvm", "tcg")
         assert {"migrations", "vcpu_migrations", "task_clock_s"} <= set(record)
-    pinned = [record for record in made if record["vcpu_binding"] == "pin"]
+    pinned = [record for record in runs if record["vcpu_binding"] == "pin"]
     assert all(record["vcpu_migrations"] == 0 for record in pinned)
     assert all(record["vcpu_placement"]["others_apart"] for record in pinned)
     assert "vCPU" in ended.stdout and "ecores-pin" in ended.stdout
@@ -146,18 +146,18 @@ def test_a_mapping_is_booted_once_for_all_its_runs(folder: Path) -> None:
     ended = run(folder, study(folder, "boots", BOTH, ["nap", "fails"], 2))
     assert ended.returncode == 0, ended.stderr
     assert len(list(folder.glob("results/boots/*/consoles/*.log"))) == 2
-    made = records(folder, "boots")
-    assert sorted((run["size"], run["status"], run["exit_code"]) for run in made) == sorted(
+    runs = records(folder, "boots")
+    assert sorted((run["size"], run["status"], run["exit_code"]) for run in runs) == sorted(
         [("nap", "ok", 0), ("fails", "failed", 7)] * 4
     )
-    assert {run["stderr_tail"] for run in made if run["size"] == "fails"} == {"it fails"}
+    assert {run["stderr_tail"] for run in runs if run["size"] == "fails"} == {"it fails"}
 
 
 def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
     ended = run(folder, study(folder, "panics", ["scheduler"], ["nap", "panic"], 2))
     assert ended.returncode == 0, ended.stderr
-    made = records(folder, "panics")
-    by_size = {size: [run for run in made if run["size"] == size] for size in ("nap", "panic")}
+    runs = records(folder, "panics")
+    by_size = {size: [run for run in runs if run["size"] == size] for size in ("nap", "panic")}
     assert [run["status"] for run in by_size["nap"]] == ["ok", "ok"]
     assert [run["status"] for run in by_size["panic"]] == ["failed", "failed"]
     for record in by_size["panic"]:
@@ -168,9 +168,9 @@ def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(signal.SIGKILL, "it has died"), (signal.SIGSTOP, "it hangs")]
+    ("number", "reason"), [(signal.SIGKILL, "it has died"), (signal.SIGSTOP, "it hangs")]
 )
-def test_a_guest_that_dies_or_hangs_is_one_failed_run(folder: Path, number: int, said: str) -> None:
+def test_a_guest_that_dies_or_hangs_fails_one_run(folder: Path, number: int, reason: str) -> None:
     command = study(folder, "lost", ["scheduler"], ["sleep", "nap"])
     before = guests()
     running = start(folder, command)
@@ -178,10 +178,10 @@ def test_a_guest_that_dies_or_hangs_is_one_failed_run(folder: Path, number: int,
     qemu = next(pid for pid in guests() - before if is_qemu(pid))
     os.kill(qemu, number)
     assert running.wait(HANG_S) == 0
-    made = {run["size"]: run for run in records(folder, "lost")}
-    assert made["nap"]["status"] == "ok"
-    assert made["sleep"]["status"] == "failed"
-    assert said in made["sleep"]["reason"]
+    runs = {run["size"]: run for run in records(folder, "lost")}
+    assert runs["nap"]["status"] == "ok"
+    assert runs["sleep"]["status"] == "failed"
+    assert reason in runs["sleep"]["reason"]
 
 
 def is_qemu(pid: int) -> bool:
@@ -207,13 +207,13 @@ def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder
         running.kill()
         running.wait()
         until_gone(before)
-    kept = [run["run_id"] for run in records(folder, "killed")]
+    recorded = [run["run_id"] for run in records(folder, "killed")]
     ended = run(folder, command)
 
     assert ended.returncode == 0, ended.stderr
-    made = records(folder, "killed")
-    assert [run["run_id"] for run in made][: len(kept)] == kept
-    assert sorted((run["vcpu_mapping"], run["repetition"]) for run in made) == sorted(
+    runs = records(folder, "killed")
+    assert [run["run_id"] for run in runs][: len(recorded)] == recorded
+    assert sorted((run["vcpu_mapping"], run["repetition"]) for run in runs) == sorted(
         (mapping, number) for mapping in BOTH for number in (1, 2, 3)
     )
 
@@ -242,11 +242,11 @@ def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     supervisor = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
     os.kill(supervisor, signal.SIGKILL)
     assert running.wait(HANG_S) == 0
-    made = {run["size"]: run["status"] for run in records(folder, "kept")}
-    assert made == {"sleep": "failed", "nap": "ok"}
+    runs = {run["size"]: run["status"] for run in records(folder, "kept")}
+    assert runs == {"sleep": "failed", "nap": "ok"}
 
 
-def test_a_folder_that_the_guest_does_not_have_is_said(folder: Path) -> None:
+def test_a_folder_that_the_guest_lacks_is_reported(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         hidden = shutil.copytree(folder, Path(name) / "study")
         ended = run(hidden, study(hidden, "hidden", ["scheduler"], ["nap"]))
@@ -262,14 +262,14 @@ def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
         command, check=False, cwd=folder, capture_output=True, text=True, timeout=HANG_S
     )
 
-    found = json.loads(
+    capabilities = json.loads(
         subprocess.run(
             [PINSTUDY, "doctor", "--json"],
             capture_output=True,
             check=False,
         ).stdout
     )
-    state = {item["name"]: item["state"] for item in found}["virtual-machines"]
+    state = {item["name"]: item["state"] for item in capabilities}["virtual-machines"]
     if state == "ok":
         assert ended.returncode == 0
     else:

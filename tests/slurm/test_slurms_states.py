@@ -1,4 +1,4 @@
-"""What Slurm says of jobs is advice: refusals are passed on, silence is `unknown`."""
+"""Slurm's states of jobs are advice: refusals are passed on, silence is `unknown`."""
 
 from __future__ import annotations
 
