@@ -14,8 +14,20 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.execution.execute import Observation
-from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail, wanted_of
-from runners.execution.placement import Proof, ThreadTrace, Wanted, hotplug_problem, settling_looks
+from runners.execution.outcome import (
+    classify,
+    expected_placement,
+    proof_of,
+    read_metrics,
+    stderr_tail,
+)
+from runners.execution.placement import (
+    Expected,
+    Proof,
+    ThreadTrace,
+    hotplug_problem,
+    settling_looks,
+)
 from runners.execution.witness import Ending
 from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
@@ -45,7 +57,7 @@ def run_record(
     before, after = states
     ending = seen.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
-    wanted = wanted_of(case)
+    wanted = expected_placement(case)
     proof = proof_of(seen, wanted, counted)
     changed = hotplug_problem(seen.hotplugged_cpus) or state_changes(before.fields, after.fields)
     status, reason = classify(case, seen, proof, changed)
@@ -169,7 +181,7 @@ def _time_and_usage(ending: Ending) -> Reading:
     return reading_of({"elapsed_s": elapsed_s, **known})
 
 
-def _placement_fields(proof: Proof, seen: Observation, wanted: Wanted) -> dict[str, Any]:
+def _placement_fields(proof: Proof, seen: Observation, wanted: Expected) -> dict[str, Any]:
     processes = list(dict.fromkeys(thread.pid for thread in seen.threads))
     return {
         "verdict": proof.verdict,
@@ -182,10 +194,10 @@ def _placement_fields(proof: Proof, seen: Observation, wanted: Wanted) -> dict[s
     }
 
 
-def _thread_fields(thread: ThreadTrace, wanted: Wanted) -> dict[str, Any]:
+def _thread_fields(thread: ThreadTrace, wanted: Expected) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "allowed": format_cpulist(thread.allowed),
-        "seen": {str(cpu): count for cpu, count in sorted(thread.seen.items())},
+        "seen": {str(cpu): count for cpu, count in sorted(thread.ran_on.items())},
         "cpu_s": round(thread.cpu_s, 2),
         "runnable_s": round(thread.runnable_s, 2),
     }

@@ -14,7 +14,7 @@ import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Proof, Wanted, busy_threads
+from runners.execution.placement import Expected, Proof, busy_threads
 from runners.execution.witness import LaunchError
 from runners.plan.command_line import Launch
 from tests.support.programs import built, witness
@@ -32,7 +32,7 @@ def run(
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return outcome.proof_of(seen, Wanted(binding, places, threads))
+    return outcome.proof_of(seen, Expected(binding, places, threads))
 
 
 def running(marker: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Proof, Wanted
+from runners.execution.placement import Expected, Proof
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
 from tests.support.programs import witness
@@ -49,7 +49,7 @@ def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return outcome.proof_of(seen, Wanted(binding, places, threads))
+    return outcome.proof_of(seen, Expected(binding, places, threads))
 
 
 # Program, binding, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
