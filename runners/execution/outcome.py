@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{
 _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
-def expected_placement(case: Case) -> Expected:
+def expected_of(case: Case) -> Expected:
     """Return the placement that the mapping of a case promises."""
     return Expected(case.mapping.binding, case.cpus, case.threads)
 

@@ -21,7 +21,7 @@ from base.files import read_object, write_atomically
 from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
-from runners.execution.outcome import classify, expected_placement, proof_of
+from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.placement import hotplug_problem
 from runners.execution.witness import LaunchError
 from runners.host.privileges import chown_to_invoker
@@ -185,7 +185,7 @@ def _problem_of(seen: Observation, case: Case) -> str | None:
     if seen.perf_problem:
         return seen.perf_problem
     status, reason = classify(
-        case, seen, proof_of(seen, expected_placement(case)), hotplug_problem(seen.hotplugged_cpus)
+        case, seen, proof_of(seen, expected_of(case)), hotplug_problem(seen.hotplugged_cpus)
     )
     return None if status == OK else f"the program under perf c2c: {status}: {reason}"
 

@@ -14,13 +14,7 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.execution.execute import Observation
-from runners.execution.outcome import (
-    classify,
-    expected_placement,
-    proof_of,
-    read_metrics,
-    stderr_tail,
-)
+from runners.execution.outcome import classify, expected_of, proof_of, read_metrics, stderr_tail
 from runners.execution.placement import (
     Expected,
     Proof,
@@ -57,7 +51,7 @@ def run_record(
     before, after = states
     ending = seen.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
-    wanted = expected_placement(case)
+    wanted = expected_of(case)
     proof = proof_of(seen, wanted, counted)
     changed = hotplug_problem(seen.hotplugged_cpus) or state_changes(before.fields, after.fields)
     status, reason = classify(case, seen, proof, changed)

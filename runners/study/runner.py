@@ -86,7 +86,7 @@ class NodeControl:
 
     def settle(self, case: Case) -> str | None:
         """Put the case's governor in force, or return why the case cannot be run now."""
-        return self.preflight.problem(case) or self.governors.settle(case.governor, case.host_cpus)
+        return self.preflight.problem(case) or self.governors.apply(case.governor, case.host_cpus)
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""

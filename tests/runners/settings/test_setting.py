@@ -111,10 +111,10 @@ def test_a_command_takes_the_place_of_writing_governors(root: Path, tmp_path: Pa
     ],
 )
 def test_paths_that_are_no_settings(path: str) -> None:
-    assert not Setting(path, "performance").known
+    assert not Setting(path, "performance").valid
 
 
 @pytest.mark.parametrize("value", ["", "a b", "performance\n", "a/b", "ä", "x" * 65])
 def test_values_that_no_setting_has(value: str) -> None:
-    assert Setting(GOVERNOR, "performance").known
-    assert not Setting(GOVERNOR, value).known
+    assert Setting(GOVERNOR, "performance").valid
+    assert not Setting(GOVERNOR, value).valid
