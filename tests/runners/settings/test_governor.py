@@ -237,7 +237,7 @@ def test_a_file_that_may_not_be_written_is_a_reason_before_anything_is_saved(nam
 
 
 def reason_without_rights(root: Path, governor: str, cpus: tuple[int, ...]) -> str:
-    """Return the reason of `apply` for a user without rights on the machine with files in `root`."""
+    """Return the reason of `apply` for a user without rights on the machine below `root`."""
     (root / "state").mkdir()
     (root / "state").chmod(0o777)
     readable, writable = os.pipe()
