@@ -70,7 +70,7 @@ def run_record(
         "environment": {
             "set": launch.set_variables,
             "removed": list(launch.removed_variables),
-            "inherited": launch.told_variables,
+            "inherited": launch.recorded_variables,
         },
         "perf_command": list(seen.perf_command),
         "placement": _placement_fields(proof, seen, wanted),

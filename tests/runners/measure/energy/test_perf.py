@@ -113,7 +113,7 @@ def test_a_meter_starts_anew_for_every_run(tmp_path: Path) -> None:
 def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
     perf = real_perf()
     before = time.monotonic()
-    stat = PerfStat(perf_command(perf, "cpu-clock"), ("-C", str(CPU)), held=True)
+    stat = PerfStat(perf_command(perf, "cpu-clock"), ("-C", str(CPU)), cat=True)
     try:
         assert stat.problem == ""
         began = time.monotonic()
@@ -138,7 +138,7 @@ def test_real_perf_ends_with_whoever_started_it() -> None:
         "from runners.measure.perf.events import perf_command\n"
         "from runners.measure.perf.stat import PerfStat\n"
         f"command = perf_command({real_perf()!r}, 'cpu-clock')\n"
-        f"stat = PerfStat(command, ('-C', '{CPU}'), held=True)\n"
+        f"stat = PerfStat(command, ('-C', '{CPU}'), cat=True)\n"
         "print(stat._process.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen(
