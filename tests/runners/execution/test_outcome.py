@@ -67,11 +67,11 @@ REFUSED = {"check_failure": CHECK_SAID}
 @pytest.mark.parametrize(
     ("observation", "more", "proof", "status"),
     [
-        # What disturbed a run is said only where the run itself was good.
+        # A disturbance is reported only for a run that is otherwise good.
         (seen(number=signal.SIGKILL, timed_out=True), ENGINE | REFUSED, VIOLATED, "timeout"),
         (seen(exit_code=127, exec_errno=2), ENGINE, VIOLATED, "failed"),
         (seen(number=signal.SIGSEGV), ENGINE, VIOLATED, "failed"),
-        # The check's command would not have been asked of a run that failed.
+        # The check command does not run for a failed run.
         (seen(exit_code=5), ENGINE | REFUSED, VIOLATED, "failed"),
         (seen(exit_code=3), ENGINE, VIOLATED, "check-failed"),
         # A wrong result is worth nothing wherever it was made.

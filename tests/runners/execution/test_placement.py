@@ -79,7 +79,7 @@ SHELL = steady(90, BOTH, 0, cpu_s=0.02, pid=90)
 HELPERS = [steady(110 + number, (0,), 0, cpu_s=0.0) for number in range(5)]
 WORKER = steady(120, (0,), 0, cpu_s=0.2)
 
-# What was seen, the binding, its CPUs, the threads asked for, what else is known; verdict, reason.
+# Threads, binding, its CPUs, requested threads, other facts; verdict, reason.
 RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, Any], str, str]] = {
     "pinned": (PINNED, "pin", BOTH, 2, {}, "proved", ""),
     "ignored": (FREE, "pin", BOTH, 2, {}, "violated", "thread 100 was allowed CPU 0-1;"),
@@ -165,7 +165,7 @@ RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("threads", "binding", "cpus", "wanted", "more", "verdict", "said"), RULES.values(), ids=RULES
+    ("threads", "binding", "cpus", "wanted", "more", "verdict", "reason"), RULES.values(), ids=RULES
 )
 def test_what_was_seen_of_threads_is_proved_violated_or_neither(
     threads: list[ThreadTrace],
@@ -174,11 +174,11 @@ def test_what_was_seen_of_threads_is_proved_violated_or_neither(
     wanted: int,
     more: dict[str, Any],
     verdict: str,
-    said: str,
+    reason: str,
 ) -> None:
     found = proof(threads, binding, cpus, wanted, **more)
     assert found.verdict == verdict
-    assert said in found.reason
+    assert reason in found.reason
     assert (found.reason == "") == (verdict == "proved")
 
 

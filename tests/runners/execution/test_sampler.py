@@ -126,10 +126,7 @@ def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path
         task(tmp_path, 10, 10, cpu, "1")
         sampler.sample()
     (thread,) = sampler.threads
-    assert [(stay.looks, dict(stay.ran_on)) for stay in thread.stays] == [
-        (2, {0: 2}),
-        (2, {1: 2}),
-    ]
+    assert [(stay.looks, dict(stay.ran_on)) for stay in thread.stays] == [(2, {0: 2}), (2, {1: 2})]
 
 
 def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:

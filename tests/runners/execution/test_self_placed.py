@@ -93,9 +93,9 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     # Where the program leaves the mapping's CPUs it must be allowed to: no cpuset holds it.
     seen = run([str(programs / name), *own], places, looks)
     assert seen.ending.exit_code == 0, seen.stderr
-    # As root, who is told of births, and as anyone else.
-    for told in (seen, replace(seen, unmet=None)):
-        proof = proof_of(told, binding, places, threads)
+    # As root, who gets reports of births, and as any other user.
+    for observation in (seen, replace(seen, unmet=None)):
+        proof = proof_of(observation, binding, places, threads)
         assert proof.verdict == verdict, (proof, seen.threads)
 
 

@@ -56,7 +56,7 @@ def began(folder: Path, node: Node) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "told"),
+    ("path", "text", "reason"),
     [
         (KERNEL, "6.1.0-56-amd64", "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'; continue"),
         (OPTIONS, "nosmt quiet", "boot options lost 'mitigations=off' and got 'nosmt'"),
@@ -67,7 +67,7 @@ def began(folder: Path, node: Node) -> dict[str, Any]:
     ],
 )
 def test_what_has_changed_is_named_with_its_values(
-    tmp_path: Path, root: Path, path: str, text: str, told: str
+    tmp_path: Path, root: Path, path: str, text: str, reason: str
 ) -> None:
     write(root, f"{CPU}/intel_pstate/no_turbo", "0")
     began(tmp_path, open_node(root))
@@ -75,7 +75,7 @@ def test_what_has_changed_is_named_with_its_values(
     now = open_node(root)
     with pytest.raises(UserError) as refused:
         read_history(tmp_path, STUDY, now.digest, facts=now.facts)
-    assert told in str(refused.value)
+    assert reason in str(refused.value)
     assert "--fresh" in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -100,14 +100,14 @@ def test_without_the_facts_of_then_the_record_itself_is_compared(
     record = began(tmp_path, open_node(root))
     (tmp_path / "nodes" / f"{record['node_digest']}.json").write_bytes(spoil)
     write(root, KERNEL, "6.1.0-56-amd64")
-    told = what_changed(tmp_path, open_node(root).facts, record)
-    assert told == "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'"
+    change = what_changed(tmp_path, open_node(root).facts, record)
+    assert change == "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'"
 
 
 @pytest.mark.parametrize("digest", [None, 7, "../../etc/passwd", "0" * 63])
 def test_a_digest_that_is_none_opens_no_file(tmp_path: Path, root: Path, digest: object) -> None:
-    told = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
-    assert told == f"compare the files in {tmp_path / 'nodes'}"
+    change = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
+    assert change == f"compare the files in {tmp_path / 'nodes'}"
 
 
 def test_what_is_no_file_of_facts_is_none(tmp_path: Path) -> None:

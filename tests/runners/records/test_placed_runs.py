@@ -49,10 +49,10 @@ def test_of_an_imported_log_nobody_looked() -> None:
     assert verdict_of({"placement": "proved"}) is None
 
 
-def record(*threads: tuple[int, float], told: object = 2) -> dict[str, Any]:
+def record(*threads: tuple[int, float], requested: object = 2) -> dict[str, Any]:
     """Return the record of a run of a second: threads are a process and a runnable time."""
     named = [{"process": process, "runnable_s": runnable_s} for process, runnable_s in threads]
-    return {"threads": told, "elapsed_s": 1.0, "placement": {"threads": named}}
+    return {"threads": requested, "elapsed_s": 1.0, "placement": {"threads": named}}
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_threads_and_processes_are_counted(made: dict[str, Any], seen: ObservedT
 
 @pytest.mark.parametrize("placement", [None, 7, {"threads": 7}, {"threads": [7, {"process": "x"}]}])
 def test_hostile_records_tell_nothing(placement: object) -> None:
-    hostile = record(told=True) | {"placement": placement, "elapsed_s": "long"}
+    hostile = record(requested=True) | {"placement": placement, "elapsed_s": "long"}
     assert observed_team(hostile) == ObservedTeam(0, 0, 0, several=False)

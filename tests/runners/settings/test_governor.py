@@ -139,7 +139,7 @@ if governor == "ondemand":
 for cpu in parse_cpulist(cpus):
     policy = root / f"sys/devices/system/cpu/cpufreq/policy{cpu}"
     (policy / "scaling_governor").write_text(governor)
-with (root / "asked").open("a") as log:
+with (root / "log").open("a") as log:
     log.write(f"{governor} {cpus}\\n")
 """
 
@@ -157,19 +157,19 @@ def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: 
     done = governors.restore()
     assert done is not None and done.problems == {}
     assert in_force(root)["performance"] == [5]
-    asked = (root / "asked").read_text().splitlines()
-    assert asked == ["performance 0-4,6-7", "powersave 0-4,6-7"]
+    calls = (root / "log").read_text().splitlines()
+    assert calls == ["performance 0-4,6-7", "powersave 0-4,6-7"]
 
 
 def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(root: Path) -> None:
     write(root, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
     lacking = switch_of(root, GovernorRule("command", ("/no/such", "{governor}")))
-    for governors, said in (
+    for governors, parts in (
         (of_site(root), ("ondemand is not allowed at this site", "status 1")),
         (lacking, ("/no/such", "No such file")),
     ):
         reason = governors.apply("ondemand", (0,))
-        assert reason is not None and all(part in reason for part in said)
+        assert reason is not None and all(part in reason for part in parts)
         governors.restore()
 
 
@@ -182,7 +182,7 @@ def test_a_governor_that_a_cpu_does_not_take_is_a_reason(root: Path) -> None:
     reason = governors.apply("performance", (0, 1, 2, 3))
     assert reason is not None and "policy3" in reason
     done = governors.restore()
-    # What could not be verified is said, and its journal stays for another attempt.
+    # A setting that could not be verified is reported, and its journal stays for another attempt.
     assert done is not None and list(done.problems) == [f"/{POLICIES}/policy3/scaling_governor"]
     assert governors.journal.exists()
     file.rmdir()
@@ -254,9 +254,9 @@ def reason_without_rights(root: Path, governor: str, cpus: tuple[int, ...]) -> s
             os._exit(0)
     os.close(writable)
     with os.fdopen(readable) as answer:
-        said = answer.read()
+        reason = answer.read()
     os.waitpid(child, 0)
-    return said
+    return reason
 
 
 def test_limits_and_turbo_that_a_study_finds_are_put_back(root: Path) -> None:

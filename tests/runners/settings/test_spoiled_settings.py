@@ -110,7 +110,7 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "after", "told"),
+    ("name", "before", "after", "message"),
     [
         ("governor_read", "powersave", "performance", "governor was powersave before the run and "),
         ("governor_read", "powersave", None, "governor was powersave before the run and unread"),
@@ -126,8 +126,8 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
     ],
 )
 def test_every_setting_that_changed_during_a_run_is_named(
-    name: str, before: object, after: object, told: str
+    name: str, before: object, after: object, message: str
 ) -> None:
     found = {} if after is None else {name: after}
     assert state_changes({name: before, "x": 1}, {name: before, "x": 2}) == ""
-    assert state_changes({name: before}, found).startswith(told)
+    assert state_changes({name: before}, found).startswith(message)
