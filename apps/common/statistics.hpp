@@ -28,8 +28,7 @@ double half_quartile_distance(Samples samples);
 double standard_deviation(const Samples& samples);
 
 // An interval for the median whose ends are samples, so that it holds for every distribution: the
-// number of samples below the median is binomial. Of six samples or more; fewer have no such
-// interval.
+// number of samples below the median is binomial. Of six samples or more; fewer have none.
 Interval median_interval(Samples samples);
 
 // Student's t interval for the mean, of ten samples or more.

@@ -3,8 +3,7 @@
 It takes this user's rights at once: real and effective ids and groups, for every file that it opens
 and every program that it starts; an executed program cannot become root again. Only the saved ids
 stay root's (credentials(7)): with them `as_root` regains root's rights for the kernel's files, the
-journals of settings and perf. Nothing changes for a root login, or for a user without root's
-rights.
+journals of settings and perf. Nothing changes for a root login or a user without root's rights.
 """
 
 from __future__ import annotations

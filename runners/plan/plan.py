@@ -43,10 +43,10 @@ class Plan:
         With `blocks` only their repetitions, and the warm-up runs, which every node needs.
         """
         study = self.study
-        boots: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for case in self.cases:
-            boots.setdefault(case.boot, []).append(case.case_id)
-        runs = plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
+            groups.setdefault(case.guest_group, []).append(case.case_id)
+        runs = plan_groups(groups, study.repetitions, study.warmup, study.order, study.seed)
         if self.blocks is None:
             return runs
         return [run for run in runs if run.warmup or run.repetition in self.blocks]

@@ -86,7 +86,7 @@ class PrecisionSchedule(Schedule):
         self._wanted = wanted
         alone = plan.study.order == "sequential"
         # In sequence each run is a block of its own, and no case waits for another.
-        self._within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
+        self._within = {c.case_id: c.case_id if alone else c.guest_group for c in plan.cases}
         self._waits_for = compared_with(plan.cases)
 
     def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
@@ -256,7 +256,7 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """
     groups: dict[tuple[int, str, str], list[Case]] = {}
     for case in cases:
-        groups.setdefault((case.table, case.governor, case.boot), []).append(case)
+        groups.setdefault((case.table, case.governor, case.guest_group), []).append(case)
     found = {}
     for group in groups.values():
         free = next((case for case in group if _is_free(case)), None)

@@ -194,7 +194,6 @@ def try_perf(perf: str, events: str) -> PerfTrial:
 
 
 def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
-    """Return how perf ended, and its rows."""
     descriptors = output, control, acknowledge = (os.memfd_create("perf-trial"), *os.pipe())
     try:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
