@@ -18,7 +18,7 @@ from analysis.results.runs import MADE_ON
 from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
 from base.text import one_line, plural
-from runners.node.kept_nodes import picture_path
+from runners.node.node_files import picture_path
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"

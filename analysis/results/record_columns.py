@@ -26,7 +26,7 @@ from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import SEPARATOR, disturbances
 from runners.records.placed_runs import verdict_of
 from runners.records.reader import Part, read_part
-from runners.records.values import BASELINE, NoRecord
+from runners.records.values import BASELINE, InvalidLine
 
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",
@@ -118,7 +118,7 @@ class RecordColumns:
 
     def _rows(self, part: Part) -> Iterator[tuple[object, ...]]:
         for record in read_part(part):
-            if isinstance(record, NoRecord):
+            if isinstance(record, InvalidLine):
                 self.refused[record.why] += 1
             elif record.get("status") != BASELINE:
                 if not self.raced and "repetition_rule" in record:

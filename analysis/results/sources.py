@@ -20,7 +20,7 @@ from analysis.results.summarise import summarise
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import one_line, shown
-from runners.node.kept_nodes import changed_between
+from runners.node.node_files import changed_between
 from runners.study.programs import changed_programs
 
 PUBLISHED = "published:"

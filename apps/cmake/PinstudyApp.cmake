@@ -3,7 +3,7 @@
 # All that is needed to run a study: the programs without their tests.
 add_custom_target(programs)
 
-# pinstudy_variants(<result>): the variants of a program that is said to be one of PTHREADS, or not.
+# pinstudy_variants(<result>): the variants of a program, with PTHREADS or without.
 macro(pinstudy_variants result)
   set(${result} ${PINSTUDY_VARIANTS})
   if(arg_PTHREADS)
@@ -42,7 +42,7 @@ endfunction()
 # Builds, for each variant, a GoogleTest program of the sources, linked with <app>-<variant>-lib: a
 # test of CTest's by the name <app>-<variant>, with the labels between them, because a process for
 # each of its cases would take longer than they. The sources of OPENMP are compiled for each variant,
-# the others once for all; program_under_test.hpp tells them what they test. Tests with other labels
+# the others once for all; program_under_test.hpp names the tested program. Tests with other labels
 # go into a further call with the same NAME.
 function(pinstudy_app_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "PTHREADS" "NAME" "SOURCES;OPENMP;LABELS")

@@ -1,4 +1,4 @@
-// What fits into this node's memory.
+// Whether an amount of memory is available on this node.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace pinstudy {
 // A number of bytes for a person to read, e.g. "1.5 GiB".
 std::string readable_bytes(double bytes);
 
-// The reason why `bytes` of memory for `what` cannot be had on this node, or an empty text.
+// Why `bytes` of memory for `what` are not available on this node, or an empty text.
 std::string why_too_large(const std::string& what, double bytes);
 
 }  // namespace pinstudy

@@ -1,6 +1,6 @@
-// The manners of the programs of the OpenMP Source Code Repository (OmpSCR 2.0; Dorta et al.,
-// 2005): one number as the argument, or -test for a default, and the lines they print. They are
-// kept so that a study can run ours or theirs and read the output in the same way.
+// The command line and the output of the programs of the OpenMP Source Code Repository (OmpSCR 2.0;
+// Dorta et al., 2005): one number as the argument, or -test for a default. Ours have the same, so
+// that a study can run ours or theirs and read the output in the same way.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pinstudy {
 
-// The positional argument of a program: how it is named, explained and limited.
+// The positional argument of a program: its name, its help and its range.
 struct SizeArgument {
     std::string name;
     std::string help;

@@ -21,7 +21,7 @@ bool schedule_is_static(int chunk) {
     omp_sched_t kind{};
     int given = 0;
     omp_get_schedule(&kind, &given);
-    // In libomp the upper bits tell whether a schedule is monotonic, as a static one is anyway.
+    // In libomp the upper bits show whether a schedule is monotonic, as a static one always is.
     return (static_cast<unsigned>(kind) & 0xffU) == omp_sched_static && given == chunk;
 }
 

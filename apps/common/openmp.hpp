@@ -1,11 +1,11 @@
-// What the programs ask of the OpenMP runtime, with and without OpenMP.
+// The programs' calls of the OpenMP runtime, with and without OpenMP.
 #pragma once
 
 namespace pinstudy {
 
 // Makes `static` with the given chunk size (0: one block a thread) the schedule of
-// schedule(runtime) loops, unless the user chose one in OMP_SCHEDULE. Runtimes differ in what they
-// do when nobody says anything, so a program must say it. Without OpenMP it does nothing.
+// schedule(runtime) loops, unless the user chose one in OMP_SCHEDULE. The default differs
+// between runtimes, so a program must set it. Without OpenMP it does nothing.
 void default_to_static_schedule(int chunk);
 
 // Whether the schedule of schedule(runtime) loops is static with that chunk size; true without

@@ -1,4 +1,4 @@
-// The command line of a program, with the manners all programs share.
+// The command line of a program, with the behaviour that all programs share.
 //
 // A mistake is one line on standard error that names the option and what was expected, and exit
 // status 2. -h, --help and --version print to standard output and exit with 0. CLI11 does the work;
@@ -25,7 +25,7 @@ class Options {
     ~Options();
 
     // In the following, `names` is "-s,--size" for an option and "size" for a positional argument,
-    // and `value` keeps its content when nothing is given; --help shows it as an option's default.
+    // and `value` keeps its content without the option; --help shows it as the option's default.
 
     // Takes a decimal whole number from `lowest` to `highest`; blanks around it are ignored.
     void integer(const std::string& names, std::int64_t& value, std::int64_t lowest,
@@ -39,8 +39,8 @@ class Options {
     void word(const std::string& names, std::string& value, const std::vector<std::string>& allowed,
               const std::string& help);
 
-    // Takes a text, which --help names `type`. `store` keeps what it means; it throws
-    // std::invalid_argument, whose text says what is wrong, for one that it cannot take.
+    // Takes a text, which --help names `type`. `store` parses and stores it; it throws
+    // std::invalid_argument, whose text names the mistake, for an invalid one.
     void text(const std::string& names, const std::string& type,
               const std::function<void(const std::string&)>& store, const std::string& help,
               const std::string& shown_default = "");
@@ -48,18 +48,18 @@ class Options {
     // Takes no value; sets `value`.
     void flag(const std::string& names, bool& value, const std::string& help);
 
-    // What is wrong with options that do not go together; empty when nothing is.
+    // Returns why the options do not go together; empty when they do.
     using WhyNot = std::function<std::string()>;
 
-    // Parses the arguments that follow the program's name, then asks `why_not`. Returns the exit
-    // status with which the program must end at once, everything being said already; nothing if it
-    // shall go on.
+    // Parses the arguments that follow the program's name, then calls `why_not`. Returns the exit
+    // status with which the program must end at once, after all messages; nothing if it shall
+    // continue.
     std::optional<int> parse(std::vector<std::string> arguments, const WhyNot& why_not = {});
     std::optional<int> parse(int argc, char** argv, const WhyNot& why_not = {}) {
         return parse({argv + 1, argv + argc}, why_not);
     }
 
-    // Says on standard error what is wrong with the command line; returns the exit status for it.
+    // Prints the mistake in the command line to standard error; returns the exit status for it.
     int user_error(const std::string& message) const;
 
   private:

@@ -1,4 +1,4 @@
-// Parallel loops whose iterations are dealt to the threads as the user says.
+// Parallel loops whose iterations are dealt to the threads by the user's schedule.
 //
 // A program's own schedule is static; OMP_SCHEDULE may name another one. Under its own schedule a
 // loop is compiled as if there were no choice: a runtime deals out a schedule(runtime) loop by
@@ -11,8 +11,8 @@
 namespace pinstudy {
 
 // Calls body(i) for the calling thread's share of i = begin .. end - 1; every thread of the team
-// must come here, none waits for the others at the end. kChunk is the chunk size of the program's
-// own static schedule, 0 for one block a thread.
+// must call this, and none waits for the others at the end. kChunk is the chunk size of the
+// program's own static schedule, 0 for one block a thread.
 template <int kChunk = 0, class Integer, class Body>
 void share_loop(Integer begin, Integer end, const Body& body) {
     if (!schedule_is_static(kChunk)) {

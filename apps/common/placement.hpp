@@ -1,4 +1,4 @@
-// A team in the one placement that the command line, or whoever started the program, gave it.
+// A team in the one placement that the command line, or a launcher, gave it.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace pinstudy {
 
-// The CPU of each thread as the command line gives it: --pin, by which the threads pin themselves,
-// and --expect, by which they check that somebody else has pinned them.
+// The CPU of each thread on the command line: under --pin the threads pin themselves, under
+// --expect they check that a launcher has pinned them.
 class AssignedCpus {
   public:
-    // Adds both options; what they are given is kept here, so this must outlive the parsing.
+    // Adds both options. Their values are stored here, so this must outlive the parsing.
     void add_options(Options& options);
 
     // Whether one of the options was given.
     bool given() const { return !pin_.empty() || !expect_.empty(); }
 
-    // Why so many threads cannot be placed as asked, or an empty text.
+    // Why so many threads cannot be placed as requested, or an empty text.
     std::string why_not(std::int64_t threads) const;
 
-    // Pins the calling thread, which is number `thread` of the team, where --pin says so. Returns
-    // why that cannot be done, or an empty text.
+    // Pins the calling thread, number `thread` of the team, to its CPU of --pin, if there is one.
+    // Returns why that failed, or an empty text.
     std::string take(int thread) const;
 
-    // What is wrong if the kernel allows the calling thread other CPUs than the assigned one, or an
-    // empty text; also when no CPU was assigned.
+    // The mistake if the kernel allows the calling thread other CPUs than the assigned one; empty
+    // if there is none, or no CPU was assigned.
     std::string violation(int thread) const;
 
   private:
@@ -41,7 +41,7 @@ class AssignedCpus {
 };
 
 // Has the threads of a team pin themselves or check their CPUs, and calls measure(team), which
-// prints what it measures and returns the verdict on it. The CPUs are checked again at the end.
+// prints its measurements and returns the verdict on them. The CPUs are checked again at the end.
 // Returns the exit status.
 int run_placed(std::int64_t threads, const AssignedCpus& assigned,
                const std::function<Verdict(Team&)>& measure);
@@ -57,7 +57,7 @@ class SeenCpus {
     std::string lines() const;
 
     const std::set<int>& cpus() const { return cpus_; }
-    // How often a thread was seen on another CPU than the time before.
+    // How often a thread was on another CPU than the time before.
     int moves() const { return moves_; }
 
   private:

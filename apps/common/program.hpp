@@ -1,5 +1,4 @@
-// What all programs have in common: how they say what they are, what their check found, and what
-// went wrong.
+// The output that all programs have in common: version, result of the check, errors.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ enum ExitStatus : int {
     kExitCheckFailed = 3  // the program ran, but its result is wrong
 };
 
-// What a program's check of its own result says.
+// The result of a program's check of its own result.
 struct Verdict {
     bool passed = false;
     std::string reason;  // the numbers compared
@@ -26,8 +25,8 @@ int report(const Verdict& verdict);
 // Lines for --version: program, project version, variant, compiler, flags, OpenMP.
 std::string version_text(const std::string& app);
 
-// Returns what run(argc, argv) returns; what it throws is told in one line with the program's name.
-// Each line of output is written at once, so that a reader of a pipe sees what the program is at.
+// Returns what run(argc, argv) returns; prints an exception in one line with the program's name.
+// Each line of output is written at once, so that a reader of a pipe sees the progress.
 int run_program(const char* name, int (*run)(int, char**), int argc, char** argv);
 
 // The text that printf would print.

@@ -1,4 +1,4 @@
-// What samples say: centre, spread, and intervals. Nothing is left out, however far away.
+// Statistics of samples: centre, spread, and intervals. No outlier is left out.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ double half_quartile_distance(Samples samples);
 double standard_deviation(const Samples& samples);
 
 // An interval for the median whose ends are samples, so that it holds for every distribution: the
-// number of samples below the median is binomial. Of six samples or more; fewer cannot tell.
+// number of samples below the median is binomial. Of six samples or more; fewer have none.
 Interval median_interval(Samples samples);
 
 // Student's t interval for the mean, of ten samples or more.

@@ -9,15 +9,15 @@
 namespace pinstudy {
 
 // Runs body(i) for i = 0 .. threads - 1, each in a thread of its own and all at once: OpenMP's in
-// the variants that have OpenMP, else the C++ library's, so that what places threads from outside
-// can be compared. Thread 0 is the calling one, as in OpenMP and as likwid-pin counts. `body` must
+// the variants that have OpenMP, else the C++ library's, so that launchers that place threads can
+// be compared. Thread 0 is the calling one, as in OpenMP and as likwid-pin counts. `body` must
 // not throw. Throws std::runtime_error, before any body has done its work, when fewer threads can
 // be had.
 void run_team(int threads, const std::function<void(int thread)>& body);
 
 // A thread's part in a round: seconds from the release, which is the same moment for all threads,
 // until its work was done, and the CPUs that it was on right after the release and at the end (-1
-// if the kernel does not say).
+// if the kernel does not report it).
 struct Turn {
     double seconds = 0;
     int first_cpu = -1;
@@ -39,8 +39,8 @@ class Team {
 
     int threads() const { return threads_; }
 
-    // For the leader: has every thread, the calling one included, do the work, and returns when all
-    // have, with their turns.
+    // For the leader: has every thread, the calling one included, do the work; returns their turns
+    // when all have finished.
     const std::vector<Turn>& round(const Work& work);
 
     // For a thread at work: seconds since the release.

@@ -64,8 +64,8 @@ inline constexpr std::int64_t kMostAdditions = std::int64_t{1} << 24;
 // Float: each store is one more than a value that was there, so that k stores make at most k, and
 // the sum is at most 2n. The last store of all is the last one of its thread; what it adds to was
 // read at or after that thread's store before, which was at least 1: the sum is at least 2 (n = 1:
-// 1). Both ends can happen. No value is rounded, so the sum is whole. How far below 2n it is says
-// how many updates were lost.
+// 1). Both ends can happen. No value is rounded, so the sum is whole. How far it is below 2n is
+// the number of lost updates.
 class Check {
   public:
     Check(Operation operation, std::int64_t times) : operation_(operation), times_(times) {}

@@ -1,4 +1,4 @@
-// contention: what it costs that two threads write to one cache line, by where the threads are.
+// contention: the cost of two threads' writes to one cache line, by the threads' placement.
 #include <cstdio>
 
 #include "apps/common/options.hpp"

@@ -34,7 +34,7 @@ inline constexpr double kLimiterMultiplier = 2.0;         // monoq_limiter_mult
 inline constexpr double kLimiterMaximum = 1.0;            // monoq_max_slope
 inline constexpr double kLinearViscosity = 0.5;           // qlc_monoq
 inline constexpr double kQuadraticViscosity = 2.0 / 3.0;  // qqc_monoq
-inline constexpr double kViscosityStop = 1.0e+12;         // qstop: beyond it a run is given up
+inline constexpr double kViscosityStop = 1.0e+12;         // qstop: a run stops beyond it
 inline constexpr double kTiny = 1.0e-36;                  // ptiny: keeps denominators off 0
 
 // The equation of state of an ideal gas with gamma = 5/3: p = (gamma - 1) (mu + 1) e, where

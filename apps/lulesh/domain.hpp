@@ -1,5 +1,5 @@
 // The problem as a whole: the mesh, its regions, and the fields on its nodes and elements; and the
-// end of a run whose solution is none.
+// error for a solution that breaks down.
 #pragma once
 
 #include <atomic>
@@ -99,13 +99,13 @@ double memory_bytes(std::int64_t edge);
 // The energy deposited in the element at the origin: the same total for every mesh.
 double deposited_energy(Index edge);
 
-// The solution breaks down; what() says what is wrong.
+// The solution breaks down; what() has the reason.
 class Breakdown : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-// Watches the volumes that the threads of a loop come upon.
+// Records non-positive volumes that the threads of a loop find.
 class VolumeCheck {
   public:
     void look_at(double volume) {

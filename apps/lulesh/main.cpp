@@ -40,7 +40,7 @@ void add_options(Options& options, Settings& settings) {
                     "Not supported, as -v; the number of its files");
 }
 
-// What cannot be done although each option is in its range; empty if everything can.
+// Why options that are each in range cannot go together; empty if they can.
 std::string contradiction(const Settings& settings) {
     const RegionOptions& regions = settings.regions;
     if (total_weight(regions.regions, regions.balance) > kLargestWeight) {
@@ -54,7 +54,7 @@ std::string contradiction(const Settings& settings) {
     return why_too_large("-s " + std::to_string(settings.edge), memory_bytes(settings.edge));
 }
 
-// The lines of LULESH 2.0, so that whoever reads them reads both.
+// The lines of LULESH 2.0, so that one reader can read both.
 void print_header(const Settings& settings) {
     const auto edge = settings.edge;
     std::printf("Running problem size %" PRId64 "^3 per domain until completion\n", edge);

@@ -15,7 +15,7 @@ namespace pinstudy::lulesh {
 void evaluate_equation_of_state(Elements& elements, const Temporary& volume,
                                 const std::vector<Index>& region, std::int64_t repetitions);
 
-// Evaluates the equation of state of every region, as often as the region's cost says. Throws
+// Evaluates the equation of state of every region, as often as the region's cost. Throws
 // Breakdown if an element's volume is not positive.
 void apply_material_properties(Domain& domain);
 

@@ -1,5 +1,5 @@
-// The mesh as connectivity: who touches whom, by number. Nothing else in the program knows that
-// the mesh is a cube.
+// The mesh as connectivity: neighbours by number. No other part of the program depends on the mesh
+// being a cube.
 #pragma once
 
 #include <array>

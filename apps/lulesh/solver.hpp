@@ -12,7 +12,7 @@ namespace pinstudy::lulesh {
 using Observer = std::function<void(const Domain&)>;
 
 // Runs cycles until the problem's stop time or `last_cycle`, whichever is first. Throws Breakdown
-// when the solution breaks down; domain.clock then tells in which cycle.
+// when the solution breaks down; domain.clock then has the cycle.
 void run(Domain& domain, std::int64_t last_cycle, const Observer& observer = {});
 
 // Sets the two limits by what the elements do.

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kOmpscrEscape = 2;
 inline constexpr std::int64_t kExactEscape = 4;
 
 // Compares with the known count, if there is one for this number of points and this threshold,
-// else with the known area of the set, as closely as so many points can tell it.
+// else with the known area of the set, as closely as so many points allow.
 Verdict check(std::int64_t points, std::int64_t inside, std::int64_t escape);
 
 // The standard error of the area as estimated from so many random points.

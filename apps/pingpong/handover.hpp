@@ -9,7 +9,7 @@
 namespace pinstudy::pingpong {
 
 // cas:   each thread tries to exchange the value that is its turn for the next one until that
-//        succeeds; also the attempts in vain take the line.
+//        succeeds; failed attempts take the line, too.
 // store: each thread loads until it sees its turn, then stores the next one.
 enum class Method { cas, store };
 
@@ -28,7 +28,7 @@ inline constexpr int kSlots = 4096 / sizeof(Line);
 using Play = bool (*)(Line& line, std::uint64_t& turn, std::int64_t times, Pairing& pairing,
                       int thread);
 
-// How to play by a method; with `pause` the thread tells the processor that it spins.
+// How to play by a method; with `pause` the thread executes the processor's spin hint.
 Play play_of(Method method, bool pause);
 
 }  // namespace pinstudy::pingpong

@@ -15,7 +15,7 @@
 namespace pinstudy::pingpong {
 namespace {
 
-// What the command line says.
+// The settings of the command line.
 struct Request {
     Settings settings;
     std::int64_t samples = 30;
@@ -109,11 +109,11 @@ Verdict play_as_team(Team& team, const Settings& settings) {
                                          : wrong};
 }
 
-// Measures the pairs in a shuffled order and prints what is found. A pair that cannot be measured
+// Measures the pairs in a shuffled order and prints the results. A pair that cannot be measured
 // is left out with the reason. Returns the program's exit status.
 int play_pairs(const std::vector<CpuPair>& pairs, const Settings& settings, double clock_ns,
                bool json_lines) {
-    // Somebody who waits longer wants to know how long.
+    // For a longer wait, the expected time is printed.
     constexpr double kLongS = 5.0;
     const std::vector<PairPlan> plans = shuffled(pairs, static_cast<int>(settings.addresses),
                                                  static_cast<std::uint64_t>(settings.seed));

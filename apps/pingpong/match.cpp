@@ -41,8 +41,8 @@ std::int64_t involuntary_switches() {
     return usage.ru_nivcsw;
 }
 
-// Why a pair is not even tried. The kernel would pin to CPUs that taskset has withheld, but who
-// withheld them meant it.
+// Why a pair is not even tried. The kernel would pin to CPUs that taskset has withheld, but
+// taskset's user withheld them on purpose.
 std::string not_allowed(const CpuPair& cpus, const Cpus& home) {
     for (const int cpu : {cpus.first, cpus.second}) {
         if (std::find(home.begin(), home.end(), cpu) == home.end()) {
@@ -53,7 +53,7 @@ std::string not_allowed(const CpuPair& cpus, const Cpus& home) {
     return "";
 }
 
-// Plays as a thread of the match, pinned to a CPU.
+// Runs a thread of the match, pinned to a CPU.
 void play_on(int cpu, Match& match, int thread) {
     if (const std::string wrong = pin_this_thread(cpu); !wrong.empty()) {
         match.pairing().give_up("a thread cannot be pinned to CPU " + std::to_string(cpu) + ": " +

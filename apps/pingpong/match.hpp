@@ -26,7 +26,7 @@ struct PlayedRun {
 // What both threads and the line counted, if they do not agree; empty when they do.
 std::string wrong_count(const std::vector<PlayedRun>& runs);
 
-// Two threads that play the runs of a plan, in its order. Each calls play() with its number; the
+// Two threads that make the runs of a plan, in its order. Each calls play() with its number; the
 // memory of a run's line is taken and first touched by the thread that begins it.
 class Match {
   public:
@@ -34,13 +34,13 @@ class Match {
           std::chrono::milliseconds patience = Pairing::kPatience)
         : plan_(plan), sampling_(sampling), pairing_(patience), runs_(plan.size()) {}
 
-    // Must be called by both threads, which are where they shall be; must not throw. Returns early
-    // when the pairing is given up, which anything that goes wrong does.
+    // Must be called by both threads, on their CPUs; must not throw. Returns early when the pairing
+    // is given up, as after any error.
     void play(int thread) noexcept;
 
     Pairing& pairing() { return pairing_; }
 
-    // The runs in the plan's order; to be asked for when both threads have returned.
+    // The runs in the plan's order; valid when both threads have returned.
     const std::vector<PlayedRun>& runs() const { return runs_; }
 
   private:
@@ -63,8 +63,8 @@ struct PairResult {
     bool check_failed = false;
 };
 
-// Measures a pair of `home`, the CPUs that the process may use. Threads that are kept from their
-// CPUs for longer than the patience are let go to all of them.
+// Measures a pair of `home`, the CPUs that the process may use. Threads that cannot run on
+// their CPUs for longer than the patience may then use all of them.
 PairResult measure_pair(const PairPlan& plan, const Sampling& sampling, const Cpus& home,
                         std::chrono::milliseconds patience = Pairing::kPatience);
 

@@ -1,4 +1,4 @@
-// What is measured, and in which order.
+// The measured pairs and runs, and their order.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct PairPlan {
 };
 
 // The pairs of a list such as "0:1,0:2"; commas, blanks and line ends separate them. Throws
-// std::invalid_argument, whose text says what is wrong, for anything else, an empty list, a CPU
+// std::invalid_argument, whose text names the mistake, for anything else, an empty list, a CPU
 // with itself and a pair that stands twice (in either order).
 std::vector<CpuPair> parse_pairs(std::string_view text);
 

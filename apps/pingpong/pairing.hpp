@@ -1,4 +1,4 @@
-// What two threads that hand a line back and forth know of each other besides that line.
+// The state that two threads share, besides the line that they hand back and forth.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@ class Pairing {
 
     explicit Pairing(std::chrono::milliseconds patience = kPatience) : patience_(patience) {}
 
-    // Waits until the other thread has come here as often. False when the pairing is given up.
+    // Waits until the other thread has called this as often. False when the pairing is given up.
     bool meet(int thread);
 
     // Ends the other thread's waiting for its turn, until they go on.
     void stop() { stopped_.store(true, std::memory_order_release); }
     void go_on() { stopped_.store(false, std::memory_order_release); }
 
-    // Ends all waiting, for good. The reason that is given first counts.
+    // Ends all waiting, for good. The first reason counts.
     void give_up(const std::string& reason);
     bool given_up() const { return given_up_.load(std::memory_order_acquire); }
     std::string reason() const;
@@ -36,7 +36,7 @@ class Pairing {
     // How often a thread that waited found the other one on its own CPU, and let it run.
     std::int64_t yields() const { return yields_.load(std::memory_order_relaxed); }
 
-    // Grows while the threads get on: at every meeting, and when one of them says so.
+    // Grows while the threads make progress: at every meeting, and when one of them reports it.
     void progressed() { progress_.fetch_add(1, std::memory_order_relaxed); }
     std::int64_t progress() const {
         return progress_.load(std::memory_order_relaxed) +
@@ -65,7 +65,7 @@ class Pairing {
 enum class Until { stop, given_up };
 
 // One thread's waiting for one event. A hand-over takes a fraction of a microsecond; so a thread
-// looks kLooks times, and only then asks whether to go on, at no cost to what is measured.
+// looks kLooks times, and only then checks whether to continue, at no cost to the measurement.
 class Wait {
   public:
     static constexpr int kLooks = 1024;

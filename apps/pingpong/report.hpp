@@ -10,7 +10,7 @@
 
 namespace pinstudy::pingpong {
 
-// What a measurement is made by. `pause`: the threads tell the processor that they spin.
+// The settings of a measurement. `pause`: the threads execute the processor's spin hint.
 // `addresses` are the lines of a direction.
 struct Settings {
     std::string method = "cas";
@@ -21,7 +21,7 @@ struct Settings {
 };
 
 // The matrix of the pairs' medians with their spread, the nearest and the farthest pair, the rate
-// over all samples, and what was left out. Lower CPU numbers are columns.
+// over all samples, and the pairs left out. Lower CPU numbers are columns.
 std::string table(const std::vector<PairResult>& results, const std::string& method);
 
 // The transfers per second that go with samples of one-way nanoseconds: the harmonic mean, and the

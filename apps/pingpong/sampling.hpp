@@ -21,7 +21,7 @@ struct Sampling {
     double precision = 0.01;
 };
 
-// What a run has found. `one_way_ns` is half a round trip, on average within a sample; every sample
+// The results of a run. `one_way_ns` is half a round trip, on average within a sample; every sample
 // is there. `round_trips` are those of a sample, `turns` all of the beginning thread's, warm-up
 // included; `value` is what the line counted.
 struct Run {

@@ -1,4 +1,4 @@
-// The threads with their arrays: the rounds, and all that was seen in them.
+// The threads with their arrays: the rounds, and their results.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ class Experiment {
         std::unique_ptr<Items> items;
         double seconds = 0;
         float sum = 0;
-        float beside = 0;  // what came out after the timing; kept so that it is computed
+        float beside = 0;  // the sum after the timing; stored so that it is computed
     };
 
     void work_through(Bench& bench, Work work);

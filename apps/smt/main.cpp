@@ -1,4 +1,4 @@
-// smt: what two threads of one core cost each other, when they wait and when they compute.
+// smt: the cost of sharing one core for two threads, when they wait and when they compute.
 #include <algorithm>
 #include <cstdio>
 

@@ -9,9 +9,9 @@
 
 namespace pinstudy::threadmap {
 
-// What is known of a team: the CPUs that each thread may run on, those that the process was given,
-// the CPUs' worth of time that its control group leaves it, and the share of the time that the
-// threads ran, all together.
+// The facts about a team: the CPUs that each thread may run on, those of the process, the CPUs'
+// worth of time in its control group's quota, and the share of the time that the threads ran, all
+// together.
 struct TeamFacts {
     std::vector<Cpus> masks;
     Cpus process;
@@ -20,12 +20,12 @@ struct TeamFacts {
     int masks_changed = 0;
 };
 
-// The first word that is true of the team, from what hurts most to what is best:
+// The first state that is true of the team, from the worst to the best:
 //   oversubscribed  not every thread can have a CPU of its own, or the quota is below one CPU a
 //                   thread
 //   free            a thread may run on every CPU of the process, and these are several
 //   bound           every thread is bound to a CPU or to a set of CPUs
-// `details` say what it was concluded from.
+// `details` are the facts behind it.
 struct Conclusion {
     std::string state;
     std::string details;
@@ -35,7 +35,7 @@ struct Conclusion {
 
 Conclusion conclude(const TeamFacts& facts);
 
-// Threads (by their place in the list) that have fewer CPUs between them than they are, and these
+// Threads (by their place in the list) that share fewer CPUs than there are threads, and these
 // CPUs. Both are empty when every thread can have one of its own.
 struct Shortage {
     std::vector<int> threads;

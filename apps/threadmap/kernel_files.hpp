@@ -1,4 +1,4 @@
-// The kernel's small files below a root: a value, or nothing where they do not say.
+// The kernel's small files below a root: a value, or nothing if there is none.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 namespace pinstudy::threadmap {
 
 // The files of this machine (""), or of a recorded one. Paths are those of the machine, such as
-// "/sys/devices/system/cpu/online". Nothing here throws for what a file is or holds.
+// "/sys/devices/system/cpu/online". Nothing here throws for a bad file or content.
 class KernelFiles {
   public:
     explicit KernelFiles(std::string root) : root_(std::move(root)) {}
 
-    // What the file holds without the white space around it; nothing if it cannot be read.
+    // The file's content without the white space around it; nothing if it cannot be read.
     std::optional<std::string> text(const std::string& path) const;
 
     // A decimal whole number.

@@ -1,4 +1,4 @@
-// threadmap: who runs where, under the environment as it is.
+// threadmap: where each thread runs, in the present environment.
 #include <cstdio>
 
 #include "apps/common/options.hpp"
@@ -12,7 +12,7 @@ namespace pinstudy::threadmap {
 namespace {
 
 struct Settings {
-    std::int64_t threads = 0;  // 0: as many as the environment says
+    std::int64_t threads = 0;  // 0: as many as the environment sets
     double seconds = 1;
     bool team_only = false;
     bool json = false;
@@ -56,8 +56,8 @@ Conclusion conclude_from(const std::vector<Member>& members, const Surroundings&
     return conclude(facts);
 }
 
-// The kernel never lets a thread run where it is not allowed; what was assigned on the command line
-// must be what it is allowed.
+// The kernel never lets a thread run where it is not allowed; the CPU assigned on the command line
+// must be the allowed one.
 Verdict check(const std::vector<Member>& members, bool assigned) {
     for (std::size_t i = 0; i < members.size(); ++i) {
         if (!members[i].misplaced.empty()) {
@@ -82,7 +82,7 @@ int print_map(const Settings& settings, int threads, const Surroundings& surroun
     outcome.members = watch_team(threads, settings.seconds, kSlices, settings.assigned);
     outcome.conclusion = conclude_from(outcome.members, surroundings);
     outcome.check = check(outcome.members, settings.assigned.given());
-    // After the team: what pins threads as they are created would count these, too.
+    // After the team: a launcher that pins threads as they are created would count these, too.
     if (!settings.team_only) {
         outcome.reached = reach_each(surroundings.allowed);
     }

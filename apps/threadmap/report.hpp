@@ -1,4 +1,4 @@
-// What the program found out, and the ways to print it.
+// The program's results, and the ways to print them.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,8 @@
 
 namespace pinstudy::threadmap {
 
-// What is known before any thread is started. `allowed` are the CPUs that the process was given,
-// `initial` the CPUs that the initial thread may
-// use in main(), where the runtime may have bound it.
+// The facts before any thread is started. `allowed` are the CPUs of the process, `initial` those
+// that the initial thread may use in main(), where the runtime may have bound it.
 struct Surroundings {
     std::string version;
     Cpus allowed;
@@ -25,7 +24,7 @@ struct Surroundings {
     std::vector<std::pair<std::string, std::string>> variables;
 };
 
-// What was seen of the team in so many seconds, and what follows. `reached` is missing with
+// The observations of the team in so many seconds, and the conclusion. `reached` is missing with
 // --team-only.
 struct Outcome {
     double seconds = 0;

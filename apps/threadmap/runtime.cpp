@@ -14,8 +14,8 @@ namespace pinstudy::threadmap {
 #ifdef _OPENMP
 namespace {
 
-// The file that the loader took the runtime from. Its name with all links resolved says which
-// release it is of, as far as anything does: the runtimes have no function that tells.
+// The file that the loader took the runtime from. Its name with all links resolved shows the
+// release, if anything does: the runtimes have no function that returns it.
 std::string library_of_runtime() {
     Dl_info found{};
     if (dladdr(reinterpret_cast<void*>(&omp_get_num_threads), &found) == 0 ||

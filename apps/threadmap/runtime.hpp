@@ -1,4 +1,4 @@
-// What the OpenMP runtime says of itself, of its places, and of the team that it forms.
+// The OpenMP runtime's facts about itself, its places, and the team that it forms.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ Runtime describe_runtime();
 // The OpenMP place that the calling thread is bound to, -1 if none.
 int place_of_this_thread();
 
-// How many threads a team has when nobody asks for a number: the OpenMP runtime's choice, or a
+// How many threads a team has without a requested number: the OpenMP runtime's choice, or a
 // thread for each CPU that the process may use.
 int default_team_size(const Cpus& allowed);
 

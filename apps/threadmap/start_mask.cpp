@@ -23,7 +23,7 @@ void read_mask(int /*argc*/, char** /*argv*/, char** /*environment*/) {
     bytes_read = syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask);
 }
 
-// The loader calls what stands here before the constructors of any shared library (gABI, "Dynamic
+// The loader calls this before the constructors of any shared library (gABI, "Dynamic
 // Linking": DT_PREINIT_ARRAY). A C library without this leaves the mask empty.
 __attribute__((section(".preinit_array"), used)) void (*const before_libraries)(int, char**,
                                                                                 char**) = read_mask;

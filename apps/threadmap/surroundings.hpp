@@ -1,4 +1,4 @@
-// What places and limits the process from outside: its control groups and its environment.
+// The placement and the limits of the process from outside: control groups and environment.
 #pragma once
 
 #include <optional>

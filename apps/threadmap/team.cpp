@@ -51,7 +51,7 @@ void note_if_outside(Member& member, int cpu) {
     if (contains(member.allowed_last, cpu)) {
         return;
     }
-    // Somebody may have changed the mask since it was looked at.
+    // The mask may have changed since the look.
     look_at_mask(member);
     if (!contains(member.allowed_last, cpu) && current_cpu() == cpu &&
         !contains(member.outside, cpu)) {
@@ -60,7 +60,7 @@ void note_if_outside(Member& member, int cpu) {
 }
 
 // Keeps the calling thread busy from `start` on, and has it watch itself. Throws std::system_error
-// where the kernel does not say.
+// if the kernel does not report its CPU.
 void watch_this_thread(Member& member, Clock::time_point start, double seconds, int slices) {
     member.tid = gettid();
     member.place = place_of_this_thread();
@@ -115,8 +115,8 @@ std::vector<Member> watch_team(int threads, double seconds, int slices,
     std::vector<std::string> problems(members.size());
     std::atomic<bool> go_on{true};
     Clock::time_point start;
-    // Who pins threads from outside, as likwid-pin does, does so after it has created each: all are
-    // where they shall be when the last one has been created.
+    // A launcher such as likwid-pin pins each thread after its creation: all are in their places
+    // when the last one has been created.
     std::barrier gate(threads, [&start]() noexcept { start = Clock::now(); });
     run_team(threads, [&](int i) {
         Member& member = members[static_cast<std::size_t>(i)];

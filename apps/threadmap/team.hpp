@@ -1,4 +1,4 @@
-// A team of threads as the present environment forms it, each thread at work and watching itself.
+// A team of threads as the present environment forms it; each thread works and samples itself.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct Sightings {
 
     std::vector<Looks> slices;
     std::int64_t looks = 0;
-    std::int64_t moves = 0;  // how often it was seen on another CPU than the look before
+    std::int64_t moves = 0;  // how often it was on another CPU than at the look before
     int first_cpu = -1;
     int last_cpu = -1;
 };
 
-// A thread of the team. `place` is the OpenMP place that the runtime says it is bound to, -1 if
+// A thread of the team. `place` is the OpenMP place that the runtime bound it to, -1 if
 // none. `ran` is the share of the time that it was on a CPU at all, by the kernel's account of its
 // CPU time. `outside` are the CPUs where it was seen although the kernel did not allow them to it:
 // there should be none. `misplaced` says how it is not on the CPU assigned to it.

@@ -229,7 +229,7 @@ def restore_command(sysroot: Path, forget: bool) -> None:
                 say(done.message)
             elif not done.problems:
                 count = plural(len(done.entry.settings), "setting")
-                say(f"put back and read back: {count}, changed by {done.entry.told}")
+                say(f"put back and read back: {count}, changed by {done.entry.process}")
             elif forget:
                 for problem in done.problems.values():
                     say(f"given up: {problem}")

@@ -23,7 +23,7 @@ from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 from runners.race.race import is_placed
 from runners.race.state import race_run
-from runners.records.placed_runs import PROVED, UNPROVED, seen_team, verdict_of
+from runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
 from runners.records.reader import read_records
 from runners.records.values import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.schedule import RaceSchedule
@@ -145,7 +145,7 @@ def check_processes(request: Request, record: Mapping[str, Any]) -> None:
 
     Thread counts and CPUs are chosen for one process; several would share its CPUs.
     """
-    team = seen_team(record)
+    team = observed_team(record)
     if not (record.get("warmup") and team.several) or verdict_of(record) == UNPROVED:
         return
     raise StudyError(
@@ -174,7 +174,7 @@ def _other_count(record: Mapping[str, Any]) -> int:
     Fewer threads are a violation, or unproved where the kernel does not report births. More are
     neither when the OS scheduler places them.
     """
-    team, status, verdict = seen_team(record), record.get("status"), verdict_of(record)
+    team, status, verdict = observed_team(record), record.get("status"), verdict_of(record)
     sampled = status == PLACEMENT_VIOLATED or (status == OK and not _is_rarely_sampled(record))
     more = status == OK and verdict == PROVED and team.threads > team.requested
     return team.threads if (sampled and team.threads < team.requested) or more else 0

@@ -138,4 +138,4 @@ def _describe(journal: Journal) -> str:
         entry = journal.read()
     except UserError as error:
         return str(error)
-    return entry.told if entry else "not any more"
+    return entry.process if entry else "not any more"

@@ -1,1 +1,1 @@
-"""One run: a program is started, placed, watched, checked and judged."""
+"""One run: a program is started, placed, sampled, checked and classified."""

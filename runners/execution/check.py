@@ -14,34 +14,34 @@ from pathlib import Path
 
 from base.errors import SHORTAGES, ShortageError, shortage_of
 from base.text import ended_by, one_line, shown
-from runners.execution.printed import Printed
+from runners.execution.output_file import OutputFile
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 
 # A check is not measured, but a study waits for it after every run.
 LIMIT_S = 60.0
-KEPT_STDERR_BYTES = 2000
-SAID_CHARACTERS = 300
+STDERR_BYTES = 2000
+STDERR_CHARACTERS = 300
 # How often its stderr is trimmed, seconds.
 TRIM_S = 1.0
 
 
 def check_failure_of(
     command: Sequence[str],
-    printed: str,
+    output: str,
     environment: Mapping[str, str],
     witness: Path,
     limit_s: float = LIMIT_S,
 ) -> str:
-    """Run the command with `printed` on its stdin; return why it failed, empty when it succeeded.
+    """Run the command with `output` on its stdin; return why it failed, empty when it succeeded.
 
-    It has this process's working directory and user, and the given environment. After `limit_s`
+    It has this process's working directory and user, and this environment. After `limit_s`
     seconds it is killed with all its descendants. Raises LaunchError, OSError or ShortageError when
-    the host is short of what any process needs: that is no failure of the check. Raises StudyError
-    when there is no room for its stderr.
+    the host is short of resources, which is no failure of the check. Raises StudyError when there
+    is no room for its stderr.
     """
     called = f"the check {shown(shlex.join(command))}"
     try:
-        ending, said = _run(command, printed, environment, witness, limit_s)
+        ending, stderr = _run(command, output, environment, witness, limit_s)
     except (LaunchError, OSError) as error:
         if shortage_of(error):
             raise
@@ -56,41 +56,41 @@ def check_failure_of(
     if ending.signal is not None:
         return f"{called} was {ended_by(ending.signal)}"
     if ending.exit_code:
-        return f"{called} ended with exit status {ending.exit_code}: {said or 'no message'}"
+        return f"{called} ended with exit status {ending.exit_code}: {stderr or 'no message'}"
     return ""
 
 
 def _run(
     command: Sequence[str],
-    printed: str,
+    output: str,
     environment: Mapping[str, str],
     witness: Path,
     limit_s: float,
 ) -> tuple[Ending | None, str]:
     """Return how the command ended, None after its time limit, and the end of its stderr."""
     with (
-        os.fdopen(os.memfd_create("printed"), "w+b") as given,
-        Path(os.devnull).open("wb") as nowhere,
-        Printed() as said,
-        Printed() as log,
+        os.fdopen(os.memfd_create("output"), "w+b") as stdin,
+        Path(os.devnull).open("wb") as devnull,
+        OutputFile() as stderr,
+        OutputFile() as log,
     ):
-        given.write(printed.encode(errors="replace"))
-        given.seek(0)
+        stdin.write(output.encode(errors="replace"))
+        stdin.seek(0)
         process = WitnessProcess(
-            witness, (), command, environment, nowhere, said.file, log.file, given
+            witness, (), command, environment, devnull, stderr.file, log.file, stdin
         )
         deadline = time.monotonic() + limit_s
         try:
             process.go()
             while not process.wait_ended(min(TRIM_S, max(0.0, deadline - time.monotonic()))):
                 if time.monotonic() >= deadline:
-                    process.kill_surely()
+                    process.kill()
                     return None, ""
-                said.trim()
+                stderr.trim()
             ending = process.reap()
-            size = said.file.seek(0, os.SEEK_END)
-            said.file.seek(max(0, size - KEPT_STDERR_BYTES))
-            kept = said.file.read().decode(errors="replace")
-            return ending, one_line(kept, None)[-SAID_CHARACTERS:]
+            size = stderr.file.seek(0, os.SEEK_END)
+            stderr.file.seek(max(0, size - STDERR_BYTES))
+            tail = stderr.file.read().decode(errors="replace")
+            return ending, one_line(tail, None)[-STDERR_CHARACTERS:]
         finally:
             process.close()

@@ -92,21 +92,20 @@ class Collectors:
         around, *nearest = self.harness.meters
         return (around, nearer, *nearest)
 
-    def measured(self, case: Case, seen: Observation) -> list[Reading]:
+    def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""
         energy = self._energy.reading()
         idle_w = self.baselines.power_w(case.governor)
-        energy |= run_figures(energy, seen.ending.elapsed_s, idle_w)
-        # Whose implementation of its algorithm the app is, if the app's file names it.
-        whose = case.app.implementation
+        energy |= run_figures(energy, run.ending.elapsed_s, idle_w)
+        implementation = case.app.implementation
         return [
-            Reading({"implementation": whose} if whose else {}),
+            Reading({"implementation": implementation} if implementation else {}),
             self._programs[case.variant.program],
             self._versions_of(case),
-            self._counters(case, seen),
+            self._counters(case, run),
             energy,
             self._surroundings.measured(
-                case.host_mask, seen.ending.cpu_s, seen.cost, energy.fields.get("power_pkg_w")
+                case.host_mask, run.ending.cpu_s, run.cost, energy.fields.get("power_pkg_w")
             ),
         ]
 
@@ -124,14 +123,14 @@ class Collectors:
         used = {name: self._versions[name] for name in launchers if name in self._versions}
         return Reading({"versions": {"pinstudy": VERSION} | used})
 
-    def _counters(self, case: Case, seen: Observation) -> Reading:
-        if seen.perf_problem:
-            return no_counters(seen.perf_problem, self._counter_fields)
+    def _counters(self, case: Case, run: Observation) -> Reading:
+        if run.perf_problem:
+            return no_counters(run.perf_problem, self._counter_fields)
         return read_counters(
-            parse_perf_output(seen.perf_output),
+            parse_perf_output(run.perf_output),
             kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
             self._unsupported_reason,
-            seen.ending.system_share,
+            run.ending.system_share,
         )
 
 
@@ -144,15 +143,15 @@ class LocalEngine:
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Execute a launch once, and run the check command on the result of a good run."""
         harness, check = self.collectors.harness, case.app.check.command
-        seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
-        if not check or failure_of(case, seen):
-            return seen
-        check_failure = check_failure_of(check, seen.stdout, launch.environment, harness.witness)
-        return replace(seen, check_failure=check_failure)
+        run = execute(launch, case.app.limit_s, harness, cpus=case.mask)
+        if not check or failure_of(case, run):
+            return run
+        check_failure = check_failure_of(check, run.stdout, launch.environment, harness.witness)
+        return replace(run, check_failure=check_failure)
 
-    def measured(self, case: Case, seen: Observation) -> list[Reading]:
+    def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of the run."""
-        return self.collectors.measured(case, seen)
+        return self.collectors.measured(case, run)
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""
@@ -164,6 +163,6 @@ def _program_facts(program: Path) -> Reading:
         "runtime": Unavailable(runtime) if isinstance(runtime, str) else asdict(runtime),
         "build": build_of(program),
     }
-    if described := description_of(program):
-        values["implementation"] = described[0]
+    if description := description_of(program):
+        values["implementation"] = description[0]
     return reading_of(values)

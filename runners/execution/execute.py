@@ -1,6 +1,6 @@
 """Executes a launch once under perf and meters, and returns what was observed.
 
-Nothing is interpreted here: runners/execution/outcome.py classifies the observation.
+Nothing is interpreted here: runners/execution/outcome.py classifies the run.
 
 A batch system that ends a job signals all its processes, and the program may get its signal before
 pinstudy does. So a run has failed only if no signal to pinstudy follows, and if the host had what
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import ShortageError, shortage_in, shortage_of
-from runners.execution.births import Births
+from runners.execution.output_file import OutputFile
 from runners.execution.placement import ThreadTrace
-from runners.execution.printed import Printed
+from runners.execution.process_events import ProcessEvents
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost
@@ -34,12 +34,12 @@ _THREADS = "/proc/self/task"
 
 @dataclass(frozen=True)
 class Observation:
-    """What one execution showed; `perf_problem` is empty when perf was attached.
+    """The facts about one execution; `perf_problem` is empty when perf was attached.
 
     `cost` is what pinstudy itself used while the program ran. `invalid_reason` is (status, reason)
     when the engine found the run invalid, else None. `check_failure` is why the check command
     rejected the result; empty when it accepted it, or was not run. The other fields are those of
-    Watched, Ending and PerfStat.
+    Samples, Ending and PerfStat.
     """
 
     ending: Ending
@@ -88,7 +88,7 @@ def execute(
     when there is no room for the program's output. No process is left behind, also after
     KeyboardInterrupt.
     """
-    with Printed() as out, Printed() as err, Printed() as log:
+    with OutputFile() as out, OutputFile() as err, OutputFile() as log:
         process = WitnessProcess(
             harness.witness,
             launch.launcher,
@@ -117,28 +117,28 @@ def _observe(
     limit_s: float,
     harness: Harness,
     on_start: Callable[[int], None] | None,
-    streams: tuple[Printed, Printed],
+    streams: tuple[OutputFile, OutputFile],
     own_cpus: tuple[int, ...],
 ) -> Observation:
     sampler = PlacementSampler(process.witness_pid, descendants_only=True)
     meters = Meters(harness.meters)
     meters.start()
-    with Births((process.witness_pid, process.pid)) as births:
+    with ProcessEvents((process.witness_pid, process.pid)) as events:
         clock = CostClock(own_cpus)
         process.go()
         if on_start:
             on_start(process.pid)
-        timed_out = _watch(process, sampler, births, limit_s, meters, streams)
+        timed_out = _watch(process, sampler, events, limit_s, meters, streams)
         cost = clock.stop()
         meters.stop()
         sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
-        unmet = births.unmet(trace.tid for trace in sampler.threads)
+        unmet = events.unmet(trace.tid for trace in sampler.threads)
     perf_output = perf.finish() if perf else ""
     return Observation(
         ending=process.reap(),
         timed_out=timed_out,
-        stdout=streams[0].kept(),
-        stderr=streams[1].kept(),
+        stdout=streams[0].text(),
+        stderr=streams[1].text(),
         threads=sampler.threads,
         looks=sampler.samples,
         perf_output=perf_output,
@@ -154,21 +154,21 @@ def _observe(
 def _watch(
     process: WitnessProcess,
     sampler: PlacementSampler,
-    births: Births,
+    events: ProcessEvents,
     limit_s: float,
     meters: Meters,
-    streams: tuple[Printed, ...],
+    streams: tuple[OutputFile, ...],
 ) -> bool:
-    """Look at the program's threads until it ends; return whether it was killed at its limit."""
+    """Sample the program's threads until it ends; return whether it was killed at its limit."""
     now = time.monotonic()
     deadline = now + limit_s
     pace = Pace()
     while not process.wait_ended(min(pace.pause_s, max(0.0, deadline - now))):
         now = time.monotonic()
         if now >= deadline:
-            process.kill_surely()
+            process.kill()
             return True
-        pace.step(sampler, born=births.hear())
+        pace.step(sampler, born=events.read())
         if meters.sample_if_due(now):
             for stream in streams:
                 stream.trim()
@@ -234,16 +234,16 @@ def execute_unless_shutting_down(
     needs, and otherwise LaunchError or OSError as `execute` does.
     """
     try:
-        seen = execute()
+        run = execute()
     except (LaunchError, OSError) as error:
         time.sleep(SIGNAL_GRACE_S)
         may_start(None)
         if problem := shortage_of(error):
             raise ShortageError(problem) from error
         raise
-    if seen.ending.wait_status != 0 and not seen.timed_out:
+    if run.ending.wait_status != 0 and not run.timed_out:
         time.sleep(SIGNAL_GRACE_S)
         may_start(None)
-        if problem := shortage_in(seen.ending.exec_errno, seen.ending.exit_code, seen.stderr):
+        if problem := shortage_in(run.ending.exec_errno, run.ending.exit_code, run.stderr):
             raise ShortageError(problem)
-    return seen
+    return run

@@ -11,7 +11,7 @@ from typing import Any
 from base.patterns import Spans, TooSlowError, last_match, matches
 from base.text import ended_by, printable
 from runners.execution.execute import Observation
-from runners.execution.placement import Proof, Wanted, Watched, prove
+from runners.execution.placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
 from runners.records.values import (
     CHECK_FAILED,
@@ -28,63 +28,65 @@ STDERR_TAIL_CHARACTERS = 2000
 # and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{1,9})?", re.ASCII)
 # What continues a number: `,5` or `.5` after `12`, `e9` or `_000` after `1`.
-_GOES_ON = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
+_CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
-def wanted_of(case: Case) -> Wanted:
-    """Return what the mapping of a case promises."""
-    return Wanted(case.mapping.binding, case.cpus, case.threads)
+def expected_of(case: Case) -> Expected:
+    """Return the placement that the mapping of a case promises."""
+    return Expected(case.mapping.binding, case.cpus, case.threads)
 
 
-def proof_of(seen: Observation, wanted: Wanted, counted: Mapping[str, Any] | None = None) -> Proof:
+def proof_of(
+    run: Observation, expected: Expected, counts: Mapping[str, Any] | None = None
+) -> Proof:
     """Return whether the threads of a run were where its mapping puts them.
 
-    `counted` holds the record's fields with perf's counts and the time of interrupts and of the
+    `counts` holds the record's fields with perf's counts and the time of interrupts and of the
     hypervisor; None when nothing was counted.
     """
-    counted = counted or {}
-    watched = Watched(
-        seen.threads,
-        seen.looks,
-        seen.ending.elapsed_s,
-        seen.hotplugged_cpus,
-        seen.ending.cpu_s,
-        counted.get("task_clock_s"),
-        counted.get("migrations"),
-        seen.unmet,
-        seen.overflowed,
-        counted.get("interrupts_s", 0.0) + counted.get("steal_s", 0.0),
+    counts = counts or {}
+    samples = Samples(
+        run.threads,
+        run.looks,
+        run.ending.elapsed_s,
+        run.hotplugged_cpus,
+        run.ending.cpu_s,
+        counts.get("task_clock_s"),
+        counts.get("migrations"),
+        run.unmet,
+        run.overflowed,
+        counts.get("interrupts_s", 0.0) + counts.get("steal_s", 0.0),
     )
-    return prove(watched, wanted)
+    return prove(samples, expected)
 
 
-def classify(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
+def classify(case: Case, run: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
     """Return the run's status and, unless it is `ok`, the reason in words.
 
     `changed` names the settings that something else changed during the run; empty for none.
     """
-    failed = failure_of(case, seen)
+    failed = failure_of(case, run)
     if failed:
         return failed
-    if seen.check_failure:
-        return CHECK_FAILED, seen.check_failure
+    if run.check_failure:
+        return CHECK_FAILED, run.check_failure
     if proof.verdict == "violated":
         return PLACEMENT_VIOLATED, proof.reason
-    if seen.invalid_reason:
-        return seen.invalid_reason
+    if run.invalid_reason:
+        return run.invalid_reason
     if changed:
         return SETTINGS_CHANGED, changed
     return OK, ""
 
 
-def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
+def failure_of(case: Case, run: Observation) -> tuple[str, str] | None:
     """Return status and reason, as `classify` does, of a run that its end or output fails, or None.
 
     A quiet size prints nothing, so only the exit status shows whether the program's check failed.
     """
     app = case.app
-    ending = seen.ending
-    if seen.timed_out:
+    ending = run.ending
+    if run.timed_out:
         return TIMEOUT, f"ended after its limit of {app.limit_s:g} s"
     if ending.exec_errno is not None:
         return FAILED, f"could not be started: {os.strerror(ending.exec_errno)}"
@@ -96,7 +98,7 @@ def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
         return FAILED, f"exit status {ending.exit_code}"
     if app.check.pattern and not case.size.quiet:
         try:
-            found = matches(app.check.pattern, _stream(seen, app.check.stream))
+            found = matches(app.check.pattern, _stream(run, app.check.stream))
         except TooSlowError as error:
             return CHECK_FAILED, str(error)
         if not found:
@@ -104,24 +106,24 @@ def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
                 CHECK_FAILED,
                 f"{app.check.stream} has nothing that matches {app.check.pattern!r}",
             )
-    return _unexpected_value(case, seen)
+    return _unexpected_value(case, run)
 
 
-def _unexpected_value(case: Case, seen: Observation) -> tuple[str, str] | None:
+def _unexpected_value(case: Case, run: Observation) -> tuple[str, str] | None:
     """Return the failure of the first metric that is not what the case's size expects, or None."""
     if case.size.quiet or not case.size.expect:
         return None
-    values, absent = read_metrics(case, seen)
+    values, absent = read_metrics(case, run)
     for name, (low, high) in case.size.expect.items():
         if name not in values:
             return CHECK_FAILED, f"{name} is not known: {absent[name]}"
         if not low <= values[name] <= high:
-            wanted = f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
-            return CHECK_FAILED, f"{name} is {values[name]:.10g}, expected {wanted}"
+            expected = f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+            return CHECK_FAILED, f"{name} is {values[name]:.10g}, expected {expected}"
     return None
 
 
-def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[str, str]]:
+def read_metrics(case: Case, run: Observation) -> tuple[dict[str, float], dict[str, str]]:
     """Return the numbers the program printed by name, and the reason for each that is absent.
 
     A pattern's last match counts: programs print progress before results.
@@ -129,10 +131,10 @@ def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[
     values: dict[str, float] = {}
     absent: dict[str, str] = {}
     if case.size.quiet:
-        why = f"the size {case.size.name} silences the program"
-        return values, {metric.name: why for metric in case.app.metrics}
+        reason = f"the size {case.size.name} silences the program"
+        return values, {metric.name: reason for metric in case.app.metrics}
     for metric in case.app.metrics:
-        text = _stream(seen, metric.stream)
+        text = _stream(run, metric.stream)
         try:
             last = last_match(metric.pattern, text)
         except TooSlowError as error:
@@ -156,7 +158,7 @@ def _number(printed: str, where: Spans) -> float | str:
     if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         return "not a finite number"
     # A pattern that also matches what follows the number has found the number's end.
-    if number_end == end and _GOES_ON.match(printed, end):
+    if number_end == end and _CONTINUATION.match(printed, end):
         return "a part of a number; let the pattern say what follows it"
     return float(text)
 
@@ -166,5 +168,5 @@ def stderr_tail(stderr: str) -> str:
     return printable(stderr[-STDERR_TAIL_CHARACTERS:], allowed="\n").strip()
 
 
-def _stream(seen: Observation, name: str) -> str:
-    return seen.stderr if name == "stderr" else seen.stdout
+def _stream(run: Observation, name: str) -> str:
+    return run.stderr if name == "stderr" else run.stdout

@@ -15,7 +15,7 @@ from itertools import accumulate, takewhile
 from base.cpulist import format_cpulist
 from base.text import plural
 
-# A run shorter than this may end before the sampler has met all its threads.
+# A run shorter than this may end before the sampler has seen all its threads.
 TOO_SHORT_S = 0.05
 # The shortest run that can be proved gets nine looks. With fewer than these, the sampler was
 # delayed on a busy node, and may have missed threads.
@@ -24,9 +24,9 @@ FEW_LOOKS = 7
 TICK_S = 0.01
 # Runtimes bind a thread just after its birth; libomp binds the main thread in its first call.
 SETTLING_SHARE = 0.01
-# Threads and processes that used no more than this share of all CPU time may have been anywhere:
-# a shell that waits, a helper that polls. The proof holds for the other 95 %.
-LITTLE = 0.05
+# The placement of threads and processes that used no more than this share of all CPU time does not
+# matter (a shell that waits, a helper that polls). The proof holds for the other 95 %.
+NEGLIGIBLE_SHARE = 0.05
 # The kernel moves a thread when it starts, executes a program or is bound. libomp also moves its
 # main thread once to each CPU of its affinity mask.
 MOVES_OF_A_BIRTH = 4
@@ -38,23 +38,23 @@ Mask = tuple[int, ...]
 class Stay:
     """Consecutive looks at a thread that found the same affinity mask.
 
-    `seen` counts the looks by the CPU that the thread had last run on; `cpu_s` is its CPU time in
+    `ran_on` counts the looks by the CPU on which the thread ran last; `cpu_s` is its CPU time in
     seconds at the last of these looks.
     """
 
     allowed: Mask
     looks: int = 0
-    seen: Counter[int] = field(default_factory=Counter)
+    ran_on: Counter[int] = field(default_factory=Counter)
     cpu_s: float = 0.0
 
 
 @dataclass
 class ThreadTrace:
-    """One thread: its process and its stays, from the first look that met it to the last.
+    """One thread: its process and its stays, from the first look that found it to the last.
 
-    `gone_s` estimates how long it lived after the last look that met it: half of the time until the
-    next look, or all of that time when the next look was at the program's end. `runnable` has
-    the looks at which it worked or waited for a CPU only, each with the time since the look before.
+    `gone_s` estimates how long it lived after the last look that found it: half of the time until
+    the next look, or all of it when that look was at the program's end. `runnable` has the looks at
+    which it worked or waited for a CPU only, each with the time since the look before.
     Times are in seconds, looks are numbered.
     """
 
@@ -77,13 +77,13 @@ class ThreadTrace:
         return sum((Counter({stay.allowed: stay.looks}) for stay in self.stays), Counter())
 
     @property
-    def seen(self) -> Counter[int]:
-        """The looks by the CPU that the thread had last run on."""
-        return sum((stay.seen for stay in self.stays), Counter())
+    def ran_on(self) -> Counter[int]:
+        """The looks by the CPU on which the thread ran last."""
+        return sum((stay.ran_on for stay in self.stays), Counter())
 
     @property
     def looks(self) -> int:
-        """How many looks have met the thread."""
+        """How many looks found the thread."""
         return sum(stay.looks for stay in self.stays)
 
     @property
@@ -98,13 +98,13 @@ class ThreadTrace:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """All that was seen of a run's threads.
+class Samples:
+    """The samples of a run's threads, and the CPU time that its processes used.
 
     `cpu_s` is the CPU time of all its processes at their end, `task_clock_s` the CPU time that perf
     counted, both in seconds, and `migrations` perf's count; None where not known.
     `hotplugged_cpus` are CPUs that went offline or came back. `unmet` is how many new threads no
-    look has met; None where births are not reported. `overflowed` is set when there were too many
+    look found; None where births are not reported. `overflowed` is set when there were too many
     threads to follow. `uncharged_s` is how long interrupts and the hypervisor had the CPUs.
     """
 
@@ -129,8 +129,8 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a mapping promises: its binding, its CPUs in any order, and its number of threads.
+class Expected:
+    """The placement that a mapping promises: binding, CPUs in any order, number of threads.
 
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
     allowed exactly one of them, always the same, and a CPU that `cpus` lists n times may have at
@@ -146,12 +146,12 @@ class Wanted:
         """The CPUs, ascending, each once."""
         return tuple(sorted(set(self.cpus)))
 
-    def right(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
+    def in_place(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
         """Return a predicate: whether a stay of this thread is where the mapping puts it."""
         within = set(self.cpus)
         place = thread.allowed if self.binding == "pin" else self.mask
         possible = within.issuperset(place) and (self.binding != "pin" or len(place) == 1)
-        return lambda stay: possible and stay.allowed == place and within.issuperset(stay.seen)
+        return lambda stay: possible and stay.allowed == place and within.issuperset(stay.ran_on)
 
 
 def hotplug_problem(cpus: Collection[int]) -> str:
@@ -160,31 +160,31 @@ def hotplug_problem(cpus: Collection[int]) -> str:
     return f"CPU {listed} went offline or came back while the program ran" if cpus else ""
 
 
-def prove(watched: Watched, wanted: Wanted, *, long_lived: bool = False) -> Proof:
-    """Compare what was seen with what the mapping says.
+def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> Proof:
+    """Compare the samples of the threads with what the mapping promises.
 
-    The verdict is `violated` when a thread was seen elsewhere, and `unproved` when too little was
-    seen. Hotplug of one of the mapping's CPUs is a violation too, because masks do not show it.
+    The verdict is `violated` when a thread was seen elsewhere, and `unproved` when there are too
+    few looks. Hotplug of one of the mapping's CPUs is a violation too: masks do not show it.
     `long_lived` threads were placed before the run: each of them decides, idle or not, and none of
     their looks is forgiven.
     """
-    if problem := hotplug_problem(set(watched.hotplugged_cpus).intersection(wanted.cpus)):
+    if problem := hotplug_problem(set(samples.hotplugged_cpus).intersection(expected.cpus)):
         return Proof("violated", problem)
-    if problem := _seldom_seen(watched):
+    if problem := _sampling_problem(samples):
         return Proof("unproved", problem)
-    team = list(watched.threads) if long_lived else busy_threads(watched.threads)
+    team = list(samples.threads) if long_lived else busy_threads(samples.threads)
     late = ""
     for thread in team:
-        forgiven = 0 if long_lived else settling_looks(thread, wanted)
-        problem, only_late = _misplaced(thread, wanted, forgiven)
+        forgiven = 0 if long_lived else settling_looks(thread, expected)
+        problem, only_late = _misplaced(thread, expected, forgiven)
         if problem and not only_late:
             return Proof("violated", problem)
         late = late or problem
-    if wanted.binding == "pin" and (problem := _crowded(team, wanted, watched.elapsed_s)):
+    if expected.binding == "pin" and (problem := _crowding(team, expected, samples.elapsed_s)):
         return Proof("violated", problem)
-    if problem := late or _unaccounted(watched) or _moved(watched, wanted):
+    if problem := late or _cpu_time_problem(samples) or _migration_problem(samples, expected):
         return Proof("unproved", problem)
-    return _enough(watched, wanted, team)
+    return _team_size_proof(samples, expected, team)
 
 
 def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
@@ -198,11 +198,11 @@ def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
         return []
     total = sum(thread.cpu_s for thread in by_time)
     busiest = by_time[-1].cpu_s
-    left_s = LITTLE * total
+    left_s = NEGLIGIBLE_SHARE * total
     deciding = []
     for thread in by_time:
         left_s -= thread.cpu_s
-        if thread.cpu_s > 0 and (left_s < 0 or thread.cpu_s >= LITTLE * busiest):
+        if thread.cpu_s > 0 and (left_s < 0 or thread.cpu_s >= NEGLIGIBLE_SHARE * busiest):
             deciding.append(thread)
     return sorted(deciding, key=lambda thread: (thread.first_look, thread.tid))
 
@@ -231,12 +231,12 @@ def _most_at_work(threads: Iterable[ThreadTrace], elapsed_s: float) -> list[Thre
     processes = dict.fromkeys(thread.pid for thread in everyone)
     groups = [most_at_a_time(one for one in everyone if one.pid == pid) for pid in processes]
     if len(groups) > 1:
-        groups.append(_together_for(everyone, LITTLE * elapsed_s))
+        groups.append(_together_for(everyone, NEGLIGIBLE_SHARE * elapsed_s))
     return max(groups, key=len, default=[])
 
 
 def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[ThreadTrace]:
-    """Return a group of threads; as many were runnable together for longer than `seconds`."""
+    """Return a group of the largest size that was runnable together for longer than `seconds`."""
     runnable = defaultdict(list)
     for thread in threads:
         for look in thread.runnable:
@@ -249,76 +249,76 @@ def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[Thread
     return []
 
 
-def _seldom_seen(watched: Watched) -> str:
-    if watched.overflowed:
-        return f"more than {len(watched.threads)} threads were born, too many to follow"
-    if not watched.threads:
-        return f"no thread was seen: the run lasted {watched.elapsed_s:.4g} s"
-    if watched.elapsed_s < TOO_SHORT_S or watched.looks < FEW_LOOKS:
-        told = f"{plural(watched.looks, 'look')} at a run of {watched.elapsed_s:.4g} s"
-        return f"{told} are too few; a larger size lasts longer"
+def _sampling_problem(samples: Samples) -> str:
+    if samples.overflowed:
+        return f"more than {len(samples.threads)} threads were born, too many to follow"
+    if not samples.threads:
+        return f"no thread was seen: the run lasted {samples.elapsed_s:.4g} s"
+    if samples.elapsed_s < TOO_SHORT_S or samples.looks < FEW_LOOKS:
+        few = f"{plural(samples.looks, 'look')} at a run of {samples.elapsed_s:.4g} s"
+        return f"{few} are too few; a larger size lasts longer"
     return ""
 
 
-def settling_looks(thread: ThreadTrace, wanted: Wanted) -> int:
+def settling_looks(thread: ThreadTrace, expected: Expected) -> int:
     """Return how many of a thread's first looks are forgiven: those until it was bound.
 
     It must have used next to no CPU time until then. A runtime may bind it several times at first:
     libomp goes from CPU to CPU to identify them.
     """
-    right = wanted.right(thread)
+    in_place = expected.in_place(thread)
     soon_s = max(TICK_S, SETTLING_SHARE * thread.cpu_s)
     early = list(takewhile(lambda stay: stay.cpu_s <= soon_s, thread.stays))
-    while early and right(early[-1]):
+    while early and in_place(early[-1]):
         early.pop()
     return sum(stay.looks for stay in early) if len(early) < len(thread.stays) else 0
 
 
-def _misplaced(thread: ThreadTrace, wanted: Wanted, forgiven: int) -> tuple[str, bool]:
-    """Return where a thread was instead, empty when in its place, and whether it was bound late.
+def _misplaced(thread: ThreadTrace, expected: Expected, forgiven: int) -> tuple[str, bool]:
+    """Return where a misplaced thread was (empty: in its place), and whether it was bound late.
 
     The first `forgiven` looks do not count. Under `pin`, a thread was bound late if it was unbound
     for more than its first moments and then stayed in its place: some runtimes bind threads only at
     their first parallel region.
     """
-    right, stays = wanted.right(thread), list(thread.stays)
+    in_place, stays = expected.in_place(thread), list(thread.stays)
     while forgiven > 0:
         forgiven -= stays.pop(0).looks
-    wrong = [stay for stay in stays if not right(stay)]
+    wrong = [stay for stay in stays if not in_place(stay)]
     if not wrong:
         return "", False
     looks = sum(stay.looks for stay in wrong)
-    first, mask = wrong[0], format_cpulist(wanted.mask)
+    first, mask = wrong[0], format_cpulist(expected.mask)
     allowed = format_cpulist(first.allowed)
     often = "" if looks == thread.looks else f" at {looks} of {plural(thread.looks, 'look')}"
-    strays = sorted(set(first.seen).difference(wanted.cpus))
+    strays = sorted(set(first.ran_on).difference(expected.cpus))
     if strays:
         text = f"thread {thread.tid} ran on CPU {format_cpulist(strays)}, outside {mask}"
-    elif wanted.binding == "pin":
+    elif expected.binding == "pin":
         text = (
             f"thread {thread.tid} was allowed CPU {allowed}{often}; "
             f"the mapping pins each thread to one CPU of {mask}"
         )
     else:
         text = f"thread {thread.tid} was bound to CPU {allowed}{often}; the mapping allows {mask}"
-    late = wanted.binding == "pin" and _bound_late(stays, right)
+    late = expected.binding == "pin" and _bound_late(stays, in_place)
     if late:
         share = wrong[-1].cpu_s / thread.cpu_s
         text += f"; it was bound after {share:.0%} of its CPU time"
     return text, late
 
 
-def _bound_late(stays: Sequence[Stay], right: Callable[[Stay], bool]) -> bool:
+def _bound_late(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> bool:
     """Return whether a thread's masks first contained its CPU, then were this CPU to the end."""
-    lead = list(takewhile(lambda stay: not right(stay), stays))
+    lead = list(takewhile(lambda stay: not in_place(stay), stays))
     after = stays[len(lead) :]
     free = all(set(stay.allowed).issuperset(stays[-1].allowed) for stay in lead)
-    return bool(after) and free and all(right(stay) for stay in after)
+    return bool(after) and free and all(in_place(stay) for stay in after)
 
 
-def _crowded(team: list[ThreadTrace], wanted: Wanted, elapsed_s: float) -> str:
-    """Return which threads were too many on one CPU, or that too many ran; empty when neither."""
-    places = Counter(wanted.cpus)
+def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> str:
+    """Return a message about a CPU with too many threads, or too many threads in all, if any."""
+    places = Counter(expected.cpus)
     for place in dict.fromkeys(thread.allowed for thread in team):
         those = (thread for thread in team if thread.allowed == place)
         there = _most_at_work(those, elapsed_s)
@@ -327,71 +327,74 @@ def _crowded(team: list[ThreadTrace], wanted: Wanted, elapsed_s: float) -> str:
             every = "both" if len(there) == 2 else "all"
             return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
     many = len(_most_at_work(team, elapsed_s))
-    if many > wanted.threads:
-        return f"{many} threads ran at the same time, {wanted.threads} were asked for"
+    if many > expected.threads:
+        return f"{many} threads ran at the same time, {expected.threads} were asked for"
     return ""
 
 
-def _unaccounted(watched: Watched) -> str:
-    """Return how much CPU time belongs to threads that no look met; empty when it is little.
+def _cpu_time_problem(samples: Samples) -> str:
+    """Return a message if much CPU time belongs to threads that no look found, else empty.
 
-    There are no such threads where births are reported and all new threads were met.
+    There are no such threads where births are reported and all new threads were found.
     """
-    total = watched.cpu_s
+    total = samples.cpu_s
     if total is None:
         return ""
-    known = sum(thread.cpu_s + _unseen_s(thread) for thread in watched.threads)
-    if watched.unmet != 0 and total - known > LITTLE * total + TICK_S:
+    known = sum(thread.cpu_s + _unsampled_s(thread) for thread in samples.threads)
+    if samples.unmet != 0 and total - known > NEGLIGIBLE_SHARE * total + TICK_S:
         part = f"{total - known:.3g} s of {total:.3g} s of CPU time"
         return f"{part} were used by threads that no look has met"
-    # The kernel drops the CPU time of children whose parent ignores SIGCHLD, but looks met them.
-    accounted = max(total, sum(thread.cpu_s for thread in watched.threads))
+    # The kernel drops the CPU time of children whose parent ignores SIGCHLD, but looks found them.
+    accounted = max(total, sum(thread.cpu_s for thread in samples.threads))
     # perf's clock runs on while interrupts or the hypervisor have the CPU, which the kernel charges
     # to no process (update_rq_clock_task in kernel/sched/core.c).
-    clock = watched.task_clock_s
-    if clock is not None and clock - accounted - watched.uncharged_s > LITTLE * clock + TICK_S:
+    clock = samples.task_clock_s
+    if (
+        clock is not None
+        and clock - accounted - samples.uncharged_s > NEGLIGIBLE_SHARE * clock + TICK_S
+    ):
         counted = f"perf counted {clock:.3g} s of CPU time"
         return f"{counted}, of which processes account for {accounted:.3g} s only"
     return ""
 
 
-def _unseen_s(thread: ThreadTrace) -> float:
-    """Return how much CPU time a thread may have used beyond what the looks found, in seconds.
+def _unsampled_s(thread: ThreadTrace) -> float:
+    """Return an upper bound of a thread's CPU time that the looks did not show, in seconds.
 
     That is the time after the last look, and half a tick each of user and of system time, which are
-    rounded down. It is at most what the looks found: hundreds of short-lived threads may come and
-    go between two looks, and the few that are met do not stand for the others.
+    rounded down. It is at most what the looks showed: hundreds of short-lived threads may come and
+    go between two looks, and the few that are found do not stand for the others.
     """
     return min(thread.gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
 
 
-def _moved(watched: Watched, wanted: Wanted) -> str:
-    """Return that pinned threads moved more often than their births explain; empty when not."""
-    if wanted.binding != "pin" or watched.migrations is None:
+def _migration_problem(samples: Samples, expected: Expected) -> str:
+    """Return a message if pinned threads moved more often than their births explain, else empty."""
+    if expected.binding != "pin" or samples.migrations is None:
         return ""
-    births = len(watched.threads) + (watched.unmet or 0)
-    processes = len({thread.pid for thread in watched.threads})
-    if watched.migrations <= MOVES_OF_A_BIRTH * births + processes * len(wanted.mask):
+    births = len(samples.threads) + (samples.unmet or 0)
+    processes = len({thread.pid for thread in samples.threads})
+    if samples.migrations <= MOVES_OF_A_BIRTH * births + processes * len(expected.mask):
         return ""
-    counted = f"perf counted {plural(int(watched.migrations), 'migration')}"
+    counted = f"perf counted {plural(int(samples.migrations), 'migration')}"
     return f"{counted} of {plural(births, 'thread')} that stay where they are pinned"
 
 
-def _enough(watched: Watched, wanted: Wanted, team: Sequence[ThreadTrace]) -> Proof:
-    """Compare the number of threads with the one that was asked for.
+def _team_size_proof(samples: Samples, expected: Expected, team: Sequence[ThreadTrace]) -> Proof:
+    """Compare the number of threads with the one that was requested.
 
     A thread without CPU time is not counted, but it may be a member of the team without work.
     """
     ran = len(most_at_a_time(team))
-    worked = len(most_at_a_time(thread for thread in watched.threads if thread.cpu_s > 0))
-    if max(ran, worked) >= wanted.threads:
+    worked = len(most_at_a_time(thread for thread in samples.threads if thread.cpu_s > 0))
+    if max(ran, worked) >= expected.threads:
         return Proof("proved")
-    busiest = max(watched.threads, key=lambda thread: thread.cpu_s).pid
-    there = len(most_at_a_time(thread for thread in watched.threads if thread.pid == busiest))
-    if there >= wanted.threads:
-        few = f"only {worked} of {wanted.threads} threads used CPU time"
+    busiest = max(samples.threads, key=lambda thread: thread.cpu_s).pid
+    there = len(most_at_a_time(thread for thread in samples.threads if thread.pid == busiest))
+    if there >= expected.threads:
+        few = f"only {worked} of {expected.threads} threads used CPU time"
         return Proof("unproved", f"{few}; a larger size gives all of them work")
-    few = f"only {there} of {wanted.threads} threads"
-    if watched.unmet == 0:
+    few = f"only {there} of {expected.threads} threads"
+    if samples.unmet == 0:
         return Proof("violated", f"{few} ran")
-    return Proof("unproved", f"{few} were seen in {plural(watched.looks, 'look')}")
+    return Proof("unproved", f"{few} were seen in {plural(samples.looks, 'look')}")

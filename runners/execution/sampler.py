@@ -73,7 +73,7 @@ class PlacementSampler:
 
     @property
     def threads(self) -> tuple[ThreadTrace, ...]:
-        """What was seen of each thread, in the order in which they were met."""
+        """The trace of each thread, in the order in which they were found."""
         return tuple(self._traces.values())
 
     @property
@@ -82,7 +82,7 @@ class PlacementSampler:
         return tuple(sorted(self._hotplugged_cpus))
 
     def sample(self, *, at_end: bool = False) -> None:
-        """Look once at every thread; threads that end meanwhile keep what was seen before.
+        """Look once at every thread; threads that end meanwhile keep their earlier samples.
 
         Raises OSError when the host is short of open files or memory. `at_end` marks the look just
         after the program and its threads have ended.
@@ -151,7 +151,7 @@ class PlacementSampler:
             trace.runnable[self.samples] = now - self._looked_s
         stay = _stay_of(trace, allowed, task.cpu)
         stay.looks += 1
-        stay.seen[task.cpu] += 1
+        stay.ran_on[task.cpu] += 1
         stay.cpu_s = task.cpu_ticks * tick_s()
 
     def _usable(self, status: str) -> Mask | None:
@@ -211,7 +211,7 @@ def _stay_of(trace: ThreadTrace, allowed: Mask, cpu: int) -> Stay:
     inside = cpu in allowed
 
     def same(stay: Stay) -> bool:
-        return stay.allowed == allowed and inside == set(stay.allowed).issuperset(stay.seen)
+        return stay.allowed == allowed and inside == set(stay.allowed).issuperset(stay.ran_on)
 
     if trace.stays and same(trace.stays[-1]):
         return trace.stays[-1]

@@ -1,4 +1,4 @@
-"""Drives `pinstudy-witness`, the small program that starts a program under study and sees it end.
+"""Controls `pinstudy-witness`, the small program that starts a program and reports its end.
 
 The protocol is described in runners/witness/witness.cpp. The steps of a run: WitnessProcess starts
 launcher and witness, and stops the program before exec; counters are attached to `pid`; `go`;
@@ -32,8 +32,8 @@ KILL_TRIES = 5
 class Ending:
     """How a program ended: wait(2) status, its own window and its rusage, times in seconds.
 
-    `cpu_s` is the CPU time of all processes that came of it. What only the witness reports is None
-    when the witness had to be killed too.
+    `cpu_s` is the CPU time of the program and all its descendants. Values that only the witness
+    reports are None when the witness had to be killed too.
     """
 
     wait_status: int
@@ -78,9 +78,9 @@ class WitnessProcess:
         out: IO[bytes],
         err: IO[bytes],
         log: IO[bytes],
-        given: IO[bytes] | int = subprocess.DEVNULL,
+        stdin: IO[bytes] | int = subprocess.DEVNULL,
     ) -> None:
-        """The program reads `given` on its stdin."""
+        """Start launcher and witness, and stop the program before its exec."""
         command_read, self._command = os.pipe()
         self._report, report_write = os.pipe()
         descriptors = (command_read, report_write, out.fileno(), err.fileno())
@@ -89,7 +89,7 @@ class WitnessProcess:
             self._launcher = subprocess.Popen(
                 command,
                 env=dict(environment),
-                stdin=given,
+                stdin=stdin,
                 stdout=log,
                 stderr=log,
                 pass_fds=descriptors,
@@ -156,20 +156,20 @@ class WitnessProcess:
             cpu_s=all_us / 1e6,
         )
 
-    def kill_surely(self) -> None:
+    def kill(self) -> None:
         """Kill the program until its witness reports the end, else both with all descendants."""
         for _ in range(KILL_TRIES):
             # The program may have left its process group.
             _signal(self.pid, signal.SIGKILL, os.killpg)
             _signal(self.pid, signal.SIGKILL)
-            _signal(self.witness_pid, signal.SIGCONT)  # somebody may have stopped it
+            _signal(self.witness_pid, signal.SIGCONT)  # the program may have stopped it
             if self.wait_ended(KILL_GRACE_S):
                 return
         _kill_tree(self.witness_pid)
         self._lost = True
 
     def close(self) -> None:
-        """End what still runs; when the command pipe closes, the witness kills the program."""
+        """End all processes; when the command pipe closes, the witness kills the program."""
         for descriptor in (self._command, self._report):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
@@ -189,7 +189,7 @@ class WitnessProcess:
             while data:
                 data = data[os.write(self._command, data) :]
         except BrokenPipeError:
-            raise LaunchError(self._what_happened()) from None
+            raise LaunchError(self._launch_failure()) from None
 
     def _expect(self, word: str, timeout_s: float) -> list[str]:
         line = self._line(timeout_s)
@@ -206,7 +206,7 @@ class WitnessProcess:
                 return None
             data = os.read(self._report, 4096)
             if not data:
-                raise LaunchError(self._what_happened())
+                raise LaunchError(self._launch_failure())
             self._buffer += data
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line.decode().split()
@@ -215,19 +215,19 @@ class WitnessProcess:
         """Return the name of the started process: the launcher, and after its exec the witness."""
         return "pinstudy-witness" if self.pid else self._started
 
-    def _what_happened(self) -> str:
+    def _launch_failure(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._launcher.wait(KILL_GRACE_S)
         self._log.seek(0)
-        said = one_line(self._log.read(2000).decode(errors="replace"), None)
+        message = one_line(self._log.read(2000).decode(errors="replace"), None)
         status = self._launcher.returncode
         if status is not None and status < 0:
-            return f"{self._name()} was {ended_by(-status)}: {said or 'no message'}"
-        return f"{self._name()} ended with status {status}: {said or 'no message'}"
+            return f"{self._name()} was {ended_by(-status)}: {message or 'no message'}"
+        return f"{self._name()} ended with status {status}: {message or 'no message'}"
 
 
 def _values(line: list[str], word: str) -> list[str]:
-    """Return what follows the word of a report; raises LaunchError for another word."""
+    """Return the values that follow the word of a report; raises LaunchError for another word."""
     if line[0] != word:
         raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
     return line[1:]
@@ -252,7 +252,7 @@ def _kill_tree(pid: int) -> None:
 
 
 def _kill_session(session: int) -> None:
-    """Kill what is left of the session of a witness that was killed from outside.
+    """Kill the rest of the session of a witness that was killed from outside.
 
     The kernel kills the program with its witness, but not the program's children.
     """

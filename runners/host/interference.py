@@ -1,9 +1,9 @@
 """Processes that interfere with what a study measures.
 
-Known daemons change frequencies, masks or interrupts; the user is told how to stop them. What a
-killed pinstudy left running computes beside the next study's program, and is killed: a witness
-(runners/witness/witness.cpp) kills its program when its pinstudy is gone, but not one that is
-stopped (SIGSTOP).
+Known daemons change frequencies, masks or interrupts; a warning tells the user how to stop them.
+Orphans of a killed pinstudy compute beside the next study's program, and are killed: a witness
+(runners/witness/witness.cpp) kills its program when its pinstudy is gone, but a stopped witness
+(SIGSTOP) does not.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def stop_commands(daemons: Collection[str]) -> str:
 
 
 def interfering(daemons: Collection[str]) -> str:
-    """Return what these daemons do, as the beginning of a sentence."""
+    """Return the beginning of a sentence: what these daemons do."""
     verb = "runs and changes" if len(daemons) == 1 else "run and change"
     return f"{', '.join(daemons)} {verb} frequencies, masks or interrupts"
 
@@ -95,13 +95,13 @@ def daemon_warning(daemons: Collection[str]) -> str | None:
 
 
 def end_orphans() -> list[str]:
-    """Kill what killed pinstudies of this user have left; return a message for the user on each.
+    """Kill the orphans of this user's killed pinstudies; return a message for the user on each.
 
-    Raises StudyError when this process cannot end something: it is another user's, or the kernel
-    does not let it go.
+    Raises StudyError when this process cannot end an orphan: it is another user's, or waits
+    uninterruptibly in the kernel.
     """
-    own = os.geteuid()
-    return [line for orphan in _orphans() if (line := _end(orphan, own))]
+    own_uid = os.geteuid()
+    return [line for orphan in _orphans() if (line := _end(orphan, own_uid))]
 
 
 def _orphans() -> list[Task]:
@@ -120,15 +120,15 @@ def _is_orphan(witness: Task, stats: Mapping[int, str]) -> bool:
         arguments = (_PROC / str(witness.pid) / "cmdline").read_bytes()[:_MAX_BYTES].split(b"\0")
         pipe = (_PROC / str(witness.pid) / "fd" / arguments[1].decode("ascii")).readlink()
     except PermissionError:
-        # Of another user's only the parent can be seen; init adopts a process that lost its parent.
+        # Only the parent of another user's process is visible; init adopts orphaned processes.
         return witness.parent == 1 and not _is_pinstudy(_PROC / "1")
     except (OSError, ValueError, IndexError):
         return False  # it has just ended, or is another program of this name
     if not str(pipe).startswith("pipe:"):
         return False
-    family = {witness.pid, *_family(witness, stats)}
+    family = {witness.pid, *_descendants(witness, stats)}
     parent = _PROC / str(witness.parent)
-    # The descriptors of a runner under sudo are hidden from the user for whom it works.
+    # A user cannot read the descriptors of the runner that works for this user under sudo.
     if not os.access(parent / "fd", os.R_OK) and _is_pinstudy(parent):
         return False
     return not any(_has_open(_PROC / str(pid), pipe) for pid in stats if pid not in family)
@@ -150,7 +150,7 @@ def _has_open(process: Path, pipe: Path) -> bool:
     return False
 
 
-def _end(witness: Task, own: int) -> str:
+def _end(witness: Task, own_uid: int) -> str:
     """Kill a witness and its descendants; return a message that names them.
 
     Empty when only another user's witness is left, which takes no CPU time.
@@ -159,32 +159,32 @@ def _end(witness: Task, own: int) -> str:
     deadline = time.monotonic() + _END_LIMIT_S
     while True:
         stats = _stats()
-        here = parse_task(stats.get(witness.pid, ""))
-        if here is None or here.key != witness.key or has_ended(stats[witness.pid]):
+        now = parse_task(stats.get(witness.pid, ""))
+        if now is None or now.key != witness.key or has_ended(stats[witness.pid]):
             break
-        family = _family(witness, stats)
-        names |= family
-        # The witness adopts what its descendants leave behind, so it goes last.
-        problem = _kill(list(family) or [witness.pid], own)
+        descendants = _descendants(witness, stats)
+        names |= descendants
+        # The witness adopts orphans of its descendants, so it is killed last.
+        problem = _kill(list(descendants) or [witness.pid], own_uid)
         if problem and not names:
             return ""
         if problem or time.monotonic() >= deadline:
             raise StudyError(
                 f"a pinstudy that was killed has left running: {_listed(names, witness)}; it would "
                 f"disturb what is measured, and {problem or 'does not end'}: end it "
-                f"(sudo kill -9 {' '.join(map(str, [*family, witness.pid]))}) and start the same "
-                "command again"
+                f"(sudo kill -9 {' '.join(map(str, [*descendants, witness.pid]))}) and start the "
+                "same command again"
             )
         time.sleep(_PAUSE_S)
     return f"ended what a pinstudy that was killed had left running: {_listed(names, witness)}"
 
 
-def _kill(pids: list[int], own: int) -> str:
+def _kill(pids: list[int], own_uid: int) -> str:
     """Kill processes of this user; return why one of them cannot be killed."""
     for pid in pids:
         try:
             owner = (_PROC / str(pid)).stat().st_uid
-            if owner != own:
+            if owner != own_uid:
                 return f"belongs to user {owner}"
             os.kill(pid, signal.SIGKILL)
         except (FileNotFoundError, ProcessLookupError):
@@ -194,7 +194,7 @@ def _kill(pids: list[int], own: int) -> str:
     return ""
 
 
-def _family(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
+def _descendants(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
     """Return the living descendants of a process, with their names."""
     tasks = [task for text in stats.values() if not has_ended(text) and (task := parse_task(text))]
     children: dict[int, list[Task]] = {}

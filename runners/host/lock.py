@@ -1,8 +1,8 @@
-"""The node's lock: one study at a time. It ends with its holder, and its holder can be named.
+"""The node's lock: one study at a time. It ends with its holder, which the kernel identifies.
 
 The lock is a name in the kernel's table of abstract Unix sockets (unix(7)): it needs no file that
-another user could plant or leave, all users share it, and it is gone when its holder is, however
-that ended. A process that connects gets the holder's credentials from the kernel (SO_PEERCRED).
+another user could plant or leave, all users share it, and the kernel removes it when its holder
+ends. A process that connects gets the holder's credentials from the kernel (SO_PEERCRED).
 
 Each network namespace has a table of its own. So a folder of the node where all users may write is
 locked as well (flock(2)); containers that share neither do not exclude each other. A file in the
@@ -31,9 +31,9 @@ from runners.host.tree import Tree
 _MAX_COMMAND_CHARACTERS = 120
 _MAX_COMMAND_BYTES = 4096
 _COMMAND_LIMIT_S = 1.0
-# In memory, cleared by a boot, all may write (file-hierarchy(7), Filesystem Hierarchy Standard).
+# In memory, cleared by a boot, writable for all (file-hierarchy(7), Filesystem Hierarchy Standard).
 _FOLDERS = ("run/lock", "dev/shm")
-_EVERYBODYS = stat.S_ISVTX | 0o777
+_STICKY_SHARED = stat.S_ISVTX | 0o777
 # A process that only tests the lock holds it for some microseconds.
 _ATTEMPTS = 3
 _PAUSE_S = 0.02
@@ -49,7 +49,7 @@ def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     """
     end_s = time.monotonic() + wait_s
     attempts = 0
-    while (held := _take(root)) is None:
+    while (lock := _take(root)) is None:
         attempts += 1
         if attempts >= _ATTEMPTS and time.monotonic() >= end_s:
             raise StoppedError(
@@ -57,41 +57,41 @@ def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
                 "each other: wait until it has ended, or stop it"
             )
         time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
-    with held:
+    with lock:
         yield
 
 
 def is_locked(root: Path) -> bool:
     """Whether a living process holds the lock of the node."""
-    held = _take(root)
-    if held is None:
+    lock = _take(root)
+    if lock is None:
         return True
-    held.close()
+    lock.close()
     return False
 
 
 def lock_folder(root: Path) -> Path | None:
-    """Return a folder where all may write and none may remove another's files; None without one."""
+    """Return a folder where all users may write but not remove others' files, or None."""
     for name in _FOLDERS:
         with suppress(OSError):
             mode = (root / name).stat().st_mode
-            if stat.S_ISDIR(mode) and mode & _EVERYBODYS == _EVERYBODYS:
+            if stat.S_ISDIR(mode) and mode & _STICKY_SHARED == _STICKY_SHARED:
                 return root / name
     return None
 
 
 def _take(root: Path) -> ExitStack | None:
     """Take both name and folder; None when another process has one of them."""
-    with suppress(BlockingIOError), ExitStack() as held:
+    with suppress(BlockingIOError), ExitStack() as lock:
         name = _bind(_name_of(root))
         if name is None:
             return None
-        held.enter_context(name)
+        lock.enter_context(name)
         if folder := lock_folder(root):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            held.callback(os.close, descriptor)
+            lock.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return held.pop_all()
+        return lock.pop_all()
     return None
 
 
@@ -103,41 +103,41 @@ def _name_of(root: Path) -> bytes:
 
 
 def _bind(name: bytes) -> socket.socket | None:
-    taken = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        taken.bind(name)
-        taken.listen(socket.SOMAXCONN)
+        listener.bind(name)
+        listener.listen(socket.SOMAXCONN)
     except OSError:
-        taken.close()
+        listener.close()
         return None
-    return taken
+    return listener
 
 
 def _holder(root: Path) -> str:
     """Describe the lock's holder, as far as the kernel reports it."""
     folder = lock_folder(root)
-    who = _peer(_name_of(root)) or (_locker(folder) if folder else None)
-    if who is None:
+    holder = _socket_holder(_name_of(root)) or (_flock_holder(folder) if folder else None)
+    if holder is None:
         return "the kernel does not tell which process"
-    pid, uid = who
+    pid, uid = holder
     return f"process {pid} of user {_user(uid)}{_command(pid)}"
 
 
-def _peer(name: bytes) -> tuple[int, int] | None:
+def _socket_holder(name: bytes) -> tuple[int, int] | None:
     """Return the process and user that hold the name in this network namespace."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.setblocking(False)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.setblocking(False)
         try:
-            asking.connect(name)
+            client.connect(name)
             size = struct.calcsize("3i")
-            credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+            credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
         except OSError:
             return None
     pid, uid, _ = struct.unpack("3i", credentials)
     return pid, uid
 
 
-def _locker(folder: Path) -> tuple[int, int] | None:
+def _flock_holder(folder: Path) -> tuple[int, int] | None:
     """Return the process and user that locked the folder; None if in another PID namespace."""
     with suppress(OSError, ValueError, IndexError):
         found = folder.stat()

@@ -2,9 +2,8 @@
 
 It takes this user's rights at once: real and effective ids and groups, for every file that it opens
 and every program that it starts; an executed program cannot become root again. Only the saved ids
-stay root's (credentials(7)): with them `as_root` regains root's rights where nothing else will do,
-for the kernel's files, the journals of settings and perf. Nothing changes for root who logged in as
-such, or for a user without root's rights.
+stay root's (credentials(7)): with them `as_root` regains root's rights for the kernel's files, the
+journals of settings and perf. Nothing changes for a root login or a user without root's rights.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from typing import Any
 from base.errors import UserError
 
 # How sudo(8), pkexec(1) and doas(1) name the calling user: two by number, doas by name.
-_NUMBERS = ("SUDO_UID", "PKEXEC_UID")
-_NAME = "DOAS_USER"
+_UID_VARIABLES = ("SUDO_UID", "PKEXEC_UID")
+_NAME_VARIABLE = "DOAS_USER"
 # 2^32 - 1 means "no user" to setresuid(2).
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
-_MOST = 2**32 - 2
-_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+_MAX_ID = 2**32 - 2
+_TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
 # Only root may write root's files; a user may want to let a group write.
 _UMASK, _ROOTS_UMASK = 0o002, 0o022
 
@@ -57,13 +56,14 @@ def invoking_user(environment: Mapping[str, str]) -> User | None:
     The groups are those of the user's account. Raises UserError when the variables name no user, or
     several: pinstudy does not guess.
     """
-    told = {name: _number(name, environment[name]) for name in _NUMBERS if name in environment}
-    if _NAME in environment:
-        told[_NAME] = _uid_of(environment[_NAME])
-    if len(set(told.values())) > 1:
-        names = " and ".join(told)
+    numbers = {name: environment[name] for name in _UID_VARIABLES if name in environment}
+    uids = {name: _number(name, text) for name, text in numbers.items()}
+    if _NAME_VARIABLE in environment:
+        uids[_NAME_VARIABLE] = _uid_of(environment[_NAME_VARIABLE])
+    if len(set(uids.values())) > 1:
+        names = " and ".join(uids)
         raise UserError(f"{names} name different users in the environment; unset what is not true")
-    uid = next(iter(told.values()), 0)
+    uid = next(iter(uids.values()), 0)
     return user_of(uid, environment.get("SUDO_GID")) if uid else None
 
 
@@ -101,7 +101,7 @@ def drop_privileges(environment: Mapping[str, str] = os.environ) -> None:
         raise UserError(f"the rights of user {user.name} cannot be taken on: {error}") from None
     _invoker = user
     os.environ.update(user.variables())
-    for name in _TEMPORARY:
+    for name in _TEMPORARY_VARIABLES:
         # Root's session may have set a folder that the user may not enter.
         if not os.access(os.environ.get(name, "/"), os.X_OK):
             del os.environ[name]
@@ -125,7 +125,7 @@ def may_be_root() -> bool:
 
 @contextmanager
 def as_root() -> Iterator[None]:
-    """Have root's rights within the context, where they were kept; the real ids change too.
+    """Have root's rights within the context, if the saved ids are root's; real ids change too.
 
     Otherwise a shell script, such as perf on Ubuntu, would not be root (bash(1), -p).
     """
@@ -151,7 +151,7 @@ def give_up_root() -> None:
 
 
 def chown_to_invoker(*paths: Path) -> None:
-    """Make the invoking user the owner of what root's programs wrote; skip what is missing."""
+    """Make the invoking user the owner of files that root's programs wrote; skip missing ones."""
     if _invoker is not None:
         with as_root():
             for path in paths:
@@ -184,7 +184,7 @@ def starting_as(uid: int) -> Iterator[dict[str, Any]]:
 
 
 def _number(name: str, text: str) -> int:
-    if _NUMBER.fullmatch(text) is None or int(text) > _MOST:
+    if _NUMBER.fullmatch(text) is None or int(text) > _MAX_ID:
         raise UserError(
             f"{name} in the environment is {text[:40]!r}; expected a number: unset it, or start "
             "pinstudy without it"
@@ -197,5 +197,5 @@ def _uid_of(name: str) -> int:
         return pwd.getpwnam(name).pw_uid
     except (KeyError, ValueError):
         raise UserError(
-            f"{_NAME} in the environment is {name[:40]!r}, which is no user here; unset it"
+            f"{_NAME_VARIABLE} in the environment is {name[:40]!r}, which is no user here; unset it"
         ) from None

@@ -58,10 +58,10 @@ def parse_task(text: str) -> Task | None:
     fields = numbers.split()
     if not opening or not closing or len(fields) <= _PLACES[-1]:
         return None
-    wanted = [number, *(fields[place] for place in _PLACES)]
-    if not all(_NUMBER.fullmatch(field) for field in wanted):
+    texts = [number, *(fields[place] for place in _PLACES)]
+    if not all(_NUMBER.fullmatch(text) for text in texts):
         return None
-    pid, parent, user, system, started, cpu = map(int, wanted)
+    pid, parent, user, system, started, cpu = map(int, texts)
     return Task(pid, command, parent, user, system, started, cpu)
 
 
@@ -76,7 +76,7 @@ def has_ended(text: str) -> bool:
 
 
 def is_runnable(text: str) -> bool:
-    """Return whether a stat file is of a process or thread that works or waits for a CPU only."""
+    """Return whether a stat file is of a process or thread that runs or waits only for a CPU."""
     return _state(text) == "R"
 
 
@@ -99,14 +99,14 @@ def read_stats(tree: Tree) -> dict[int, str] | Unavailable:
         for name in names:
             if name.isascii() and name.isdigit():
                 path = f"/proc/{name}/stat"
-                text = _kernels_own(path) if tree.live else tree.content(path, STAT_LIMIT)
+                text = _read_stat(path) if tree.live else tree.content(path, STAT_LIMIT)
                 if isinstance(text, str):
                     found[int(name)] = text
         return found
 
 
-def _kernels_own(path: str) -> str | None:
-    """Read a file of this machine without further checks: there are hundreds a run."""
+def _read_stat(path: str) -> str | None:
+    """Read a stat file of this machine without further checks: there are hundreds a run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:

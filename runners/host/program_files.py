@@ -55,8 +55,8 @@ class ProgramFiles:
 
     def add(self, part: str, path: Path) -> None:
         """Add a file; two programs may load different files of the same name."""
-        known = self.paths.setdefault(part, path)
-        if known != path:
+        present = self.paths.setdefault(part, path)
+        if present != path:
             self.paths[f"{part} ({path})"] = path
 
     @property
@@ -91,18 +91,18 @@ class ProgramReader:
         """`environment` is the one in which the programs are started."""
         self._environment = environment
         self._digests: dict[Path, tuple[_Stamp, str]] = {}
-        self._known: dict[tuple[Path, ...], tuple[list[_Stamp | None], ProgramFiles]] = {}
+        self._files: dict[tuple[Path, ...], tuple[list[_Stamp | None], ProgramFiles]] = {}
 
     def read(self, programs: tuple[Path, ...]) -> ProgramFiles:
         """Return the files of the programs, of their interpreters and of their libraries."""
-        known = self._known.get(programs)
-        if known and known[0] == self._stamps(known[1]):
-            return known[1]
-        found = self._files_of(programs)
-        stamps = self._stamps(found)
+        cached = self._files.get(programs)
+        if cached and cached[0] == self._stamps(cached[1]):
+            return cached[1]
+        files = self._files_of(programs)
+        stamps = self._stamps(files)
         if all(stamp is None or _is_settled(stamp) for stamp in stamps):
-            self._known[programs] = (stamps, found)
-        return found
+            self._files[programs] = (stamps, files)
+        return files
 
     def _stamps(self, files: ProgramFiles) -> list[_Stamp | None]:
         """Return the stamps of all files and folders on which the result depends."""
@@ -111,42 +111,42 @@ class ProgramReader:
         return [_stamp_of(path) for path in (*files.paths.values(), *_LOADER_FILES, *folders)]
 
     def _files_of(self, programs: tuple[Path, ...]) -> ProgramFiles:
-        found = ProgramFiles({}, {}, {})
+        files = ProgramFiles({}, {}, {})
         for number, path in enumerate(programs):
-            self._add_program(found, PROGRAM if number == 0 else f"argument {path.name}", path)
-        for part, path in found.paths.items():
+            self._add_program(files, PROGRAM if number == 0 else f"argument {path.name}", path)
+        for part, path in files.paths.items():
             try:
-                found.digests[part] = self._digest(path)
+                files.digests[part] = self._digest(path)
             except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or str(error)
-                found.unavailable[part] = f"{path} cannot be read ({why})"
-        return found
+                reason = getattr(error, "strerror", None) or str(error)
+                files.unavailable[part] = f"{path} cannot be read ({reason})"
+        return files
 
-    def _add_program(self, found: ProgramFiles, part: str, path: Path) -> None:
+    def _add_program(self, files: ProgramFiles, part: str, path: Path) -> None:
         """Add a file, its interpreters, and the libraries of the file that the kernel loads."""
-        found.add(part, path)
+        files.add(part, path)
         for _ in range(_MAX_INTERPRETERS):
             script = path
             path = _interpreter_of(script, self._environment) or script
             if path == script:
                 break
-            found.add(f"interpreter {path.name}", path)
+            files.add(f"interpreter {path.name}", path)
         if _begin(path, len(_ELF)).startswith(_ELF):
             libraries = loaded_libraries(path, self._environment)
             if isinstance(libraries, str):
-                found.unavailable[f"libraries of {path.name}"] = libraries
+                files.unavailable[f"libraries of {path.name}"] = libraries
             else:
                 for name, library in libraries.items():
-                    found.add(name, library)
+                    files.add(name, library)
 
     def _digest(self, path: Path) -> str:
         """Return the SHA-256 of a file; raises OSError when it cannot be read."""
         descriptor = open_regular(path)
         try:
             stamp = _stamp(os.fstat(descriptor))
-            known = self._digests.get(path)
-            if known and known[0] == stamp:
-                return known[1]
+            cached = self._digests.get(path)
+            if cached and cached[0] == stamp:
+                return cached[1]
             digest = hashlib.sha256()
             while piece := os.read(descriptor, _PIECE_BYTES):
                 digest.update(piece)
@@ -179,9 +179,9 @@ def _names_a_program(word: str) -> bool:
     return "/" in word and _begin(Path(word), len(_ELF)).startswith((_ELF, _SHEBANG))
 
 
-def _begin(path: Path, most: int) -> bytes:
+def _begin(path: Path, size: int) -> bytes:
     try:
-        return read_regular(path, most)
+        return read_regular(path, size)
     except (OSError, ValueError):
         return b""
 
@@ -215,15 +215,15 @@ def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str,
     # ldd ends with status 1 for a file that is not dynamic, and prints that to stdout.
     # Tried twice, because ldd may be killed on a node that is short of memory.
     for _ in range(2):
-        answer = output_of(["ldd", str(program)], environment, statuses=(0, 1))
-        if answer is not None:
-            return libraries_in(answer)
+        output = output_of(["ldd", str(program)], environment, statuses=(0, 1))
+        if output is not None:
+            return libraries_in(output)
     return "ldd could not be asked"
 
 
-def libraries_in(answer: str) -> dict[str, Path]:
-    """Return the libraries in what ldd prints."""
-    return {Path(name or path).name: Path(path) for name, path in _LOADED.findall(answer)}
+def libraries_in(output: str) -> dict[str, Path]:
+    """Return the libraries in the output of ldd."""
+    return {Path(name or path).name: Path(path) for name, path in _LOADED.findall(output)}
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,9 @@ def find_runtime(program: Path, environment: Mapping[str, str]) -> OpenMPRuntime
 
 def runtime_among(libraries: Mapping[str, Path]) -> OpenMPRuntime | str:
     """Return the runtime among a program's libraries, or why there is none."""
-    for name, found in libraries.items():
+    for name, library in libraries.items():
         if family := RUNTIME_NAMES.get(name.partition(".so")[0]):
-            path = found.resolve()
+            path = library.resolve()
             return OpenMPRuntime(family, str(path), _package_version(path))
     return "the program loads no OpenMP runtime"
 

@@ -38,9 +38,9 @@ def program_folders() -> tuple[Path, ...]:
     their own, and a checkout then ignores its own build of our programs, so that builds do not mix.
     """
     beside = Path(sys.executable).parent
-    where = prefix()
-    if where is not None:
-        return (where / "bin", beside)
+    installed = prefix()
+    if installed is not None:
+        return (installed / "bin", beside)
     return (beside if spack_environment() else ROOT / "build" / "bin", ORIGINALS)
 
 
@@ -140,8 +140,8 @@ def build_of(program: Path) -> str | Unavailable:
 
     Other programs are not run with `--version`: they may take it for something to compute.
     """
-    told = description_of(program)
-    if told and (line := _one_line(told)):
+    description = description_of(program)
+    if description and (line := _one_line(description)):
         return line
     ours = (*program_folders(), EMULATED)
     if program.parent not in ours or not _OWN.fullmatch(program.name):
@@ -150,14 +150,14 @@ def build_of(program: Path) -> str | Unavailable:
 
 
 def description_of(program: Path) -> list[str]:
-    """Return what `make originals` wrote about a program, first what it is; empty for others."""
+    """Return the lines that `make originals` wrote about a program, its name first, or none."""
     if program.parent not in (*program_folders(), EMULATED):
         return []
     try:
-        told = read_regular(f"{program}.build", MAX_BYTES)
+        description = read_regular(f"{program}.build", MAX_BYTES)
     except OSError:
         return []
-    return told.decode("utf-8", "replace").strip().splitlines()
+    return description.decode("utf-8", "replace").strip().splitlines()
 
 
 def ask_version(path: str) -> str | None:

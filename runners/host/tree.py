@@ -31,7 +31,7 @@ MAX_LINKS = 40
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 MAX_SHOWN = 40
 
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _NUMBER = re.compile(r"[0-9]{1,5}")
@@ -58,7 +58,7 @@ class Unavailable:
     busy: bool = False
 
 
-def known(value: _Found | Unavailable) -> _Found | None:
+def known(value: _Value | Unavailable) -> _Value | None:
     """Return a value, or None for one that is unavailable."""
     return None if isinstance(value, Unavailable) else value
 
@@ -72,7 +72,7 @@ def reading_of(values: Mapping[str, object]) -> Reading:
 class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
-    No method raises for what the files are or hold; each returns a value or an `Unavailable`.
+    No method raises for bad files or contents; each returns a value or an `Unavailable`.
     Raises ShortageError when the host is too short of resources to open any file. On this machine,
     files that the invoking user may not access are accessed as root, if pinstudy was started as
     root: the paths are those of the kernel's own files.
@@ -88,14 +88,14 @@ class Tree:
         return self._host == ""
 
     def text(self, path: str) -> str | Unavailable:
-        """Return what the file holds, without surrounding white space; `Unavailable` when empty."""
+        """Return the file's content without surrounding blanks; `Unavailable` when it is empty."""
         content = self.content(path)
         if isinstance(content, Unavailable):
             return content
         return content.strip() or Unavailable(f"{path} is empty")
 
     def content(self, path: str, limit: int = TEXT_LIMIT, cut: bool = False) -> str | Unavailable:
-        """Return what the file holds, as it is.
+        """Return the file's content, unchanged.
 
         A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
         `cut`.
@@ -122,12 +122,12 @@ class Tree:
         """Return the hexadecimal number, with or without 0x, that the file holds."""
         return self._number(path, _HEXADECIMAL, 16, "a hexadecimal number")
 
-    def _number(self, path: str, form: re.Pattern[str], base: int, what: str) -> int | Unavailable:
+    def _number(self, path: str, form: re.Pattern[str], base: int, name: str) -> int | Unavailable:
         text = self.text(path)
         if isinstance(text, Unavailable):
             return text
         if form.fullmatch(text) is None:
-            return Unavailable(f"{path} holds {_shown(text)}, not {what}")
+            return Unavailable(f"{path} holds {_shown(text)}, not {name}")
         return int(text, base)
 
     def cpulist(self, path: str) -> tuple[int, ...] | Unavailable:
@@ -179,8 +179,8 @@ class Tree:
             return False
 
     def _access(
-        self, path: str, access: Callable[[str], _Found], what_for: str = "read"
-    ) -> _Found | Unavailable:
+        self, path: str, access: Callable[[str], _Value], action: str = "read"
+    ) -> _Value | Unavailable:
         """Return the result of `access` to the host's path, with the user's rights, else root's."""
         try:
             host = self._locate(path)
@@ -192,7 +192,7 @@ class Tree:
                 with as_root():
                     return access(host)
         except (OSError, ValueError) as error:
-            return _absent(path, error, what_for)
+            return _absent(path, error, action)
 
     def _locate(self, path: str) -> str:
         """Return the host's path of a node's path, links resolved inside the root."""
@@ -246,16 +246,16 @@ def _write(host_path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _absent(path: str, error: OSError | ValueError, what_for: str) -> Unavailable:
+def _absent(path: str, error: OSError | ValueError, action: str) -> Unavailable:
     number = error.errno if isinstance(error, OSError) else None
     if number in _MISSING:
         return Unavailable(f"{path} is missing", missing=True)
     if number in _DENIED:
-        return Unavailable(f"no permission to {what_for} {path}")
+        return Unavailable(f"no permission to {action} {path}")
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if number in _SHORT:
-        raise ShortageError(f"cannot {what_for} {path}: {what}")
-    return Unavailable(f"cannot {what_for} {path}: {what}", busy=number == errno.EBUSY)
+        raise ShortageError(f"cannot {action} {path}: {what}")
+    return Unavailable(f"cannot {action} {path}: {what}", busy=number == errno.EBUSY)
 
 
 def _shown(text: str) -> str:

@@ -122,7 +122,7 @@ def _siblings(
     groups: dict[object, list[int]] = {}
     guessed: dict[str, list[int]] = {}
     for cpu in online:
-        key: object = _kernels_siblings(tree, cpu, online)
+        key: object = _listed_siblings(tree, cpu, online)
         if key is None:
             key, source = _guess_core(cpu, first_level, blocks)
             guessed.setdefault(source, []).append(cpu)
@@ -138,7 +138,7 @@ def _siblings(
 def _guess_core(
     cpu: int, first_level: Mapping[int, tuple[int, ...]], blocks: _Blocks
 ) -> tuple[object, str]:
-    """Return what the CPUs of this CPU's core have in common, and the source of that."""
+    """Return a key that the CPUs of this CPU's core share, and its source."""
     if cpu in first_level:
         return first_level[cpu], "shared first-level data caches"
     block = blocks().get(cpu, {})
@@ -147,7 +147,7 @@ def _guess_core(
     return (cpu,), "nothing: each is taken to be a core of its own"
 
 
-def _kernels_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[int, ...] | None:
+def _listed_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[int, ...] | None:
     for name in ("core_cpus_list", "thread_siblings_list"):
         listed = tree.cpulist(f"{CPUS}/cpu{cpu}/topology/{name}")
         if not isinstance(listed, Unavailable) and cpu in listed:
@@ -205,11 +205,11 @@ def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cach
     """Return every cache of the online CPUs once, by level, type and first CPU.
 
     A CPU without a cache of some level is in none of that level's `cpus`; this identifies
-    LP-E-cores, which have no L3. Appends to `notes` what was missing and what replaced it.
+    LP-E-cores, which have no L3. Appends to `notes` missing values and their replacements.
     """
     found: dict[tuple[int, tuple[int, ...]], Cache] = {}
     unlisted: list[int] = []
-    unsaid: set[str] = set()
+    missing: set[str] = set()
     for cpu in online:
         directory = f"{CPUS}/cpu{cpu}/cache"
         for index in tree.numbered(directory, "index"):
@@ -221,7 +221,7 @@ def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cach
             else:
                 sharing = tuple(sorted(set(listed).intersection(online)))
             if (index, sharing) not in found:
-                found[index, sharing] = _cache(tree, path, index, sharing, unsaid)
+                found[index, sharing] = _cache(tree, path, index, sharing, missing)
     if not found:
         notes.append("the tree says nothing about caches")
     if unlisted:
@@ -229,9 +229,9 @@ def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cach
             f"CPUs {format_cpulist(unlisted)} have a cache without a usable shared_cpu_list; "
             "it is taken to be shared with no other CPU"
         )
-    if unsaid:
+    if missing:
         notes.append(
-            f"the tree does not give every cache's {' and '.join(sorted(unsaid))}; where level or "
+            f"the tree does not give every cache's {' and '.join(sorted(missing))}; where level or "
             "type is missing, index0 to index3 are taken to be the data, instruction, second and "
             "third level cache"
         )
@@ -239,18 +239,18 @@ def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cach
     return tuple(caches[key] for key in sorted(caches))
 
 
-def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], unsaid: set[str]) -> Cache:
+def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], missing: set[str]) -> Cache:
     level = tree.integer(f"{path}/level")
     if isinstance(level, Unavailable) or not 0 < level <= _MAX_LEVEL:
-        unsaid.add("level")
+        missing.add("level")
         level = min(max(index, 1), _MAX_LEVEL)
     kind = tree.text(f"{path}/type")
     if isinstance(kind, Unavailable) or kind not in _TYPES:
-        unsaid.add("type")
+        missing.add("type")
         kind = _TYPE_OF_INDEX.get(index, "Unified")
     match = _SIZE.fullmatch(known(tree.text(f"{path}/size")) or "")
     # Firmware reports 0 for an unknown size.
     bytes_ = int(match[1]) * _FACTOR[match[2]] if match else 0
     if not bytes_:
-        unsaid.add("size")
+        missing.add("size")
     return Cache(level, kind, bytes_ or None, sharing)

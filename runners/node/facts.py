@@ -66,7 +66,7 @@ FACT_FILES = (*_TEXTS.values(), *_NUMBERS.values(), *_ITMT, _THP, _ISOLATED)
 # The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
 # to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
 # varies with the kernel's reservations.
-_SETTLED = (
+_DIGEST_FACTS = (
     "kernel",
     "kernel_build",
     "boot_options",
@@ -78,8 +78,8 @@ _SETTLED = (
     "cpu_capacity",
     "transparent_hugepages",
 )
-_SETTLED_TOPOLOGY = ("cores", "caches", "numa", "online")
-_SETTLED_CPUFREQ = ("drivers", "mode", "turbo")
+_DIGEST_TOPOLOGY = ("cores", "caches", "numa", "online")
+_DIGEST_CPUFREQ = ("drivers", "mode", "turbo")
 BOOT_OPTIONS = "/proc/cmdline"
 _NAMES = frozenset(
     {
@@ -115,7 +115,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             "boot_id": tree.text(BOOT_ID),
             "itmt_enabled": _first(tree, _ITMT),
             "memory_bytes": _memory_bytes(tree),
-            "transparent_hugepages": _chosen(tree, _THP),
+            "transparent_hugepages": _bracketed_word(tree, _THP),
             "power_limits": read_power_limits(tree),
             "isolated": _isolated(tree),
             "boot_options": _boot_options(tree),
@@ -132,7 +132,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
     return facts | {"unavailable": read.unavailable}
 
 
-def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
+def digest_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts that must not change during a study; the digest is over them."""
     kinds = [
         {key: value for key, value in kind.items() if key != "evidence"}
@@ -140,9 +140,9 @@ def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
     ]
     return {
         "kinds": kinds,
-        **{name: facts["topology"][name] for name in _SETTLED_TOPOLOGY},
-        **{name: facts["cpufreq"].get(name) for name in _SETTLED_CPUFREQ},
-        **{name: facts.get(name) for name in _SETTLED},
+        **{name: facts["topology"][name] for name in _DIGEST_TOPOLOGY},
+        **{name: facts["cpufreq"].get(name) for name in _DIGEST_CPUFREQ},
+        **{name: facts.get(name) for name in _DIGEST_FACTS},
     }
 
 
@@ -156,11 +156,11 @@ def switchable(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_switchable(tree: Tree) -> dict[str, Any]:
-    """Return what `switchable` does, as the node's files have it now."""
+    """Return the present values of the facts in `switchable`."""
     return {
         "turbo": read_turbo(tree),
         "mode": read_mode(tree),
-        "transparent_hugepages": known(_chosen(tree, _THP)),
+        "transparent_hugepages": known(_bracketed_word(tree, _THP)),
     }
 
 
@@ -232,7 +232,7 @@ def _isolated(tree: Tree) -> str | Unavailable:
     return cpus if isinstance(cpus, Unavailable) else format_cpulist(cpus)
 
 
-def _chosen(tree: Tree, path: str) -> str | Unavailable:
+def _bracketed_word(tree: Tree, path: str) -> str | Unavailable:
     """Return the word in brackets of a file such as `always [madvise] never`."""
     text = tree.text(path)
     if isinstance(text, Unavailable):
@@ -242,13 +242,13 @@ def _chosen(tree: Tree, path: str) -> str | Unavailable:
 
 
 def _boot_options(tree: Tree) -> str | Unavailable:
-    """Return the kept options of this boot, in order, separated by blanks; often none."""
+    """Return the relevant options of this boot, in order, separated by blanks; often none."""
     line = tree.content(BOOT_OPTIONS)
-    return line if isinstance(line, Unavailable) else kept_options(line)
+    return line if isinstance(line, Unavailable) else relevant_options(line)
 
 
-def kept_options(line: str) -> str:
-    """Return the kept options of a kernel's command line; anything after `--` is for init."""
+def relevant_options(line: str) -> str:
+    """Return the relevant options of a kernel command line; anything after `--` is for init."""
     words = []
     for word in line.split():
         if word == "--":

@@ -16,7 +16,7 @@ from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
-from runners.node.facts import SMT, read_facts, settled
+from runners.node.facts import SMT, digest_facts, read_facts
 from runners.node.power_limits import limits_by_domain, read_power_limits
 from runners.node.topology import Topology
 
@@ -77,7 +77,7 @@ class Node:
         import hashlib
         import json
 
-        text = json.dumps(settled(self.facts), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(digest_facts(self.facts), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 

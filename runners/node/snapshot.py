@@ -1,4 +1,4 @@
-"""A node as one archive: what `--sysroot` reads of it, to plan elsewhere or to report a mistake.
+"""A node as one archive: the files that `--sysroot` reads, to plan elsewhere or report a mistake.
 
 Equal nodes give equal bytes: members are sorted and have no times and no owners. The archive holds
 only files that describe the node and its abilities. It has no serial number (`/proc/cpuinfo` of ARM
@@ -38,7 +38,7 @@ _HOST_NAME = "/proc/sys/kernel/hostname"
 _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
 # fixed depth avoids the loops that links form in /sys.
-_WANTED = (
+_FILES = (
     *(tuple(path.rsplit("/", 1)) for path in facts.FACT_FILES),
     (CPUS, "online offline present possible nohz_full"),
     (f"{CPUS}/smt", "active"),
@@ -152,25 +152,25 @@ def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
     """
     tree = Tree(root)
     check_root(tree)
-    found = Snapshot(with_names)
-    for pattern, names in (*_WANTED, *_sensors(tree)):
+    snapshot = Snapshot(with_names)
+    for pattern, names in (*_FILES, *_sensors(tree)):
         for directory in _matching(tree, pattern):
             if not pattern.endswith("/*"):
-                found.directories.add(directory)
+                snapshot.directories.add(directory)
             for name in _names(tree, directory, names.split()):
-                _take(tree, f"{directory}/{name}", found)
-    _take_cpuid(tree, found)
+                _take(tree, f"{directory}/{name}", snapshot)
+    _take_cpuid(tree, snapshot)
     if with_names:
-        _take(tree, _HOST_NAME, found)
-    return found
+        _take(tree, _HOST_NAME, snapshot)
+    return snapshot
 
 
 def _matching(tree: Tree, pattern: str) -> Iterator[str]:
     """Yield the directories whose paths match a pattern, sorted."""
-    known = [""]
+    paths = [""]
     for part in pattern.split("/")[1:]:
-        known = [f"{parent}/{name}" for parent in known for name in _names(tree, parent, [part])]
-    return (directory for directory in known if tree.is_directory(directory))
+        paths = [f"{parent}/{name}" for parent in paths for name in _names(tree, parent, [part])]
+    return (directory for directory in paths if tree.is_directory(directory))
 
 
 def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
@@ -196,11 +196,11 @@ def _sensors(tree: Tree) -> Iterator[tuple[str, str]]:
             yield f"{directory}/device", "uevent"
 
 
-def _take(tree: Tree, path: str, found: Snapshot) -> None:
+def _take(tree: Tree, path: str, snapshot: Snapshot) -> None:
     text = tree.content(path, cpuinfo.WHOLE_BYTES if path == cpuinfo.PATH else TEXT_LIMIT)
     if isinstance(text, Unavailable):
         if not text.missing:
-            found.unavailable[path] = text.reason
+            snapshot.unavailable[path] = text.reason
         return
     kept = text
     if path == cpuinfo.PATH:
@@ -210,14 +210,14 @@ def _take(tree: Tree, path: str, found: Snapshot) -> None:
         kept = _BUILDER.sub("removed", text)
         what = "who built the kernel, and where"
     elif path == facts.BOOT_OPTIONS:
-        kept = f"{facts.kept_options(text)}\n"
+        kept = f"{facts.relevant_options(text)}\n"
         what = "boot options that do not decide how programs run"
     if kept != text:
-        found.removed[path] = what
-    found.add(path, kept.encode())
+        snapshot.removed[path] = what
+    snapshot.add(path, kept.encode())
 
 
-def _take_cpuid(tree: Tree, found: Snapshot) -> None:
+def _take_cpuid(tree: Tree, snapshot: Snapshot) -> None:
     """Add Intel's core types, but not AMD's leaf 0x80000026: it would lie 2 GiB into a file."""
     if cpuinfo.first_block(tree).get("vendor_id") != "GenuineIntel":
         return
@@ -229,6 +229,6 @@ def _take_cpuid(tree: Tree, found: Snapshot) -> None:
             if not isinstance(registers, Unavailable):
                 content.extend(bytes(leaf - len(content)) + registers)
             elif not registers.missing:
-                found.unavailable[path] = registers.reason
+                snapshot.unavailable[path] = registers.reason
         if content:
-            found.add(path, bytes(content))
+            snapshot.add(path, bytes(content))

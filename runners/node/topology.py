@@ -1,4 +1,4 @@
-"""What a node consists of: core kinds, cores, caches, NUMA nodes. Data only, no reading."""
+"""A node's parts: core kinds, cores, caches, NUMA nodes. Data only, no reading."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a study will run: its cases on this node, their CPUs, command lines and order. Pure."""
+"""A study's cases on this node, their CPUs, command lines and order. Pure."""

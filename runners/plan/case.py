@@ -62,7 +62,7 @@ class Case:
         return tuple(sorted(set(self.host_cpus)))
 
     @property
-    def boot(self) -> str:
+    def guest_group(self) -> str:
         """The name of the guest boot that the case shares with others; empty without a guest."""
         return self.vcpus.mapping.name if self.vcpus else ""
 

@@ -26,7 +26,7 @@ from runners.plan.selection import CannotMapError
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
 # Inherited variables that are kept, because a program may need them, and recorded, because they
 # affect the run: those of the loader, the allocator (ld.so(8), mallopt(3)) and threaded libraries.
-TELLING_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_")
+RECORDED_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_")
 MAX_CHARACTERS = 500
 # Set for every program; it has no effect where no loop has schedule(runtime).
 FALLBACK_SCHEDULE = "static"
@@ -113,12 +113,12 @@ class Launch:
         return self.launcher + self.program
 
     @property
-    def told_variables(self) -> dict[str, str]:
+    def recorded_variables(self) -> dict[str, str]:
         """Inherited variables that were kept and affect the run; long values are cut."""
         return {
             name: value[:MAX_CHARACTERS]
             for name, value in sorted(self.environment.items())
-            if name.startswith(TELLING_PREFIXES) and name not in self.set_variables
+            if name.startswith(RECORDED_PREFIXES) and name not in self.set_variables
         }
 
     @property
@@ -156,11 +156,11 @@ def program_arguments(case: Case) -> list[str]:
             arguments.extend(case.size.arguments)
         else:
             arguments.append(argument.replace(THREADS_PLACE, str(case.threads)))
-    own = case.app.placement
-    if own and case.mapping.binding == "pin":
-        wanted = own.pin if case.mechanism == "program" else own.expect
+    placement = case.app.placement
+    if placement and case.mapping.binding == "pin":
+        own = placement.pin if case.mechanism == "program" else placement.expect
         cpus = ",".join(map(str, case.cpus))
-        arguments += [argument.replace("{cpus}", cpus) for argument in wanted]
+        arguments += [argument.replace("{cpus}", cpus) for argument in own]
     return arguments
 
 

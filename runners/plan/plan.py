@@ -1,4 +1,4 @@
-"""Makes a study's cases for a node: what will run, what is left out and why. Pure."""
+"""Makes a study's cases for a node: those to run, and skipped ones with their reasons. Pure."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Plan:
         With `blocks` only their repetitions, and the warm-up runs, which every node needs.
         """
         study = self.study
-        boots: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for case in self.cases:
-            boots.setdefault(case.boot, []).append(case.case_id)
-        runs = plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
+            groups.setdefault(case.guest_group, []).append(case.case_id)
+        runs = plan_groups(groups, study.repetitions, study.warmup, study.order, study.seed)
         if self.blocks is None:
             return runs
         return [run for run in runs if run.warmup or run.repetition in self.blocks]
@@ -82,7 +82,7 @@ def make_plan(
             place, vcpus, vcpu_problem = topology, None, None
             if vcpu_mapping and study.vm:
                 place = flat_topology(study.vm.cpus)
-                vcpus, vcpu_problem = _put_vcpus(study.vm, vcpu_mapping, topology, emulated)
+                vcpus, vcpu_problem = _map_vcpus(study.vm, vcpu_mapping, topology, emulated)
             wanted = Case(
                 table,
                 number,
@@ -105,22 +105,22 @@ def make_plan(
             else:
                 skipped.append(SkippedCase(case, problem))
     if study.race:
-        cases, same = _each_once(cases)
+        cases, same = _without_duplicates(cases)
         skipped += same
     return Plan(study, tuple(cases), tuple(skipped), programs)
 
 
-def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
+def _without_duplicates(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
     """Separate the cases from those that repeat an earlier case's execution under another name.
 
-    A race would favour an execution that takes part twice: the luckier of both cases counts.
+    A race would favour an execution that takes part twice: the better of the two counts.
     """
     first: dict[object, Case] = {}
     same = []
     for case in cases:
-        of = first.setdefault(_execution(case), case)
-        if of is not case:
-            reason = f"the same execution as {of.label}, which races"
+        earlier = first.setdefault(_execution(case), case)
+        if earlier is not case:
+            reason = f"the same execution as {earlier.label}, which races"
             same.append(SkippedCase(case, reason))
     return list(first.values()), same
 
@@ -153,7 +153,7 @@ def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, Variant, str, st
 def _mapped(
     case: Case, topology: Topology, tools: Iterable[str], oversubscribe: bool
 ) -> tuple[Case, str | None]:
-    """Return the case with its mechanism and CPUs, and why it cannot be mapped, if so."""
+    """Return the case with its mechanism and CPUs, and the reason if it cannot be mapped."""
     mapping, threads, runtime = case.mapping, case.threads, case.variant.runtime
     try:
         if runtime == "none" and threads > 1:
@@ -167,10 +167,10 @@ def _mapped(
     return case, None
 
 
-def _put_vcpus(
+def _map_vcpus(
     vm: Vm, mapping: StudyMapping, topology: Topology, emulated: bool
 ) -> tuple[Vcpus, str | None]:
-    """Return where a guest's virtual CPUs are put, and why this is not possible, if so."""
+    """Return the mapping of a guest's virtual CPUs, and the reason if it is not possible."""
     cpus: tuple[int, ...] = ()
     reason = None
     try:

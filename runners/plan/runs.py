@@ -18,7 +18,7 @@ from runners.plan.case import Case
 
 # A case_id, whether it is a warm-up run, and the repetition.
 RunKey = tuple[str, bool, int]
-# What a run costs besides the program: perf's start, the record, reading the node's state.
+# The overhead of a run: perf's start, the record, reading the node's state.
 OVERHEAD_S = 0.02
 # likwid-pin up to 5.5 sleeps a second before it starts the program.
 LIKWID_START_S = 1.1
@@ -99,31 +99,31 @@ class Forecast:
     """The pending runs: how many, under which governors, how long; corrected after every run."""
 
     def __init__(
-        self, cases: Iterable[Case], left: Iterable[str], means_s: Mapping[str, float | None]
+        self, cases: Iterable[Case], pending: Iterable[str], means_s: Mapping[str, float | None]
     ) -> None:
-        """`left` has the case_id of each pending run, `means_s` the mean seconds by case_id."""
+        """`pending` has the case_id of each pending run, `means_s` the mean seconds by case_id."""
         self._cases = {case.case_id: case for case in cases}
-        self._left = Counter(left)
+        self._pending = Counter(pending)
         self._means_s = dict(means_s)
-        self._corrections = self._hints_corrected()
+        self._corrections = self._hint_corrections()
 
     @property
-    def left_s(self) -> float | None:
+    def pending_s(self) -> float | None:
         """The expected seconds of all pending runs, or None while some case has no estimate."""
         total_s = 0.0
-        for case_id, count in self._left.items():
+        for case_id, count in self._pending.items():
             if count > 0:
-                one_s = self.one_s(case_id)
-                if one_s is None:
+                run_s = self.run_s(case_id)
+                if run_s is None:
                     return None
-                total_s += count * one_s
+                total_s += count * run_s
         return total_s
 
     @property
-    def under(self) -> Mapping[str, int]:
-        """How many runs are pending under each governor."""
+    def runs_by_governor(self) -> Mapping[str, int]:
+        """The number of pending runs under each governor."""
         runs: Counter[str] = Counter()
-        for case_id, count in self._left.items():
+        for case_id, count in self._pending.items():
             runs[self._cases[case_id].governor] += count
         return runs
 
@@ -140,29 +140,26 @@ class Forecast:
         hint_s = _hint_s(case)
         return None if hint_s is None else hint_s * self._corrections.get(case.app.name, 1.0)
 
-    def one_s(self, case_id: str) -> float | None:
-        """Return the expected seconds of one run of a case, or None without an estimate.
-
-        What a run takes besides its program is included.
-        """
+    def run_s(self, case_id: str) -> float | None:
+        """Return the expected seconds of one run of a case, overhead included, or None."""
         program_s = self.program_s(case_id)
         if program_s is None:
             return None
         likwid = self._cases[case_id].mechanism == "likwid-pin"
         return program_s + OVERHEAD_S + (LIKWID_START_S if likwid else 0.0)
 
-    def made(self, case_id: str, mean_s: float | None) -> None:
-        """Count one run of the case as done (or dropped); `mean_s` is the case's new mean time."""
-        self._left[case_id] -= 1
+    def count_run(self, case_id: str, mean_s: float | None) -> None:
+        """Count one run of the case as done or dropped; `mean_s` is the case's new mean time."""
+        self._pending[case_id] -= 1
         self._means_s[case_id] = mean_s
-        self._corrections = self._hints_corrected()
+        self._corrections = self._hint_corrections()
 
-    def forget(self, case_id: str) -> int:
+    def drop(self, case_id: str) -> int:
         """Drop the pending runs of the case; return how many there were."""
-        return self._left.pop(case_id, 0)
+        return self._pending.pop(case_id, 0)
 
-    def _hints_corrected(self) -> dict[str, float]:
-        """Return by app how many times longer its cases took so far than its hints say."""
+    def _hint_corrections(self) -> dict[str, float]:
+        """Return by app the ratio of its cases' times so far to its hints."""
         measured_s: dict[str, float] = defaultdict(float)
         hinted_s: dict[str, float] = defaultdict(float)
         for case_id, mean_s in self._means_s.items():

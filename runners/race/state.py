@@ -12,7 +12,7 @@ from typing import Any
 from base.reading import number_or_nan
 from configs.repetitions import RACE_OF, Race
 from runners.records.disturbances import disturbances
-from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, seen_team, verdict_of
+from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, observed_team, verdict_of
 from runners.records.values import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 # The states of a race; only the first one is not its end.
@@ -130,7 +130,7 @@ def race_fields(record: Mapping[str, Any], rule: Race) -> dict[str, Any]:
     `race_seen` has the placement's verdict, the numbers of threads requested and started, and
     whether anything disturbed the run.
     """
-    team = seen_team(record)
+    team = observed_team(record)
     seen = {
         "placement": verdict_of(record),
         "requested": team.requested,

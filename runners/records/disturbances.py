@@ -1,6 +1,6 @@
-"""What disturbed a run that is still averaged: heat, power limits, other tasks. Pure.
+"""Disturbances of a run that is still averaged: heat, power limits, other tasks. Pure.
 
-The record has the numbers; here they become a few words, for the notes under a table.
+The numbers of the record become a few words, for the notes under a table.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def _is_much(value: object, record: Mapping[str, Any]) -> bool:
     cpus = record.get("vcpu_cpus") or record.get("cpus")
     own_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
     least_s = 0.0 if math.isnan(own_s) else MIN_SHARE * own_s
-    return seconds > max(least_s, RESOLUTION_S * _how_many(cpus if isinstance(cpus, str) else ""))
+    return seconds > max(least_s, RESOLUTION_S * _cpu_count(cpus if isinstance(cpus, str) else ""))
 
 
 @lru_cache(maxsize=256)
-def _how_many(cpus: str) -> int:
+def _cpu_count(cpus: str) -> int:
     try:
         return len(parse_cpulist(cpus))
     except ValueError:

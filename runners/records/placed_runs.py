@@ -1,8 +1,8 @@
-"""What placements in records say: whether a case may be compared, and how many threads ran. Pure.
+"""Placements in records: whether a case may be compared, and how many threads ran. Pure.
 
-Runs whose threads were elsewhere are not averaged. This selects runs by how they ran: of a program
-that binds its own threads, only the runs that ended before a look could show it remain. So the
-remaining runs of a case that lost many are no sample of it, however many remain.
+Runs whose threads were elsewhere are not averaged. That selects runs by their behaviour: of a
+program that binds its own threads, only runs too short for the looks remain. So the remaining runs
+of a case that lost many runs are no sample of it, however many remain.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class PlacedRuns:
     def usable(self) -> bool:
         """Whether the case may be compared, and recommended.
 
-        A run's speed plays no part: one that was too short to be proved counts like one that was
-        seen elsewhere.
+        A run's speed plays no part: one that was too short to be proved counts like one whose
+        threads were elsewhere.
         """
         return self.lost <= MAX_LOST * (self.proved + self.lost)
 
@@ -77,10 +77,10 @@ def verdict_of(record: Mapping[str, Any], name: str = "placement") -> object:
 
 
 @dataclass(frozen=True)
-class SeenTeam:
-    """How many threads a run was told to start, and how many were seen.
+class ObservedTeam:
+    """The number of threads that a run requested, and those that the looks found.
 
-    `threads` is the largest number in one process, 0 where none was seen; `processes` is how many
+    `threads` is the largest number in one process, 0 where none was found; `processes` is how many
     processes had threads. `several` is set when more than one process worked, or waited for a CPU,
     at a time, because the threads of the largest cannot have done so for so long; a script that
     waits for another process does not count.
@@ -93,13 +93,13 @@ class SeenTeam:
 
 
 def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the threads of a run in its record; what is no table is passed over."""
+    """Return the threads in a run's record; values that are no table are skipped."""
     placement = record.get("placement")
     threads = placement.get("threads") if isinstance(placement, dict) else None
     return [t for t in threads if isinstance(t, dict)] if isinstance(threads, list) else []
 
 
-def seen_team(record: Mapping[str, Any]) -> SeenTeam:
+def observed_team(record: Mapping[str, Any]) -> ObservedTeam:
     """Return the team in a run's record, whose fields may have any JSON values."""
     listed = threads_of(record)
     by_process = Counter(
@@ -110,7 +110,7 @@ def seen_team(record: Mapping[str, Any]) -> SeenTeam:
     # A thread of a busy node waits for CPUs that others use, and its CPU time does not show that.
     runnable_s = sum(number_or_nan(thread.get("runnable_s")) for thread in listed)
     worked_more = runnable_s > MORE_THAN_ONE * threads * number_or_nan(record.get("elapsed_s")) > 0
-    return SeenTeam(
+    return ObservedTeam(
         requested if type(requested) is int else 0,
         threads,
         len(by_process),

@@ -1,8 +1,8 @@
 """Reads records: whole, or only the fields that show a study's progress.
 
 Shards are read in the order of their attempts, each in parts of any size, line by line. Lines that
-are no records are recognized and skipped: those torn by a power cut, changed since they were
-written, or with impossible values.
+are no records are skipped: those torn by a power cut, changed since they were written, or with
+impossible values.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from runners.records.shard import (
     SCHEMA,
     SHARD,
     head_of,
-    is_as_written,
+    is_unchanged,
 )
-from runners.records.values import ALTERED, FINAL, TORN, NoRecord, sound
+from runners.records.values import ALTERED, FINAL, TORN, InvalidLine, without_impossible_numbers
 
 # No record is longer. A longer line is read in pieces, so that it does not fill the memory.
 LONGEST_LINE = 16 << 20
@@ -30,7 +30,7 @@ _MAX_SHOWN = 60
 # Some hundred records at a time.
 _BUFFER_BYTES = 1 << 20
 
-Line = dict[str, Any] | NoRecord
+Line = dict[str, Any] | InvalidLine
 
 
 def read_records(folder: Path, heads: bool = False) -> Iterator[dict[str, Any]]:
@@ -42,7 +42,7 @@ def read_records(folder: Path, heads: bool = False) -> Iterator[dict[str, Any]]:
     """
     for part in parts_of(folder):
         for record in read_part(part, heads):
-            if not isinstance(record, NoRecord):
+            if not isinstance(record, InvalidLine):
                 yield record
 
 
@@ -80,7 +80,7 @@ def _by_attempt(path: Path) -> tuple[int, str]:
 
 
 def read_part(part: Part, heads: bool = False) -> Iterator[Line]:
-    """Yield the record of each line of a part; a NoRecord for a line that is no record.
+    """Yield the record of each line of a part; an InvalidLine for a line that is no record.
 
     `heads` and errors are as for `read_records`.
     """
@@ -119,7 +119,7 @@ def _end_line(stream: IO[bytes]) -> int:
 
 def _parse(line: bytes, path: Path, at: int) -> Line:
     # A line that lacks only its line break is whole.
-    written = is_as_written(line if line.endswith(b"\n") else line + b"\n")
+    unchanged = is_unchanged(line if line.endswith(b"\n") else line + b"\n")
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -127,10 +127,10 @@ def _parse(line: bytes, path: Path, at: int) -> Line:
     if not isinstance(record, dict):
         return TORN
     # Checked before any of its fields is used, the schema included.
-    if written is False or (CHECKSUM in record and not written):
+    if unchanged is False or (CHECKSUM in record and not unchanged):
         return ALTERED
     found = _checked(record, path, at)
-    lacks_checksum = written is None and record["schema"] >= CHECKED_FROM
+    lacks_checksum = unchanged is None and record["schema"] >= CHECKED_FROM
     return ALTERED if lacks_checksum else found
 
 
@@ -148,7 +148,7 @@ def _checked(record: dict[str, Any], path: Path, at: int) -> Line:
             f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MAX_SHOWN]}; this "
             f"pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
         )
-    return sound(record)
+    return without_impossible_numbers(record)
 
 
 def _line_number(path: Path, at: int) -> int:

@@ -1,14 +1,14 @@
-"""Where records are kept: one shard an attempt, one fsynced line a run, nothing rewritten.
+"""The files of records: one shard an attempt, one fsynced line a run, nothing rewritten.
 
 An attempt is one process on one node. It owns `records/<node>-<attempt>.jsonl`, which it creates
 exclusively; a newer attempt's shard fences it, so that two runners on one directory cannot both
-go on. The last record of a fenced attempt is kept in `late/`, beside the records. A process that
+continue. The last record of a fenced attempt is kept in `late/`, beside the records. A process that
 dies in the middle of a line leaves a torn last line, which readers skip.
 
-A line begins with the fields of progress, so that a reader that needs only which runs were made can
-skip the counters, threads and reasons of 100 000 records; no separate index could differ from them.
-A line whose checksum differs was changed since it was written, and is no record. Lines of older
-versions have no checksum and are read whole.
+A line begins with the fields of progress, so that their readers can skip the counters, threads and
+reasons of 100 000 records; no separate index could differ from them. A line whose checksum differs
+was changed since it was written, and is no record. Lines of older versions have no checksum and are
+read whole.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Shard:
         """
         line = line_of(record)
         if why := self.fenced_reason():
-            aside = self._keep_aside(line)
-            raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {aside}")
+            place = self._save_late(line)
+            raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {place}")
         try:
             other_bytes = self._write(line)
         except OSError as error:
@@ -111,7 +111,7 @@ class Shard:
                 f"{self.path}: cannot write the record ({error.strerror}); {remedy} and start the "
                 "same command again, it continues"
             ) from None
-        if why := self._elsewhere_reason() or _size_problem(other_bytes):
+        if why := self._moved_problem() or _size_problem(other_bytes):
             raise StudyError(f"{self.path}: {why}")
 
     def fenced_reason(self) -> str:
@@ -120,7 +120,7 @@ class Shard:
             return f"a newer pinstudy run works here (this is attempt {self.attempt})"
         return self._fenced()
 
-    def _keep_aside(self, line: bytes) -> str:
+    def _save_late(self, line: bytes) -> str:
         """Write a record to `late/`, where it does not count; return where, or why it is lost."""
         path = self._folder.with_name(LATE) / self._path(self.attempt).name
         try:
@@ -168,8 +168,8 @@ class Shard:
         self._torn = False
         return self._size - expected
 
-    def _elsewhere_reason(self) -> str:
-        """Return what became of the file if readers cannot find it in its place, else nothing."""
+    def _moved_problem(self) -> str:
+        """Return a message if the file was removed or moved, else an empty text."""
         mine = os.fstat(self._descriptor)
         with suppress(OSError):
             if os.path.samestat(self.path.stat(), mine):
@@ -208,7 +208,7 @@ class Shard:
 
 
 def _size_problem(other_bytes: int) -> str:
-    """Return what something else did to the file's size; empty when it did nothing."""
+    """Return a message if something else changed the file's size, else an empty text."""
     if not other_bytes:
         return ""
     if other_bytes > 0:
@@ -234,7 +234,7 @@ _KINDS = {
 
 
 def _kind_of(path: Path) -> str:
-    """Return what exists under a name; empty when nothing does."""
+    """Return the kind of file at a path; empty when there is none."""
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
         return f"a link to {path.readlink()}" if kind == stat.S_IFLNK else _KINDS[kind]
@@ -258,19 +258,19 @@ def line_of(record: Mapping[str, Any]) -> bytes:
     return b'%b%b%08x"%b' % (head, _MARK, crc32(end, crc32(head)), end)
 
 
-def is_as_written(line: bytes) -> bool | None:
+def is_unchanged(line: bytes) -> bool | None:
     """Return whether a line's checksum agrees with its content; None without a checksum."""
     at = line.find(_MARK)
     if at < 0:
         return None
-    says = at + len(_MARK)
-    rest = says + _DIGITS + 1
-    return line[says:rest] == b'%08x"' % crc32(line[rest:], crc32(line[:at]))
+    start = at + len(_MARK)
+    rest = start + _DIGITS + 1
+    return line[start:rest] == b'%08x"' % crc32(line[rest:], crc32(line[:at]))
 
 
 def head_of(line: bytes) -> dict[str, Any] | None:
     """Return the fields of a line's record that HEAD names; None if it must be read whole."""
-    if not is_as_written(line):
+    if not is_unchanged(line):
         return None
     head = line[: line.find(_MARK)]
     try:

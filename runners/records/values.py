@@ -1,4 +1,4 @@
-"""What is a record of a run, and which of its numbers are kept: the same for every reader.
+"""Valid records of runs, and their possible numbers: the same for every reader.
 
 A line with an impossible status, case, repetition, warm-up flag or time is no record. Any other
 impossible number is removed, and `unavailable` gives the reason, as for what was not measured.
@@ -38,14 +38,14 @@ _MAX_COUNT = 2**53
 
 
 @dataclass(frozen=True)
-class NoRecord:
+class InvalidLine:
     """A line of a shard that is no record; `why` is one of a few texts, which contain no values."""
 
     why: str
 
 
-TORN = NoRecord("cut off or damaged")
-ALTERED = NoRecord("changed since they were written (their checksum is another)")
+TORN = InvalidLine("cut off or damaged")
+ALTERED = InvalidLine("changed since they were written (their checksum is another)")
 
 
 # Times are read from a clock that counts nanoseconds.
@@ -55,33 +55,33 @@ _TIME = (1e-9, MAX_DURATION_S)
 _WRONG = "what the record says is impossible"
 
 
-def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
+def without_impossible_numbers(record: dict[str, Any]) -> dict[str, Any] | InvalidLine:
     """Return a record without its impossible numbers, or why it is no record.
 
     `record` may be the head of a record only (runners.records.shard.HEAD).
     """
-    if why := _none_reason(record):
-        return NoRecord(why)
+    if why := _invalid_reason(record):
+        return InvalidLine(why)
     wrong = [
         name
         for name in NUMBERS.keys() & record.keys()
         if record[name] is not None and not _is_within(record[name], NUMBERS[name])
     ]
-    kept = {
+    mended = {
         name: inner
         for name in NUMBERS_BY_NAME.keys() & record.keys()
         if (inner := _possible(record[name], NUMBERS_BY_NAME[name])) is not None
     }
-    if not (wrong or kept):
+    if not (wrong or mended):
         return record
-    given = record.get("unavailable")
-    names = sorted([*wrong, *kept])
-    reasons = (given if isinstance(given, dict) else {}) | dict.fromkeys(names, _WRONG)
+    recorded = record.get("unavailable")
+    names = sorted([*wrong, *mended])
+    reasons = (recorded if isinstance(recorded, dict) else {}) | dict.fromkeys(names, _WRONG)
     rest = {name: value for name, value in record.items() if name not in wrong}
-    return rest | kept | {"unavailable": reasons}
+    return rest | mended | {"unavailable": reasons}
 
 
-def _none_reason(record: Mapping[str, Any]) -> str:
+def _invalid_reason(record: Mapping[str, Any]) -> str:
     """Return why this is no record; empty when it is one.
 
     Only runs must have a case and a repetition.
@@ -103,11 +103,11 @@ def _none_reason(record: Mapping[str, Any]) -> str:
     return ""
 
 
-def _possible(given: object, possible: Range) -> dict[str, Any] | None:
+def _possible(value: object, possible: Range) -> dict[str, Any] | None:
     """Return an object without its impossible numbers; None when there is nothing to change."""
-    if not isinstance(given, dict) or all(_is_within(value, possible) for value in given.values()):
+    if not isinstance(value, dict) or all(_is_within(item, possible) for item in value.values()):
         return None
-    return {key: value for key, value in given.items() if _is_within(value, possible)}
+    return {key: item for key, item in value.items() if _is_within(item, possible)}
 
 
 def _is_within(value: object, possible: Range) -> bool:

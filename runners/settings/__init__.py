@@ -1,1 +1,1 @@
-"""Settings that pinstudy changes and puts back: each change is in a journal before it is made."""
+"""Settings that pinstudy changes and restores: a journal has each change before it is made."""

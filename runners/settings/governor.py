@@ -1,8 +1,8 @@
 """Sets the governor of each case, and restores the original ones at the end.
 
 Only the policies that a case needs are switched: those of its CPUs, and of their SMT siblings,
-which share a clock. All others have their settings from before the study, so that a case does not
-depend on the one before it.
+which share a clock. All others keep their settings from before the study, so that a case does not
+depend on the previous one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Governors:
             return None
         return now.offer_problem(governor, cpus) or self._settable_problem(now, cpus, problem)
 
-    def settle(self, governor: str, cpus: Sequence[int]) -> str | None:
+    def apply(self, governor: str, cpus: Sequence[int]) -> str | None:
         """Put a case's governor in force and read it back; return why that failed, or None.
 
         The governor `current` means all settings as they were before the study.
@@ -83,7 +83,7 @@ class Governors:
             if governor == CURRENT_GOVERNOR:
                 return None
             problem = now.in_force_problem(governor, cpus)
-            if problem is None and self._is_settled(governor, needed):
+            if problem is None and self._is_applied(governor, needed):
                 return None
             refused = now.offer_problem(governor, cpus)
             refused = refused or self._settable_problem(now, cpus, problem or "") or self._save()
@@ -125,8 +125,8 @@ class Governors:
         """Write the settings from before the study into the journal; return why that failed."""
         settings = self._before
         if settings is None or isinstance(settings, Unavailable):
-            why = "" if settings is None else f": {settings.reason}"
-            return f"settings are not changed, because they cannot be saved{why}"
+            reason = "" if settings is None else f": {settings.reason}"
+            return f"settings are not changed, because they cannot be saved{reason}"
         command = self._rule.restore or self._rule.set
         try:
             self.journal.write(new_entry(self._tree, settings, command))
@@ -135,47 +135,47 @@ class Governors:
         self._saved = True
         return None
 
-    def _is_settled(self, governor: str, needed: Sequence[str]) -> bool:
+    def _is_applied(self, governor: str, needed: Sequence[str]) -> bool:
         """Whether all settings already have the values that a case needs."""
         if isinstance(self._before, Unavailable) or not needed:
             return False
-        wanted, freed = self._wanted(governor, needed)
-        settled = all(self._tree.text(setting.path) == setting.value for setting in wanted)
-        return settled and not any(self._tree.text(path) == PERFORMANCE for path in freed)
+        targets, to_reset = self._targets(governor, needed)
+        applied = all(self._tree.text(setting.path) == setting.value for setting in targets)
+        return applied and not any(self._tree.text(path) == PERFORMANCE for path in to_reset)
 
-    def _wanted(self, governor: str, needed: Sequence[str]) -> tuple[list[Setting], list[str]]:
-        """Return the governors and EPPs of a case, and the EPP files to free of `performance`.
+    def _targets(self, governor: str, needed: Sequence[str]) -> tuple[list[Setting], list[str]]:
+        """Return the governors and EPPs of a case, and the files whose EPP `performance` to reset.
 
         Offline policies that the case does not need are left alone.
         """
         before = self._before if isinstance(self._before, tuple) else ()
         values = {setting.path: setting.value for setting in before}
         present = set(policy_directories(self._tree).values()).union(needed)
-        wanted: list[Setting] = []
-        freed: list[str] = []
+        targets: list[Setting] = []
+        to_reset: list[str] = []
         for path, value in values.items():
             folder, _, name = path.rpartition("/")
             if folder not in present:
                 continue
             switched = governor != CURRENT_GOVERNOR and folder in needed
             if name == GOVERNOR:
-                wanted.append(Setting(path, governor if switched else value))
+                targets.append(Setting(path, governor if switched else value))
             elif name == EPP:
-                at_first = values.get(f"{folder}/{GOVERNOR}")
-                if not switched or at_first == governor or PERFORMANCE not in (at_first, governor):
-                    wanted.append(Setting(path, value))
+                original = values.get(f"{folder}/{GOVERNOR}")
+                if not switched or original == governor or PERFORMANCE not in (original, governor):
+                    targets.append(Setting(path, value))
                 elif governor != PERFORMANCE:
-                    freed.append(path)
-        return wanted, freed
+                    to_reset.append(path)
+        return targets, to_reset
 
     def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
-        wanted, freed = self._wanted(governor, needed)
-        problems = put_in_force(self._tree, wanted, self._rule.set)
+        targets, to_reset = self._targets(governor, needed)
+        problems = put_in_force(self._tree, targets, self._rule.set)
         if problems:
             return f"the governor {governor} could not be set: {next(iter(problems.values()))}"
-        return self._free_epp(governor, freed)
+        return self._reset_epp(governor, to_reset)
 
-    def _free_epp(self, governor: str, paths: Sequence[str]) -> str | None:
+    def _reset_epp(self, governor: str, paths: Sequence[str]) -> str | None:
         """Replace the EPP that some drivers leave behind after the governor `performance`.
 
         amd-pstate keeps EPP 0 when the governor goes from performance to powersave (Linux 6.12

@@ -1,7 +1,7 @@
-"""The journal of settings: what they were before pinstudy's first write, safe on the disk.
+"""The journal of settings: their values before pinstudy's first write, safe on the disk.
 
-It is written and fsynced, folder included, before anything is changed, and removed only after all
-was put back and read back. There are two: `study`, which the next command replays when the study
+It is written and fsynced, folder included, before any change, and removed only after all settings
+were put back and read back. There are two: `study`, which the next command replays when the study
 that wrote it is gone, and `tune`, which stays in force until `pinstudy restore`.
 """
 
@@ -37,7 +37,7 @@ _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True)
 class Entry:
-    """What a journal holds: the settings as they were, and who changed them.
+    """A journal's content: the old settings, and the process that changed them.
 
     `restore_command` holds the arguments, with `{governor}` and `{cpus}`, of the site's command
     that sets a governor where files cannot be written. `user` is the id of the user who runs it.
@@ -52,7 +52,7 @@ class Entry:
     user: int = 0
 
     @property
-    def told(self) -> str:
+    def process(self) -> str:
         """The process that changed the settings, its start and its command line."""
         return f"process {self.pid}, {self.started_at}: {' '.join(self.command)}"
 
@@ -102,8 +102,8 @@ def state_folder(root: Path) -> Path:
     from runners.node.node import safe_name
 
     host = safe_name(os.uname().nodename)
-    if given := os.environ.get(STATE_VARIABLE):
-        return Path(given).absolute() / host
+    if folder := os.environ.get(STATE_VARIABLE):
+        return Path(folder).absolute() / host
     if may_be_root():
         return SYSTEM_FOLDER
     state = os.environ.get("XDG_STATE_HOME", "")
@@ -220,23 +220,23 @@ def _parse(raw: bytes, owner: int) -> Entry:
 def _settings(value: object) -> tuple[Setting, ...]:
     if not isinstance(value, list):
         raise ValueError("it has no list of settings")
-    found = []
+    settings = []
     for item in value:
         if not (isinstance(item, list) and [type(text) for text in item] == [str, str]):
             raise ValueError("a setting is a path and a value")
         setting = Setting(*item)
-        if not setting.known:
+        if not setting.valid:
             raise ValueError(f"{setting.path[:80]!r} is no setting that pinstudy changes")
-        found.append(setting)
-    return tuple(found)
+        settings.append(setting)
+    return tuple(settings)
 
 
 @contextmanager
 def _closed_to_others() -> Iterator[None]:
-    """Let nobody else write the files that the block makes, and everybody read them.
+    """Make the files of the block writable for their owner only, and readable for all.
 
-    The umask is replaced: even with root's 077 other users have to find root's journal, which says
-    why the node is not as it was.
+    The umask is replaced: even with root's 077 other users must be able to read root's journal,
+    which shows why the node's settings are changed.
     """
     before = os.umask(_BY_OTHERS)
     try:
@@ -254,12 +254,12 @@ def _check_roots_folder(folder: Path) -> None:
     # In a container with its own user namespace, `/` may belong to another user than 0.
     trusted = {0, Path("/").stat().st_uid}
     for path in (folder, *folder.parents):
-        found = path.stat()
-        if found.st_uid not in trusted:
+        status = path.stat()
+        if status.st_uid not in trusted:
             raise PermissionError(errno.EPERM, f"{path} is not root's")
         # In a sticky folder such as /tmp nobody else can rename root's files.
-        sticky = found.st_mode & stat.S_ISVTX and path != folder
-        if found.st_mode & _BY_OTHERS and not sticky:
+        sticky = status.st_mode & stat.S_ISVTX and path != folder
+        if status.st_mode & _BY_OTHERS and not sticky:
             raise PermissionError(errno.EPERM, f"others may write {path}")
 
 
@@ -270,9 +270,9 @@ def _read_own(path: Path) -> tuple[bytes, int]:
     belongs to somebody else, or others may write it.
     """
     with os.fdopen(open_regular(path, links=False), "rb") as stream:
-        found = os.fstat(stream.fileno())
-        if found.st_uid not in (0, os.geteuid()):
+        status = os.fstat(stream.fileno())
+        if status.st_uid not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, "it is not a file of this user")
-        if found.st_mode & _BY_OTHERS:
+        if status.st_mode & _BY_OTHERS:
             raise PermissionError(errno.EPERM, "others may write it")
-        return stream.read(_MAX_BYTES + 1), found.st_uid
+        return stream.read(_MAX_BYTES + 1), status.st_uid

@@ -1,4 +1,4 @@
-"""Putting settings back from their journal, after a study or a crash.
+"""Restores settings from their journal, after a study or a crash.
 
 A study that was killed leaves settings changed: the next command finds its journal and puts them
 back. After a reboot nothing is put back: the boot has reset all settings, and the journal's values
@@ -48,11 +48,11 @@ class Restored:
 
     @property
     def message(self) -> str:
-        """In one line what was not put back, why, and what to do; empty when all was."""
+        """One line: which settings were not put back, why, and what to do; empty if all were."""
         if self.rebooted:
             return (
-                f"the node was rebooted since its settings were changed ({self.entry.told}): the "
-                "boot has set them anew, and nothing was put back"
+                f"the node was rebooted since its settings were changed ({self.entry.process}): "
+                "the boot has set them anew, and nothing was put back"
             )
         if not self.problems:
             return ""
@@ -89,7 +89,7 @@ def restore(root: Path, journal: Journal) -> Restored | None:
 
 @contextmanager
 def without_interruption() -> Iterator[None]:
-    """Hold back the signals that stop a study until the end of the block."""
+    """Block the signals that stop a study until the end of the context."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
@@ -101,7 +101,7 @@ def restore_after_crash(root: Path) -> list[str]:
     """Replay the journal of a study that is gone; return messages for the user, a line each.
 
     The journal of a study that is still at work is left alone, and so is that of a tuning, unless
-    the node was rebooted since. Root's journal cannot be replayed by a user: the line says so.
+    the node was rebooted since. A user cannot replay root's journal: a line says so.
     """
     mine = [open_journal(root, purpose) for purpose in (STUDY, TUNE)]
     journals = [journal for journal in mine if journal.exists()]
@@ -140,5 +140,5 @@ def _replay(root: Path, journal: Journal) -> str:
         return str(error)
     if done is None:
         return "another pinstudy has just put the settings back"
-    all_back = f"put back the settings that a study had left changed ({done.entry.told})"
+    all_back = f"put back the settings that a study had left changed ({done.entry.process})"
     return done.message or all_back

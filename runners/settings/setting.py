@@ -47,8 +47,8 @@ class Setting:
     value: str
 
     @property
-    def known(self) -> bool:
-        """Whether this is a file that pinstudy changes, with a value that such a file can have."""
+    def valid(self) -> bool:
+        """Whether pinstudy changes this file, and the file can have this value."""
         if _POLICY_FILE.fullmatch(self.path) is None and self.path not in _OTHER_FILES:
             return False
         return _VALUE.fullmatch(self.value) is not None
@@ -69,7 +69,7 @@ def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Una
 
     `Unavailable` when one cannot be read, or has a value that no setting can have.
     """
-    found = []
+    settings = []
     for path in paths:
         value = tree.text(path)
         if isinstance(value, Unavailable):
@@ -77,21 +77,21 @@ def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Una
                 continue
             return value
         setting = Setting(path, value)
-        if not setting.known:
+        if not setting.valid:
             return Unavailable(f"{path} holds {value[:40]!r}, which is no setting")
-        found.append(setting)
-    return tuple(found)
+        settings.append(setting)
+    return tuple(settings)
 
 
 def unwritable_file(tree: Tree, directories: Iterable[str]) -> str | None:
-    """Return a file of these policies that a change of governor may write and this process not.
+    """Return a file that a change of these policies' governor may write and this process may not.
 
     The EPP is one of them: some drivers change it with the governor, and it has to be put back.
     """
     for path in (f"{of}/{name}" for of in directories for name in (GOVERNOR, EPP)):
-        found = tree.text(path)
-        there = not (isinstance(found, Unavailable) and found.missing)
-        if there and not tree.writable(path):
+        text = tree.text(path)
+        exists = not (isinstance(text, Unavailable) and text.missing)
+        if exists and not tree.writable(path):
             return path
     return None
 
@@ -115,23 +115,23 @@ def put_in_force(
                 failed = tree.put(setting.path, setting.value)
                 refused |= {} if failed is None else {setting.path: failed}
         problems = {
-            setting.path: _why(setting, refused.get(setting.path), found)
+            setting.path: _failure_reason(setting, refused.get(setting.path), now)
             for setting in settings
-            if (found := tree.text(setting.path)) != setting.value
+            if (now := tree.text(setting.path)) != setting.value
         }
         if not problems:
             break
     return problems
 
 
-def _why(setting: Setting, refused: Unavailable | None, found: str | Unavailable) -> str:
-    # Only a read tells: writing an EPP under the governor performance fails with EBUSY, too.
-    if isinstance(found, Unavailable) and found.busy:
+def _failure_reason(setting: Setting, refused: Unavailable | None, now: str | Unavailable) -> str:
+    # Only a read shows this: writing an EPP under the governor performance fails with EBUSY, too.
+    if isinstance(now, Unavailable) and now.busy:
         return _offline_reason(setting)
-    reason = refused or (found if isinstance(found, Unavailable) else None)
+    reason = refused or (now if isinstance(now, Unavailable) else None)
     if reason is not None:
         return f"{reason.reason} (wanted: {setting.value})"
-    return f"{setting.path} is {found}, not {setting.value}, after it was written"
+    return f"{setting.path} is {now}, not {setting.value}, after it was written"
 
 
 def _offline_reason(setting: Setting) -> str:

@@ -1,8 +1,8 @@
-"""The quiet state that is recommended for measuring, with a journal of its own until `restore`.
+"""The recommended quiet state for measuring, with a journal of its own until `restore`.
 
 The governor is `performance`, which has no ramp at the start of each run; a study still sets the
 governors of its cases. Kernel features that interrupt programs or move their memory are off. Turbo
-is left alone unless asked for: without it, core kinds differ less than in normal use.
+is left alone unless requested: without it, core kinds differ less than in normal use.
 """
 
 from __future__ import annotations
@@ -98,28 +98,28 @@ def tune(root: Path, changes: Iterable[Change]) -> list[Change]:
     return [replace(c, problem=c.problem or problems.get(c.path, "")) for c in changes]
 
 
-def _governors(tree: Tree, given: str | None) -> dict[str, tuple[str, str]]:
+def _governors(tree: Tree, requested: str | None) -> dict[str, tuple[str, str]]:
     """Return the wanted governor of each file, and why; raises as `changes_of` does."""
-    if given == KEEP:
+    if requested == KEEP:
         return {}
-    governor = given or PERFORMANCE
+    governor = requested or PERFORMANCE
     cpufreq = read_cpufreq(tree.root)
     cpus = [cpu for policy in cpufreq.policies for cpu in policy.cpus]
     problem = cpufreq.offer_problem(governor, cpus)
-    if problem and given:
+    if problem and requested:
         raise UserError(problem)
     files = [] if problem else [f"{of}/{GOVERNOR}" for of in cpufreq.directories(cpus)]
-    return dict.fromkeys(files, (governor, "asked for" if given else _STEADY))
+    return dict.fromkeys(files, (governor, "asked for" if requested else _STEADY))
 
 
-def _turbo(tree: Tree, given: str | None) -> dict[str, tuple[str, str]]:
+def _turbo(tree: Tree, requested: str | None) -> dict[str, tuple[str, str]]:
     """Return the wanted value of each turbo file, and why; raises as `changes_of` does."""
-    if given is None:
+    if requested is None:
         return {}
-    found = [tree.text(path) for path in _TURBO]
-    if all(isinstance(text, Unavailable) and text.missing for text in found):
+    texts = [tree.text(path) for path in _TURBO]
+    if all(isinstance(text, Unavailable) and text.missing for text in texts):
         raise UserError(f"turbo cannot be switched here: {' and '.join(_TURBO)} are missing")
-    return {path: (values[given], "asked for") for path, values in _TURBO.items()}
+    return {path: (values[requested], "asked for") for path, values in _TURBO.items()}
 
 
 def _with_permission(tree: Tree, change: Change) -> Change:
@@ -130,17 +130,17 @@ def _with_permission(tree: Tree, change: Change) -> Change:
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
     """Return the journal's entry: what an earlier tuning saved, and what is in force now."""
-    found = [read_settings(tree, (path for path in paths if path in _OFF))]
+    readings = [read_settings(tree, (path for path in paths if path in _OFF))]
     if any(path.startswith(CPUS) for path in paths):
         # A change of governor changes its EPP and limits, too, so all of them are saved.
-        found.append(read_scaling(tree))
-    kept = before.settings if before and not predates_boot(tree, before) else ()
-    known = {setting.path for setting in kept}
-    settings = list(kept)
-    for each in found:
-        if isinstance(each, Unavailable):
-            raise UserError(f"nothing is changed, because it cannot be saved: {each.reason}")
-        settings += [setting for setting in each if setting.path not in known]
+        readings.append(read_scaling(tree))
+    saved = before.settings if before and not predates_boot(tree, before) else ()
+    known = {setting.path for setting in saved}
+    settings = list(saved)
+    for reading in readings:
+        if isinstance(reading, Unavailable):
+            raise UserError(f"nothing is changed, because it cannot be saved: {reading.reason}")
+        settings += [setting for setting in reading if setting.path not in known]
     return new_entry(tree, _in_order(settings))
 
 

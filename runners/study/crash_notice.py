@@ -26,7 +26,7 @@ from runners.host.tree import Tree
 from runners.node.node import Node
 from runners.records.reader import Part, read_part
 from runners.records.shard import SHARD
-from runners.records.values import FINAL, NoRecord
+from runners.records.values import FINAL, InvalidLine
 from runners.settings.journal import boot_id_of
 from runners.study.summary import PlanSummary
 
@@ -136,7 +136,7 @@ class EndedAttempt:
         runs = torn = 0
         with suppress(OSError):
             for record in read_part(Part(shard, 0, shard.stat().st_size), heads=True):
-                if isinstance(record, NoRecord):
+                if isinstance(record, InvalidLine):
                     torn += 1
                 else:
                     runs += record.get("status") in FINAL

@@ -21,7 +21,7 @@ from base.files import read_object, write_atomically
 from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
-from runners.execution.outcome import classify, proof_of, wanted_of
+from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.placement import hotplug_problem
 from runners.execution.witness import LaunchError
 from runners.host.privileges import chown_to_invoker
@@ -185,7 +185,7 @@ def _problem_of(observed: Observation, case: Case) -> str | None:
     if observed.perf_problem:
         return observed.perf_problem
     hotplug = hotplug_problem(observed.hotplugged_cpus)
-    status, reason = classify(case, observed, proof_of(observed, wanted_of(case)), hotplug)
+    status, reason = classify(case, observed, proof_of(observed, expected_of(case)), hotplug)
     return None if status == OK else f"the program under perf c2c: {status}: {reason}"
 
 

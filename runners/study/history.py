@@ -12,7 +12,7 @@ from base.text import shown
 from configs.repetitions import Precision, Race
 from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
-from runners.node.kept_nodes import what_changed
+from runners.node.node_files import what_changed
 from runners.plan.runs import OVERHEAD_S, RunKey
 from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.reader import read_records

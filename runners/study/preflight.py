@@ -15,8 +15,8 @@ from base.cpulist import format_cpulist
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import CPUS
 from runners.node.facts import SMT, read_switchable, switchable
-from runners.node.kept_nodes import in_words
 from runners.node.node import Node
+from runners.node.node_files import in_words
 from runners.plan.case import Case
 
 

@@ -14,7 +14,7 @@ from base.files import write_atomically
 from base.reading import Reading
 from base.text import first_of, printable, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
-from runners.node.kept_nodes import kept_facts
+from runners.node.node_files import load_facts
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan
@@ -58,7 +58,7 @@ class StudyPrograms:
             now = self.files[programs]
             for digest in recorded.get(case_id, ()):
                 if digest != now.digest:
-                    before = kept_facts(folder / FOLDER, digest)
+                    before = load_facts(folder / FOLDER, digest)
                     _check_known(programs[0], before, now)
                     raise UserError(
                         f"{folder}: {programs[0]} is not the program that made the runs there: "
@@ -106,7 +106,7 @@ def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFi
 
 def changed_programs(folder: Path, first: str, second: str) -> str:
     """Return in words which files differ between two digests that are kept in a results folder."""
-    then, now = (kept_facts(folder / FOLDER, digest) for digest in (first, second))
+    then, now = (load_facts(folder / FOLDER, digest) for digest in (first, second))
     return what_changed(then, now)
 
 

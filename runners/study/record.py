@@ -14,8 +14,14 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.execution.execute import Observation
-from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail, wanted_of
-from runners.execution.placement import Proof, ThreadTrace, Wanted, hotplug_problem, settling_looks
+from runners.execution.outcome import classify, expected_of, proof_of, read_metrics, stderr_tail
+from runners.execution.placement import (
+    Expected,
+    Proof,
+    ThreadTrace,
+    hotplug_problem,
+    settling_looks,
+)
 from runners.execution.witness import Ending
 from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
@@ -45,8 +51,8 @@ def run_record(
     before, after = states
     ending = observed.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
-    wanted = wanted_of(case)
-    proof = proof_of(observed, wanted, counted)
+    expected = expected_of(case)
+    proof = proof_of(observed, expected, counted)
     change = hotplug_problem(observed.hotplugged_cpus) or state_changes(before.fields, after.fields)
     status, reason = classify(case, observed, proof, change)
     metrics, absent = read_metrics(case, observed)
@@ -64,10 +70,10 @@ def run_record(
         "environment": {
             "set": launch.set_variables,
             "removed": list(launch.removed_variables),
-            "inherited": launch.told_variables,
+            "inherited": launch.recorded_variables,
         },
         "perf_command": list(observed.perf_command),
-        "placement": _placement_fields(proof, observed, wanted),
+        "placement": _placement_fields(proof, observed, expected),
     }
     parts = (_time_and_usage(ending), _state_before(before, after), after, *collected)
     return _with_measured(Reading(record, unavailable), parts)
@@ -168,28 +174,28 @@ def _time_and_usage(ending: Ending) -> Reading:
     return reading_of({"elapsed_s": elapsed_s, **known})
 
 
-def _placement_fields(proof: Proof, observed: Observation, wanted: Wanted) -> dict[str, Any]:
+def _placement_fields(proof: Proof, observed: Observation, expected: Expected) -> dict[str, Any]:
     processes = list(dict.fromkeys(thread.pid for thread in observed.threads))
     return {
         "verdict": proof.verdict,
         "looks": observed.looks,
         **({} if observed.unmet is None else {"unmet": observed.unmet}),
         "threads": [
-            {"process": processes.index(thread.pid)} | _thread_fields(thread, wanted)
+            {"process": processes.index(thread.pid)} | _thread_fields(thread, expected)
             for thread in observed.threads
         ],
     }
 
 
-def _thread_fields(thread: ThreadTrace, wanted: Wanted) -> dict[str, Any]:
+def _thread_fields(thread: ThreadTrace, expected: Expected) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "allowed": format_cpulist(thread.allowed),
-        "seen": {str(cpu): count for cpu, count in sorted(thread.seen.items())},
+        "seen": {str(cpu): count for cpu, count in sorted(thread.ran_on.items())},
         "cpu_s": round(thread.cpu_s, 2),
         "runnable_s": round(thread.runnable_s, 2),
     }
     if len(thread.masks) > 1:
         fields["masks"] = {format_cpulist(mask): looks for mask, looks in thread.masks.items()}
-    if settling := settling_looks(thread, wanted):
+    if settling := settling_looks(thread, expected):
         fields["settling_looks"] = settling
     return fields

@@ -86,7 +86,7 @@ class NodeControl:
 
     def settle(self, case: Case) -> str | None:
         """Put the case's governor in force, or return why the case cannot be run now."""
-        return self.preflight.problem(case) or self.governors.settle(case.governor, case.host_cpus)
+        return self.preflight.problem(case) or self.governors.apply(case.governor, case.host_cpus)
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""
@@ -144,7 +144,7 @@ class Runner:
         ahead = self.schedule.forecast(self.schedule.pending())
 
         def ended(case_id: str) -> None:
-            if saved := ahead.forget(case_id):
+            if saved := ahead.drop(case_id):
                 self.progress.ended(cases[case_id], saved)
 
         def eliminated(one: Eliminated) -> None:
@@ -156,13 +156,13 @@ class Runner:
 
         for planned in self.schedule.pending(Listener(ended, eliminated, expected)):
             self._make_run(planned, cases[planned.case_id], ahead)
-            ahead.made(planned.case_id, self.schedule.history.mean_s(planned.case_id))
+            ahead.count_run(planned.case_id, self.schedule.history.mean_s(planned.case_id))
         self._check_clocks()
 
     def _make_run(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
         """Make a run, or record why it cannot be made now; `ahead` are the pending runs."""
         history = self.schedule.history
-        self.may_start(ahead.one_s(planned.case_id))
+        self.may_start(ahead.run_s(planned.case_id))
         if problem := self.node.settle(case):
             self._record_skipped([SkippedCase(case, problem)])
             history.skipped.add(planned.key)
@@ -172,13 +172,13 @@ class Runner:
         waited = self._wait_to_cool()
         baselines = self.collectors.baselines
         self._measure_idle(planned, case)
-        left_s = history.within_race_s(ahead.left_s)
-        idle_s = baselines.left_s(ahead.under)
+        left_s = history.within_race_s(ahead.pending_s)
+        idle_s = baselines.pending_s(ahead.runs_by_governor)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()
         record = self._execute(planned, self.schedule.limited(case, planned), waited)
         self.progress.finished(record)
-        baselines.run_made(case.governor)
+        baselines.count_run(case.governor)
 
     def _check_clocks(self) -> None:
         for line in self.clocks.look():

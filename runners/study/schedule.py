@@ -86,7 +86,9 @@ class PrecisionSchedule(Schedule):
         self._wanted = wanted
         alone = plan.study.order == "sequential"
         # In sequence each run is a block, and no case waits for another.
-        self._within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
+        self._within = {
+            case.case_id: case.case_id if alone else case.guest_group for case in plan.cases
+        }
         self._waits_for = compared_with(plan.cases)
 
     def pending(self, listener: Listener = NO_LISTENER) -> Iterator[PlannedRun]:
@@ -256,7 +258,7 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """
     groups: dict[tuple[int, str, str], list[Case]] = {}
     for case in cases:
-        groups.setdefault((case.table, case.governor, case.boot), []).append(case)
+        groups.setdefault((case.table, case.governor, case.guest_group), []).append(case)
     compared = {}
     for group in groups.values():
         free = next((case for case in group if _is_unbound(case)), None)

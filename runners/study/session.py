@@ -26,7 +26,7 @@ from runners.host.software import (
     for_programs,
 )
 from runners.host.tree import Tree
-from runners.node.kept_nodes import keep_node
+from runners.node.node_files import save_node
 from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.governor import Governors
@@ -147,7 +147,7 @@ class Session:
             control.plan, control.programs = self.summary.plan, programs
             programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_study()
-            keep_node(self.folder, node)
+            save_node(self.folder, node)
             programs.keep(self.folder)
             if study.latency:
                 measure_once_a_boot(node, study.latency, self.folder, progress)

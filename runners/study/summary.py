@@ -12,7 +12,7 @@ from base.cpulist import format_cpulist
 from base.text import plural
 from base.units import duration, percent
 from configs.study import LATENCY_PLANS, Baseline, Study
-from runners.measure.energy.idle import how_many
+from runners.measure.energy.idle import baseline_count
 from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
@@ -97,7 +97,7 @@ class PlanSummary:
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
         ahead = self.schedule.forecast(left)
-        runs_s = self.history.within_race_s(ahead.left_s)
+        runs_s = self.history.within_race_s(ahead.pending_s)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
         return None if runs_s is None else runs_s + self._baselines(ahead) * one_s
 
@@ -105,7 +105,7 @@ class PlanSummary:
         wanted = self.study.baseline
         if wanted is None or not self._measures_energy:
             return 0
-        return sum(how_many(runs, wanted.every) for runs in ahead.under.values())
+        return sum(baseline_count(runs, wanted.every) for runs in ahead.runs_by_governor.values())
 
     @property
     def _measures_energy(self) -> bool:

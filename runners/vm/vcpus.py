@@ -14,7 +14,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from runners.execution.execute import free_cpus
-from runners.execution.placement import Proof, ThreadTrace, Wanted, Watched, prove
+from runners.execution.placement import Expected, Proof, Samples, ThreadTrace, prove
 from runners.execution.sampler import PlacementSampler
 from runners.plan.case import Vcpus
 
@@ -65,11 +65,11 @@ class VcpuSampler(PlacementSampler):
 
     def proof(self, elapsed_s: float) -> Proof:
         """Compare the samples with the mapping."""
-        watched = Watched(
+        samples = Samples(
             self._vcpu_traces(), self.samples, elapsed_s, self.hotplugged_cpus, unmet=0
         )
-        wanted = Wanted(self._vcpus.mapping.binding, self._vcpus.cpus, len(self._vcpu_of))
-        proof = prove(watched, wanted, long_lived=True)
+        expected = Expected(self._vcpus.mapping.binding, self._vcpus.cpus, len(self._vcpu_of))
+        proof = prove(samples, expected, long_lived=True)
         if proof.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {proof.reason}")
         if self._placing.apart:
@@ -91,7 +91,7 @@ class VcpuSampler(PlacementSampler):
                 {
                     "vcpu": self._vcpu_of[trace.tid],
                     "allowed": format_cpulist(trace.allowed),
-                    "seen": {str(cpu): looks for cpu, looks in sorted(trace.seen.items())},
+                    "seen": {str(cpu): looks for cpu, looks in sorted(trace.ran_on.items())},
                 }
                 for trace in self._vcpu_traces()
             ],

@@ -1,4 +1,4 @@
-// pinstudy-witness: starts one program when told to, and says when and how it ended.
+// pinstudy-witness: starts one program on command, and reports when and how it ended.
 //
 // It stands between the launcher (taskset, likwid-pin, ...) and the program, so that counters can
 // be attached to the program alone: neither the launcher's start-up nor this process is inside the
@@ -18,7 +18,7 @@
 //   ended START_NS END_NS                   CLOCK_MONOTONIC around the program, from exec to death
 //   reaped STATUS UTIME_US STIME_US MAXRSS_KB ALL_US
 // The times of `reaped` are those of the program and of the children that it waited for; ALL_US is
-// the CPU time of every process that came of it, also of those that outlived it.
+// the CPU time of the program and all its descendants, also of those that outlived it.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -96,7 +96,7 @@ void write_all(int fd, const std::string& text) {
     while (done < text.size()) {
         const ssize_t put = write(fd, text.data() + done, text.size() - done);
         if (put < 0 && errno != EINTR)
-            return;  // the reader is gone; end of file will say so
+            return;  // the reader is gone; end of file follows
         if (put > 0)
             done += static_cast<std::size_t>(put);
     }
@@ -130,7 +130,7 @@ std::vector<char*> argument_pointers(std::string& arguments) {
 
 [[noreturn]] void become_program(const Descriptors& fds, int gate, char* const* arguments,
                                  Start& start, pid_t witness) {
-    // Its own process group, so that whatever it starts can be ended with it.
+    // Its own process group, so that its children can be ended with it.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != witness)
@@ -182,8 +182,8 @@ void wait_for_death(pid_t program, int command, int child_signals) {
     }
 }
 
-/// Ends whatever outlived the program; as a subreaper this process is handed its orphans, also
-/// those that left its process group.
+/// Ends all processes that outlived the program; as a subreaper this process adopts its orphans,
+/// also those that left its process group.
 void end_descendants() {
     for (;;) {
         while (waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -233,7 +233,7 @@ int witness(const Descriptors& fds) {
         become_program(fds, gate[0], pointers.data(), start, self);
     }
     close(gate[0]);
-    setpgid(program, program);  // here too: whoever comes first, the group exists from now on
+    setpgid(program, program);  // here too: whichever is first, the group exists from now on
     write_all(fds.report, "ready " + std::to_string(program) + " " + std::to_string(self) + "\n");
 
     char byte = 0;
@@ -248,7 +248,7 @@ int witness(const Descriptors& fds) {
     write_all(fds.report,
               "ended " + std::to_string(start.monotonic_ns) + " " + std::to_string(end_ns) + "\n");
     read_byte(fds.command,
-              byte);  // 'r', or the study is gone: either way there is no one to wait for
+              byte);  // 'r', or the study is gone: the program is no longer needed
     kill(-program, SIGKILL);
 
     int status = 0;

@@ -52,7 +52,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
         history = read_history(folder, study, "n1")
         control = MadeNode(
             lambda case: launch_of(plan, case),
-            lambda case: governors.settle(case.governor, (0, 1, 2, 3)),
+            lambda case: governors.apply(case.governor, (0, 1, 2, 3)),
             lambda _: read_state(set_node, (0, 1, 2, 3)),
         )
         origin = origin_of(study.name, study.digest, shard.attempt)

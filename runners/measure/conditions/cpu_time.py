@@ -181,7 +181,7 @@ def _ancestry(task: Task, stats: Mapping[int, str]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class HarnessCost:
-    """What pinstudy itself used while a program ran, and the CPUs that its threads could use.
+    """The resources that pinstudy used while a program ran, and the CPUs of its threads.
 
     CPU seconds and context switches are of all threads, from getrusage(2). perf and
     pinstudy-witness are processes of their own, asleep from the program's start to its end.

@@ -34,7 +34,7 @@ NO_SENSOR = (
 # Degrees Celsius; a value outside this range comes from a broken sensor.
 LOWEST_C, HIGHEST_C = -60.0, 200.0
 # Reading more often than coretemp renews its values would only wake the package.
-LOOK_EVERY_S = 1.0
+READ_EVERY_S = 1.0
 
 _PACKAGE = re.compile(r"Package id ([0-9]{1,4})")
 _LABEL = re.compile(r"temp([0-9]{1,4})_label")
@@ -102,11 +102,11 @@ class Gate:
         """Use the temperatures of the study's first attempt as the reference, if there are any."""
         self.reference_c = reference_c or self.reference_c
 
-    def wait(self, tell: Callable[[str], None]) -> Reading:
+    def wait(self, notify: Callable[[str], None]) -> Reading:
         """Wait until every package is cool enough, but not longer than the rule's limit.
 
         Fields: `gate_wait_s`, `gate_reached` (whether all were cool enough in time) and
-        `temperature_reference_c`. `tell` is called with a line for the user when waiting begins.
+        `temperature_reference_c`. `notify` is called with a line for the user when waiting begins.
         KeyboardInterrupt passes through.
         """
         if not self._thermometer.sensors:
@@ -114,9 +114,9 @@ class Gate:
         began_s = self._clock()
         hot, problem = self._hot()
         if hot and not problem:
-            tell(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
+            notify(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
         while (waited_s := self._clock() - began_s) < self._rule.limit_s and hot and not problem:
-            self._sleep(min(LOOK_EVERY_S, self._rule.limit_s - waited_s))
+            self._sleep(min(READ_EVERY_S, self._rule.limit_s - waited_s))
             hot, problem = self._hot()
         return reading_of(
             {
@@ -150,8 +150,8 @@ def recorded_reference_c(record: Mapping[str, Any]) -> dict[str, float] | None:
     if not isinstance(found, dict) or not found:
         return None
     # NaN is not in the range either.
-    sound = all(LOWEST_C < number_or_nan(value) < HIGHEST_C for value in found.values())
-    return found if sound else None
+    valid = all(LOWEST_C < number_or_nan(value) < HIGHEST_C for value in found.values())
+    return found if valid else None
 
 
 def find_sensors(tree: Tree, topology: Topology) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The idle power of the node under each governor, which a run's net energy leaves out.
+"""The idle power of the node under each governor; a run's net energy excludes it.
 
 RAPL counts whole packages, idle cores and graphics included. So the packages' power is also
 measured while the node is idle, under the governor of the next run, because idle power depends on
@@ -18,7 +18,7 @@ from runners.measure.energy.figures import powers
 from runners.measure.energy.source import EnergyMeter, EnergySource
 
 # Energy counters must be sampled before they wrap around, and Ctrl-C must be handled at once.
-LOOK_EVERY_S = 1.0
+READ_EVERY_S = 1.0
 
 
 class Baselines:
@@ -26,13 +26,13 @@ class Baselines:
 
     def __init__(
         self,
-        wanted: Baseline | None,
+        rule: Baseline | None,
         source: EnergySource,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`wanted` are the study's settings, None for no baselines; `clock` gives seconds."""
-        self._wanted, self._source = wanted, source
+        """`rule` is the study's, None for no baselines; `clock` gives seconds."""
+        self._rule, self._source = rule, source
         self._clock, self._sleep = clock, sleep
         # By governor: the latest baseline, and how many runs were made since.
         self._power_w: dict[str, float | Unavailable] = {}
@@ -40,9 +40,9 @@ class Baselines:
 
     def due_s(self, governor: str) -> float | None:
         """Return how many seconds the baseline takes that is due; None when none is due."""
-        if self._wanted is None or self._meter is None:
+        if self._rule is None or self._meter is None:
             return None
-        return self._wanted.duration_s if self._runs_to_next(governor) == 0 else None
+        return self._rule.duration_s if self._runs_to_next(governor) == 0 else None
 
     def measure(self, governor: str) -> Reading:
         """Let the node idle for the study's duration; return its energy and its power by domain.
@@ -50,14 +50,14 @@ class Baselines:
         Fields: those of an energy reading and `power_{pkg,core,uncore,dram,psys}_w`, averages in
         watts. Does not wait when the packages' energy cannot be measured.
         """
-        assert self._wanted is not None and self._meter is not None
+        assert self._rule is not None and self._meter is not None
         self._meter.start()
         end_s = self._clock()
         if "package" not in self._meter.problems():
-            end_s += self._wanted.duration_s
+            end_s += self._rule.duration_s
         try:
             while (left_s := end_s - self._clock()) > 0:
-                self._sleep(min(LOOK_EVERY_S, left_s))
+                self._sleep(min(READ_EVERY_S, left_s))
                 self._meter.sample()
         finally:
             self._meter.stop()
@@ -68,25 +68,25 @@ class Baselines:
         self._runs[governor] = 0
         return energy | found
 
-    def run_made(self, governor: str) -> None:
+    def count_run(self, governor: str) -> None:
         """Count one more run under a governor."""
         self._runs[governor] += 1
 
     def power_w(self, governor: str) -> float | Unavailable:
         """Return the packages' idle power in watts under a governor, or why it is not known."""
-        if self._wanted is None:
+        if self._rule is None:
             return Unavailable("the study asks for no idle baseline")
         if self._meter is None:
             return Unavailable(self._source.reasons["package"])
         unmeasured = Unavailable("no idle baseline was measured before this run")
         return self._power_w.get(governor, unmeasured)
 
-    def left_s(self, pending_runs: Mapping[str, int]) -> float:
+    def pending_s(self, pending_runs: Mapping[str, int]) -> float:
         """Return how many seconds all further baselines take; `pending_runs` is by governor."""
-        if self._wanted is None or self._meter is None:
+        if self._rule is None or self._meter is None:
             return 0.0
         return sum(
-            self._wanted.duration_s * how_many(runs, self._wanted.every, self._runs_to_next(name))
+            self._rule.duration_s * baseline_count(runs, self._rule.every, self._runs_to_next(name))
             for name, runs in pending_runs.items()
         )
 
@@ -98,11 +98,11 @@ class Baselines:
         """Return how many runs come before the next baseline; None when there is no next one."""
         if governor not in self._power_w:
             return 0
-        every = self._wanted.every if self._wanted else None
+        every = self._rule.every if self._rule else None
         return None if every is None else max(0, every - self._runs[governor])
 
 
-def how_many(runs: int, every: int | None, to_next: int | None = 0) -> int:
+def baseline_count(runs: int, every: int | None, to_next: int | None = 0) -> int:
     """Return how many baselines are measured before or between `runs` runs under a governor.
 
     The next is due after `to_next` more runs (None: never), then one after each `every` runs.

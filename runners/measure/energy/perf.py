@@ -57,7 +57,7 @@ class PerfMeter:
     def start(self) -> None:
         """Start perf, which takes some 20 ms, and turn its counters on."""
         self.close()
-        self._stat = PerfStat(self._command, ("-C", format_cpulist(self._pmu.cpus)), held=True)
+        self._stat = PerfStat(self._command, ("-C", format_cpulist(self._pmu.cpus)), cat=True)
         self._joules = {}
         self._problems = self._if_any(self._stat.problem)
         self._start_s = self._stop_s = self._clock()

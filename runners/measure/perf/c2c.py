@@ -38,7 +38,7 @@ MAX_BYTES = 2 * 1024**3
 MAX_EVENTS = 20
 # `perf c2c record` also samples physical addresses, which the kernel hides from users.
 NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
-_NOTHING_THERE = "not supported"
+_NO_EVENT = "not supported"
 # User space alone, if possible: under older kernels AMD's sampling cannot exclude the kernel.
 _MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
 _LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
@@ -78,12 +78,12 @@ def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
             command = [*record_command(perf, modes, folder / "true.data"), "--", "true"]
             with as_root():
                 done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
-            problem = _said(done)
+            problem = _failure_of(done)
             if not problem:
                 return modes
             problems.append(problem)
     # Permission does not help where perf has found no event that samples.
-    if read_permission(root).user_only and _NOTHING_THERE not in problems[0]:
+    if read_permission(root).user_only and _NO_EVENT not in problems[0]:
         return f"{NEEDS} ({problems[0]})"
     return f"perf c2c record: {problems[0]} ({unsupported_reason(root)})"
 
@@ -176,7 +176,7 @@ def _print_samples(perf: str, recording: Path, printed: Path) -> str:
             done = run(command, READ_LIMIT_S, environment=perf_environment(), write=out)
     except OSError as error:
         return f"perf script: {error.strerror}"
-    return f"perf script: {_said(done)}" if done.failed else ""
+    return f"perf script: {_failure_of(done)}" if done.failed else ""
 
 
 def _samples(printed: Path) -> Iterator[MemorySample]:
@@ -184,8 +184,8 @@ def _samples(printed: Path) -> Iterator[MemorySample]:
         yield from read_samples(lines_of(stream))
 
 
-def _said(done: CommandResult) -> str:
-    """Return why perf failed, by its own message if it has one; empty when it did not fail."""
+def _failure_of(done: CommandResult) -> str:
+    """Return why perf failed, from its own message if there is one; empty if it did not fail."""
     if not done.failed:
         return ""
     words = one_line(done.stderr).removeprefix("failed: ")

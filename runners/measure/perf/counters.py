@@ -28,7 +28,7 @@ _TOTALS = {
 # Every field that this collector fills; each is in `fields` or has its reason in `unavailable`.
 FIELDS = ("task_clock_s", *_SOFTWARE_FIELDS, *_TOTALS, "freq_ghz", "freq_mean_ghz", "residency")
 
-# Filled only where a study asks for both events.
+# Filled only if a study requests both events.
 L1D_MISS_RATE = "l1d_miss_rate"
 L1D_EVENTS = ("L1-dcache-load-misses", "L1-dcache-loads")
 
@@ -65,12 +65,12 @@ def read_counters(
     `migrations`, `cycles`, `instructions`, `cache_misses` (sums over PMUs), `counters` (list of
     one object per PMU and event: `value`, `enabled_ns`, `running_ns`, `multiplexed`, `kinds`),
     `counted_modes`, `residency` and `freq_ghz` (objects by core kind), `residency_pmu` (by PMU),
-    `freq_mean_ghz`; where both events were asked for, `l1d_miss_rate` (by core kind):
+    `freq_mean_ghz`; where both events were requested, `l1d_miss_rate` (by core kind):
     L1-dcache-load-misses / L1-dcache-loads.
     """
     if not output.rows:
-        said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
-        return no_counters(f"perf printed no counts{said}")
+        first_line = f": {output.unparsed[0][:200]}" if output.unparsed else ""
+        return no_counters(f"perf printed no counts{first_line}")
     raw = undo_scaling(output, kinds_of, unsupported_reason)
     reading = _counts(raw) | reading_of(
         {"task_clock_s": _task_clock_s(raw)}
@@ -195,9 +195,9 @@ def _no_frequency_reason(
 
 
 def _miss_rate(raw: RawCounts) -> Reading:
-    """Return the share of loads that missed the L1 data cache, if both events were asked for."""
-    asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
-    if not set(L1D_EVENTS) <= asked:
+    """Return the share of loads that missed the L1 data cache, if both events were requested."""
+    requested = {event for _, event in raw.problems} | {count.event for count in raw.counts}
+    if not set(L1D_EVENTS) <= requested:
         return Reading()
     for event in L1D_EVENTS:
         if not raw.counts_of(event):

@@ -161,8 +161,8 @@ def event_list(
     PMU. With `user_only`, events without modifiers are restricted to user mode explicitly; perf
     would do so silently. Raises UserError for a text that is no event.
     """
-    asked = dict.fromkeys(map(canonical_event, (*DEFAULT_EVENTS, *extra)))
-    names = [name for event in asked for name in (by_pmu or {}).get(event, (event,))]
+    requested = dict.fromkeys(map(canonical_event, (*DEFAULT_EVENTS, *extra)))
+    names = [name for event in requested for name in (by_pmu or {}).get(event, (event,))]
     for name in names:
         if problem := event_problem(name):
             raise UserError(problem)

@@ -237,17 +237,17 @@ def _multiplexed_events(raw: RawCounts, core: _Rows) -> dict[str, bool | None]:
         running = times.setdefault(event, {})
         if row.state != "not supported":
             running[pmu] = row.run_ns
-    told: dict[str, bool | None] = {}
+    multiplexed: dict[str, bool | None] = {}
     for name, running in times.items():
         if set(running) >= set(raw.pmus):
-            told[name] = _falls_short(running.values(), raw.enabled_ns or 0)
+            multiplexed[name] = _falls_short(running.values(), raw.enabled_ns or 0)
         elif raw.complete:
             # Some PMU lacks the event: compare with the other events of the PMUs that have it.
-            there = sum(raw.on_pmu_ns.get(pmu, 0) for pmu in running)
-            told[name] = _falls_short(running.values(), there)
+            on_these_ns = sum(raw.on_pmu_ns.get(pmu, 0) for pmu in running)
+            multiplexed[name] = _falls_short(running.values(), on_these_ns)
         else:
-            told[name] = None
-    return told
+            multiplexed[name] = None
+    return multiplexed
 
 
 def _falls_short(running_ns: Iterable[int], whole_ns: int) -> bool:
@@ -255,7 +255,7 @@ def _falls_short(running_ns: Iterable[int], whole_ns: int) -> bool:
 
 
 def _core_problem(raw: RawCounts, pmu: str | None, row: Row, unsupported_reason: str) -> str:
-    """Say why a core event's row gives no count; empty when it does."""
+    """Return why a core event's row gives no count; empty when it does."""
     if row.state == "not supported":
         where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
         why = f" ({unsupported_reason})" if unsupported_reason and not raw.on_pmu_ns else ""

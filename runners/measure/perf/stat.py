@@ -43,12 +43,12 @@ def perf_environment() -> dict[str, str]:
 class PerfStat:
     """A perf that counts; `finish` returns its output, `close` ends it in any case.
 
-    `command` is perf's without the target, which are its options for what it counts. With `held`
-    it also has the workload `cat`, which ends when its standard input does. perf then ends when
-    this process does; with nothing to attach to it would never end.
+    `command` is perf's without `target`, the options for what it counts. With `cat` it also runs
+    that program, which ends with its standard input, so perf ends when this process does; with
+    nothing to attach to it would never end.
     """
 
-    def __init__(self, command: Sequence[str], target: Sequence[str], held: bool = False) -> None:
+    def __init__(self, command: Sequence[str], target: Sequence[str], cat: bool = False) -> None:
         """Start perf and turn its counters on; `problem` is empty, or why that failed.
 
         Raises OSError when the host is short of what any process needs (base.errors).
@@ -63,14 +63,14 @@ class PerfStat:
             # Counters are off until perf reads `enable`; it answers `ack`.
             *("-D", "-1", "--control", f"fd:{control_read},{ack_write}"),
             *target,
-            *(("--", "cat") if held else ()),
+            *(("--", "cat") if cat else ()),
         )
         self._process: subprocess.Popen[bytes] | None = None
         try:
             with as_root():
                 self._process = subprocess.Popen(
                     self.command,
-                    stdin=subprocess.PIPE if held else subprocess.DEVNULL,
+                    stdin=subprocess.PIPE if cat else subprocess.DEVNULL,
                     stdout=self._errors,
                     stderr=self._errors,
                     pass_fds=(control_read, ack_write, self._output),
@@ -86,17 +86,17 @@ class PerfStat:
             os.close(control_read)
             os.close(ack_write)
         try:
-            if self._process and not self._tell("enable"):
+            if self._process and not self._send("enable"):
                 self._stop()
-                said = one_line(self._text(self._errors), _MAX_REASON_CHARACTERS) or "no answer"
-                self.problem = f"perf could not attach: {said}"
+                reason = one_line(self._text(self._errors), _MAX_REASON_CHARACTERS) or "no answer"
+                self.problem = f"perf could not attach: {reason}"
         except BaseException:
             self.close()
             raise
 
     def disable(self) -> None:
         """Turn the counters off at once, before `finish`, which takes perf some milliseconds."""
-        if self._process and not self.problem and not self._tell("disable"):
+        if self._process and not self.problem and not self._send("disable"):
             self.problem = "perf did not answer when it was to stop counting"
 
     def finish(self) -> str:
@@ -138,7 +138,7 @@ class PerfStat:
                 os.close(descriptor)
         self._control = self._acknowledge = self._output = self._errors = -1
 
-    def _tell(self, word: str) -> bool:
+    def _send(self, word: str) -> bool:
         """Send perf a command; return whether perf has acknowledged it."""
         with suppress(BrokenPipeError):
             os.write(self._control, f"{word}\n".encode())
@@ -177,24 +177,23 @@ def try_perf(perf: str, events: str) -> PerfTrial:
     permissions all refuse in their own way.
     """
     with as_root():
-        asked = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
-        counted, text = _count_true(perf, events)
-    if problem := asked.problem or counted.problem:
+        first = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
+        trial, text = _count_true(perf, events)
+    if problem := first.problem or trial.problem:
         return PerfTrial(None, (), f"{perf} does not run: {problem}")
-    version = parse_perf_version(asked.stdout)
+    version = parse_perf_version(first.stdout)
     rows = parse_perf_output(text).rows
-    if counted.status == 0 and rows:
+    if trial.status == 0 and rows:
         return PerfTrial(version, rows)
     if version is None:
-        return PerfTrial(None, (), f"{perf} does not work: {_words(asked.stdout + asked.stderr)}")
+        return PerfTrial(None, (), f"{perf} does not work: {_words(first.stdout + first.stderr)}")
     if version < OLDEST_PERF:
         oldest = ".".join(map(str, OLDEST_PERF))
         return PerfTrial(version, (), f"perf cannot be told when to count (version {oldest} can)")
-    return PerfTrial(version, (), f"perf stat failed: {_words(counted.stderr)}")
+    return PerfTrial(version, (), f"perf stat failed: {_words(trial.stderr)}")
 
 
 def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
-    """Return how perf ended, and its rows."""
     descriptors = output, control, acknowledge = (os.memfd_create("perf-trial"), *os.pipe())
     try:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)

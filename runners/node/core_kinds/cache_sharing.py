@@ -23,11 +23,11 @@ def _by_l2(view: NodeView) -> Finding:
     shared = _union(cpus for cpus in second if _cores_of(view, cpus) > 1)
     modules = [cpus for cpus in second if _cores_of(view, cpus) == _CORES_OF_MODULE]
     if not modules or not alone or sorted(alone + shared) != list(view.online):
-        return Finding(says="second-level caches are shared alike" if second else "")
+        return Finding(fact="second-level caches are shared alike" if second else "")
     # On a node of equal cores, the last online CPU of a module has its L2 alone, too; but P-cores
     # have a larger first-level data cache (48 against 32 KiB).
     if _l1_sizes(view, alone) & _l1_sizes(view, shared):
-        return Finding(says="first-level data caches are of one size")
+        return Finding(fact="first-level data caches are of one size")
     private = f"CPUs {format_cpulist(alone)} have an L2 cache per core"
     module = f"CPUs {format_cpulist(shared)} share an L2 cache between cores"
     where = "(/sys/devices/system/cpu/cpuN/cache)"
@@ -47,14 +47,14 @@ def _by_l3(view: NodeView) -> Finding:
     )
     listed = sorted(cpu for cache in third for cpu in cache.cpus)
     if len(set(listed)) < len(listed):
-        return Finding(says="lists of CPUs that share a third-level cache contradict each other")
+        return Finding(fact="lists of CPUs that share a third-level cache contradict each other")
     if listed != list(view.online) or len(third) < 2:
         return Finding()
     large = [cache for cache in third if cache.size_bytes == third[0].size_bytes]
     small = third[len(large) :]
     most_of_large = max(_cores_of(view, cache.cpus) for cache in large)
     if not small or min(_cores_of(view, cache.cpus) for cache in small) <= most_of_large:
-        return Finding(says="third-level caches are shared alike")
+        return Finding(fact="third-level caches are shared alike")
     kinds = []
     for name, caches in (("P", large), ("E", small)):
         cpus = _union(cache.cpus for cache in caches)

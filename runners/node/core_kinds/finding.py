@@ -14,7 +14,7 @@ from runners.node.topology import Cache, CoreKind, sharing
 
 @dataclass(frozen=True)
 class NodeView:
-    """What is known of a node before its kinds; `siblings` are the CPUs of each core."""
+    """The facts about a node that show its kinds; `siblings` are the CPUs of each core."""
 
     tree: Tree
     online: tuple[int, ...]
@@ -43,12 +43,12 @@ class NodeView:
 class Finding:
     """The result of one piece of evidence.
 
-    `kinds` cover every online CPU, or are empty when the evidence cannot tell them. `says` is then
-    what was seen instead, for the sentence about a node of one kind. `note` is a contradiction.
+    `kinds` cover every online CPU, or are empty when the evidence does not show them. `fact` is
+    then a part of the sentence about a node of one kind. `note` is a contradiction.
     """
 
     kinds: tuple[CoreKind, ...] = ()
-    says: str = ""
+    fact: str = ""
     note: str = ""
 
 

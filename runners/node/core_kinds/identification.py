@@ -1,4 +1,4 @@
-"""Evidence from what each CPU says of itself: x86's CPUID, and ARM's part numbers.
+"""Evidence from each CPU's identification: x86's CPUID, and ARM's part numbers.
 
 CPUID is read for each CPU from /dev/cpu/N/cpuid (root, module cpuid). A 16-byte read at the offset
 leaf + (subleaf << 32) returns EAX, EBX, ECX, EDX (Linux arch/x86/kernel/cpuid.c).
@@ -68,7 +68,7 @@ def _amd(view: NodeView) -> Finding:
         return Finding(note="CPUID leaf 0x80000026 does not name every CPU's type; it is not used")
     if len(set(types.values())) == 1:
         # One type proves nothing: some parts with dense cores (Phoenix 2) report 0 for all CPUs.
-        return Finding(says="CPUID leaf 0x80000026 gives one core type for all CPUs")
+        return Finding(fact="CPUID leaf 0x80000026 gives one core type for all CPUs")
     kinds = []
     for number, name in enumerate(KIND_ORDER):
         if cpus := tuple(cpu for cpu, of in types.items() if of == number):

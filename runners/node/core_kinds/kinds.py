@@ -39,18 +39,18 @@ def find_kinds(view: NodeView) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
 
     Every online CPU is in exactly one kind.
     """
-    seen: list[str] = []
+    observed: list[str] = []
     notes: list[str] = []
-    for look in ORDER_OF_EVIDENCE:
-        finding = look(view)
+    for find in ORDER_OF_EVIDENCE:
+        finding = find(view)
         if finding.note:
             notes.append(finding.note)
         if finding.kinds:
             break
-        if finding.says:
-            seen.append(finding.says)
+        if finding.fact:
+            observed.append(finding.fact)
     else:
-        finding = one_kind(view, "; ".join(seen))
+        finding = one_kind(view, "; ".join(observed))
     if len(finding.kinds) > 1:
         return finding.kinds, tuple(notes)
     if cpuinfo.is_guest(view.first_block):

@@ -39,11 +39,11 @@ def by_core_pmus(view: NodeView) -> Finding:
     """Tell kinds by the lists of the core PMUs, where these cover the online CPUs."""
     lists, contradiction = _usable_lists(view)
     if contradiction or not lists:
-        return Finding(says="no core PMU lists its CPUs", note=contradiction)
+        return Finding(fact="no core PMU lists its CPUs", note=contradiction)
     evidence = {name: _sentence(name, *listed) for name, listed in lists.items()}
     if not set(lists).intersection(INTEL_PMUS):
         if len(lists) == 1:
-            return Finding(says=f"one core PMU covers all CPUs ({next(iter(lists.values()))[0]})")
+            return Finding(fact=f"one core PMU covers all CPUs ({next(iter(lists.values()))[0]})")
         return ranked_kinds(view, {evidence[name]: cpus for name, (_, cpus) in lists.items()})
     kinds: list[CoreKind] = []
     if CORE in lists:
@@ -55,8 +55,8 @@ def by_core_pmus(view: NodeView) -> Finding:
         # cpu_atom may list LP-E-cores, too.
         low_power += [kind for kind in kinds if kind.name == "LP-E"]
         cpus = tuple(sorted(cpu for kind in low_power for cpu in kind.cpus))
-        said = "; ".join(kind.evidence for kind in low_power)
-        kinds = [kind for kind in kinds if kind.name != "LP-E"] + [CoreKind("LP-E", cpus, said)]
+        sources = "; ".join(kind.evidence for kind in low_power)
+        kinds = [kind for kind in kinds if kind.name != "LP-E"] + [CoreKind("LP-E", cpus, sources)]
     return Finding(tuple(kinds))
 
 

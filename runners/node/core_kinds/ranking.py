@@ -1,6 +1,6 @@
-"""Frequencies and performance values: as evidence, and as the ranks of kinds that are known apart.
+"""Frequencies and performance values: as evidence, and as ranks of kinds found by other evidence.
 
-Where nothing names the CPUs' types, these values tell kinds. One value alone misleads:
+Where nothing names the CPUs' types, these values show the kinds. One value alone misleads:
 base_frequency is raised on some CPUs of equal Xeons (Speed Select) and equal on the P- and E-cores
 of Lunar Lake; the highest CPPC performance grades equal cores (AMD preferred cores); Lakefield's
 maximum frequencies lie within 7 %. So two values have to agree on which CPUs are the faster ones.
@@ -64,9 +64,9 @@ def by_ranks(view: NodeView) -> Finding:
     family = view.amd_family
     if family is not None and family < _FIRST_HYBRID_AMD_FAMILY:
         return one_kind(view, f"no AMD CPU of family {family:#x} tells the kernel of two")
-    signs = {sign: values for sign in _SIGNS if (values := _telling_values(view, sign))}
+    signs = {sign: values for sign in _SIGNS if (values := _distinguishing_values(view, sign))}
     if not signs:
-        return Finding(says="no frequency or performance values tell CPUs apart")
+        return Finding(fact="no frequency or performance values tell CPUs apart")
     if not view.vendor:
         return _by_first_value(view, signs)
     return _by_agreement(view, signs)
@@ -81,7 +81,7 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
     than names, the closest two become one kind.
     """
     for sign in _RANKING_SIGNS:
-        if values := _telling_values(view, sign):
+        if values := _distinguishing_values(view, sign):
             break
     else:
         return Finding(
@@ -104,7 +104,7 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
     return Finding(tuple(kinds))
 
 
-def _telling_values(view: NodeView, sign: str) -> dict[int, int]:
+def _distinguishing_values(view: NodeView, sign: str) -> dict[int, int]:
     """Return a sign's values as `read_sign` does, but no capacities that are all equal.
 
     These prove nothing: kernels that know nothing of the cores, and those for x86 since 6.16,
@@ -119,7 +119,7 @@ def _by_first_value(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding
     values = signs[sign]
     steps = _clusters(values)
     if len(steps) == 1:
-        return Finding(says=_alike({sign: values}))
+        return Finding(fact=_no_step({sign: values}))
     return ranked_kinds(view, {f"CPUs {format_cpulist(step)}": tuple(step) for step in steps})
 
 
@@ -132,27 +132,27 @@ def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
             votes.setdefault(tuple(sorted(steps[0])), []).append(sign)
     agreed = [(fast, by) for fast, by in votes.items() if len(by) >= 2]
     if not votes:
-        return Finding(says=_alike(signs))
+        return Finding(fact=_no_step(signs))
     if len(agreed) != 1:
         disputed = ", ".join(sign for by in votes.values() for sign in by)
-        return Finding(says=f"steps of more than 10 % in {disputed}, but no two signs agree on one")
+        return Finding(fact=f"steps of more than 10 % in {disputed}, but no two signs agree on one")
     fast, by = agreed[0]
     slow = tuple(cpu for cpu in view.online if cpu not in fast)
-    kind = CoreKind("P", fast, _higher(fast, signs, by, "above all others"))
-    evidence = _higher(slow, signs, by, "below the P-cores'")
+    kind = CoreKind("P", fast, _step(fast, signs, by, "above all others"))
+    evidence = _step(slow, signs, by, "below the P-cores'")
     if view.amd_family is not None:
         return Finding((kind, CoreKind("E", slow, evidence)))
     return Finding((kind, *atom_kinds(view, slow, evidence)))
 
 
-def _higher(
+def _step(
     cpus: tuple[int, ...], signs: dict[str, dict[int, int]], by: list[str], where: str
 ) -> str:
     ranges = (f"{sign} {_range_of(signs[sign][cpu] for cpu in cpus)}" for sign in by)
     return f"CPUs {format_cpulist(cpus)}: {', '.join(ranges)}, more than 10 % {where}"
 
 
-def _alike(signs: dict[str, dict[int, int]]) -> str:
+def _no_step(signs: dict[str, dict[int, int]]) -> str:
     ranges = ", ".join(f"{sign} {_range_of(values.values())}" for sign, values in signs.items())
     return f"no step of more than 10 % in {ranges}"
 

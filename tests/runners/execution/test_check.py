@@ -62,12 +62,12 @@ def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
 
 
 def test_the_end_of_its_stderr_is_the_reason_in_one_harmless_line() -> None:
-    said = check_failure(*script("printf 'a\\nrow 7:\\033[31m 1 is not 2\\n' >&2; exit 2"))
-    assert said.endswith("exit status 2: a row 7:\ufffd[31m 1 is not 2")
+    why = check_failure(*script("printf 'a\\nrow 7:\\033[31m 1 is not 2\\n' >&2; exit 2"))
+    assert why.endswith("exit status 2: a row 7:\ufffd[31m 1 is not 2")
     flood = "head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' y >&2"
-    said = check_failure(*script(f"{flood}; echo ' the end' >&2; exit 2"))
-    assert said.endswith("y the end")
-    assert len(said) < 500
+    why = check_failure(*script(f"{flood}; echo ' the end' >&2; exit 2"))
+    assert why.endswith("y the end")
+    assert len(why) < 500
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_one_that_the_host_could_not_start_for_a_while_has_not_failed(
 
 
 def test_a_witness_that_cannot_be_had_is_a_refusal_too() -> None:
-    said = check_failure_of(("true",), "", {}, Path("/no/such/witness"))
-    assert said.startswith("the check 'true' cannot be run: ")
+    why = check_failure_of(("true",), "", {}, Path("/no/such/witness"))
+    assert why.startswith("the check 'true' cannot be run: ")
 
 
 def pids(file: Path, count: int) -> list[int]:
@@ -124,8 +124,8 @@ def test_after_its_time_it_is_ended_with_all_that_it_has_started(tmp_path: Path)
     # It may be ended before it has started all.
     for limit_s in (1.0, 4.0, 16.0, 64.0):
         file.unlink(missing_ok=True)
-        said = check_failure(*script(LINGERS.replace("FILE", str(file)) + "wait"), limit_s=limit_s)
-        assert said.endswith(f"did not end within {limit_s:g} s")
+        why = check_failure(*script(LINGERS.replace("FILE", str(file)) + "wait"), limit_s=limit_s)
+        assert why.endswith(f"did not end within {limit_s:g} s")
         if len(written(file)) == 3:
             break
     wait_until_gone(pids(file, 3))

@@ -127,23 +127,23 @@ def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("kill -9 $$", r"^/bin/sh was ended by SIGKILL"),
         (r"printf 'no\n \033[31mluck' >&2; exit 3", r"ended with status 3: no \ufffd\[31mluck$"),
     ],
 )
-def test_a_launcher_that_fails_is_named_in_a_printable_line(script: str, said: str) -> None:
+def test_a_launcher_that_fails_is_named_in_a_printable_line(script: str, message: str) -> None:
     launch = Launch(("/bin/sh", "-c", script), ("/bin/true",), {}, {}, ())
-    with pytest.raises(LaunchError, match=said):
+    with pytest.raises(LaunchError, match=message):
         execute(launch, HANG_S, Harness(witness(), None))
 
 
 def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
     script = (
-        "trap 'exit 3' INT; fd=/proc/self/fd; told=${5#fd:}; said=${told#*,}; told=${told%,*};"
-        "read word <$fd/$told; echo ack >$fd/$said;"
-        'echo "9;;context-switches;5;100.00" >"$1"; read wait <$fd/$told'
+        "trap 'exit 3' INT; fd=/proc/self/fd; ctl=${5#fd:}; ack=${ctl#*,}; ctl=${ctl%,*};"
+        "read word <$fd/$ctl; echo ack >$fd/$ack;"
+        'echo "9;;context-switches;5;100.00" >"$1"; read wait <$fd/$ctl'
     )
     perf = PerfStat(("/bin/sh", "-c", script, "perf", OUTPUT), ())
     try:

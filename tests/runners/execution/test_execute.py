@@ -14,7 +14,7 @@ import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Proof, Wanted, busy_threads
+from runners.execution.placement import Expected, Proof, busy_threads
 from runners.execution.witness import LaunchError
 from runners.plan.command_line import Launch
 from tests.support.programs import built, witness
@@ -32,7 +32,7 @@ def run(
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return outcome.proof_of(seen, Wanted(binding, places, threads))
+    return outcome.proof_of(seen, Expected(binding, places, threads))
 
 
 def running(marker: str) -> list[str]:
@@ -77,29 +77,29 @@ def test_the_window_is_the_programs_own() -> None:
     until(lambda: elapsed_s() < 0.45)
 
 
-class Witnessed:
-    """A meter that writes down when it was asked."""
+class LoggingMeter:
+    """A meter that logs its calls."""
 
-    def __init__(self, name: str, asked: list[str]) -> None:
-        self._name, self._asked = name, asked
+    def __init__(self, name: str, calls: list[str]) -> None:
+        self._name, self._calls = name, calls
 
     def start(self) -> None:
-        self._asked.append(f"{self._name} start")
+        self._calls.append(f"{self._name} start")
 
     def sample(self) -> None:
         pass
 
     def stop(self) -> None:
-        self._asked.append(f"{self._name} stop")
+        self._calls.append(f"{self._name} stop")
 
 
 def test_meters_nest_and_the_last_is_nearest_to_the_program() -> None:
-    asked: list[str] = []
-    meters = (Witnessed("outer", asked), Witnessed("inner", asked))
+    calls: list[str] = []
+    meters = (LoggingMeter("outer", calls), LoggingMeter("inner", calls))
     launch = Launch((), ("/bin/true",), {}, {}, ())
     harness = Harness(witness(), None, meters=meters)
-    execute(launch, 10.0, harness, lambda _: asked.append("program"))
-    assert asked == ["outer start", "inner start", "program", "inner stop", "outer stop"]
+    execute(launch, 10.0, harness, lambda _: calls.append("program"))
+    assert calls == ["outer start", "inner start", "program", "inner stop", "outer stop"]
 
 
 def test_the_time_limit_ends_the_program_and_what_it_started() -> None:

@@ -13,7 +13,7 @@ import pytest
 from configs.app import Check, Metric
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
-from runners.execution.placement import Proof, Stay, ThreadTrace, Wanted
+from runners.execution.placement import Proof, Stay, ThreadTrace, Expected
 from runners.execution.witness import Ending
 from runners.records.values import FINAL
 from tests.runners.cases import DEMO, SMALL, case
@@ -73,7 +73,7 @@ def test_time_that_no_process_is_charged_for_is_missed_in_none(
     observation = replace(seen(), threads=(thread,), looks=20)
     observation = replace(observation, ending=replace(observation.ending, cpu_s=1.0))
 
-    proof = proof_of(observation, Wanted("pin", (0,), 1), {"task_clock_s": 1.3} | uncharged)
+    proof = proof_of(observation, Expected("pin", (0,), 1), {"task_clock_s": 1.3} | uncharged)
 
     assert proof.verdict == verdict
 
@@ -90,11 +90,11 @@ REFUSED = {"check_failure": CHECK_SAID}
 @pytest.mark.parametrize(
     ("observation", "more", "proof", "status"),
     [
-        # What disturbed a run is said only where the run itself was good.
+        # A disturbance is reported only for a run that is otherwise good.
         (seen(number=signal.SIGKILL, timed_out=True), ENGINE | REFUSED, VIOLATED, "timeout"),
         (seen(exit_code=127, exec_errno=2), ENGINE, VIOLATED, "failed"),
         (seen(number=signal.SIGSEGV), ENGINE, VIOLATED, "failed"),
-        # The check's command would not have been asked of a run that failed.
+        # The check command does not run for a failed run.
         (seen(exit_code=5), ENGINE | REFUSED, VIOLATED, "failed"),
         (seen(exit_code=3), ENGINE, VIOLATED, "check-failed"),
         # A wrong result is worth nothing wherever it was made.

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.execution.placement import (
+    Expected,
     Proof,
+    Samples,
     Stay,
     ThreadTrace,
-    Wanted,
-    Watched,
     busy_threads,
     most_at_a_time,
     prove,
@@ -48,7 +48,7 @@ def proof(
     threads: list[ThreadTrace], binding: str, cpus: tuple[int, ...], wanted: int, **more: object
 ) -> Proof:
     facts = {"looks": 20, "elapsed_s": 1.0, "unmet": 0} | more
-    return prove(Watched(threads, **facts), Wanted(binding, cpus, wanted))  # type: ignore[arg-type]
+    return prove(Samples(threads, **facts), Expected(binding, cpus, wanted))  # type: ignore[arg-type]
 
 
 def one_on_each(*cpus: int) -> list[ThreadTrace]:
@@ -79,7 +79,7 @@ SHELL = steady(90, BOTH, 0, cpu_s=0.02, pid=90)
 HELPERS = [steady(110 + number, (0,), 0, cpu_s=0.0) for number in range(5)]
 WORKER = steady(120, (0,), 0, cpu_s=0.2)
 
-# What was seen, the binding, its CPUs, the threads asked for, what else is known; verdict, reason.
+# Threads, binding, its CPUs, requested threads, other facts; verdict, reason.
 RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, Any], str, str]] = {
     "pinned": (PINNED, "pin", BOTH, 2, {}, "proved", ""),
     "ignored": (FREE, "pin", BOTH, 2, {}, "violated", "thread 100 was allowed CPU 0-1;"),
@@ -173,7 +173,7 @@ RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("threads", "binding", "cpus", "wanted", "more", "verdict", "said"), RULES.values(), ids=RULES
+    ("threads", "binding", "cpus", "wanted", "more", "verdict", "reason"), RULES.values(), ids=RULES
 )
 def test_what_was_seen_of_threads_is_proved_violated_or_neither(
     threads: list[ThreadTrace],
@@ -182,11 +182,11 @@ def test_what_was_seen_of_threads_is_proved_violated_or_neither(
     wanted: int,
     more: dict[str, Any],
     verdict: str,
-    said: str,
+    reason: str,
 ) -> None:
     found = proof(threads, binding, cpus, wanted, **more)
     assert found.verdict == verdict
-    assert said in found.reason
+    assert reason in found.reason
     assert (found.reason == "") == (verdict == "proved")
 
 
@@ -199,8 +199,8 @@ def test_the_first_looks_at_a_thread_are_forgiven_and_counted() -> None:
         ((0, 1), {1: 2}, 0.01),
         ((0,), {0: 40}, 2.0),
     )
-    wanted = Wanted("pin", (0,), 1)
-    assert prove(Watched([settled], 46, 2.0, unmet=0), wanted).verdict == "proved"
+    wanted = Expected("pin", (0,), 1)
+    assert prove(Samples([settled], 46, 2.0, unmet=0), wanted).verdict == "proved"
     assert settling_looks(settled, wanted) == 6
     assert settling_looks(steady(100, (0,), 0), wanted) == 0
 
@@ -224,7 +224,7 @@ def test_processes_share_a_cpu_when_both_want_it_for_longer_than_a_start(
     together = looks(3, 4, each_s=share * 2.0 / 2)
     program.runnable = looks(1, 2, 6, 7, each_s=0.5) | together
     child.runnable = together | looks(5, each_s=0.5)
-    found = prove(Watched([program, child, worker], 99, 2.0, unmet=0), Wanted("pin", (1, 0), 2))
+    found = prove(Samples([program, child, worker], 99, 2.0, unmet=0), Expected("pin", (1, 0), 2))
     reason = "threads 100 and 200 were both pinned to CPU 1" if verdict == "violated" else ""
     assert found == Proof(verdict, reason)
 
@@ -235,7 +235,7 @@ def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() ->
     threads = [steady(pid, (0,), 0, pid=pid) for pid in (100, 101, 102, 103)]
     for thread, last in zip(threads, lasts, strict=True):
         thread.runnable = looks(*range(1, last + 1))
-    found = prove(Watched(threads, 101, 2.0, unmet=0), Wanted("pin", (0, 0), 2))
+    found = prove(Samples(threads, 101, 2.0, unmet=0), Expected("pin", (0, 0), 2))
     assert found.reason == "threads 100 and 101 and 102 were all pinned to CPU 0"
 
 

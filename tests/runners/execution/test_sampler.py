@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.execution.placement import Wanted, Watched, prove
+from runners.execution.placement import Expected, Samples, prove
 from runners.execution.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
 
 
@@ -61,7 +61,7 @@ def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path
     sampler.sample()
     sampler.sample()
     seen = {
-        thread.tid: (thread.pid, thread.allowed, dict(thread.seen)) for thread in sampler.threads
+        thread.tid: (thread.pid, thread.allowed, dict(thread.ran_on)) for thread in sampler.threads
     }
     assert seen == {
         10: (10, (0, 1, 2, 3), {3: 2}),
@@ -102,8 +102,8 @@ def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> N
         sampler.sample()
     (thread,) = sampler.threads
     assert thread.allowed == (0, 1, 2, 3, 4, 5, 7)
-    watched = Watched(sampler.threads, sampler.samples, 1.0)
-    assert prove(watched, Wanted("none", thread.allowed, 1)).verdict == "proved"
+    watched = Samples(sampler.threads, sampler.samples, 1.0)
+    assert prove(watched, Expected("none", thread.allowed, 1)).verdict == "proved"
 
 
 def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path
         task(tmp_path, 10, 10, cpu, "1")
         sampler.sample()
     (thread,) = sampler.threads
-    assert [(stay.looks, dict(stay.seen)) for stay in thread.stays] == [(2, {0: 2}), (2, {1: 2})]
+    assert [(stay.looks, dict(stay.ran_on)) for stay in thread.stays] == [(2, {0: 2}), (2, {1: 2})]
 
 
 def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Proof, Wanted
+from runners.execution.placement import Expected, Proof
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
 from tests.support.programs import witness
@@ -49,7 +49,7 @@ def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return outcome.proof_of(seen, Wanted(binding, places, threads))
+    return outcome.proof_of(seen, Expected(binding, places, threads))
 
 
 # Program, binding, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
@@ -93,9 +93,9 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     # Where the program leaves the mapping's CPUs it must be allowed to: no cpuset holds it.
     seen = run([str(programs / name), *own], places, looks)
     assert seen.ending.exit_code == 0, seen.stderr
-    # As root, who is told of births, and as anyone else.
-    for told in (seen, replace(seen, unmet=None)):
-        proof = proof_of(told, binding, places, threads)
+    # As root, who gets reports of births, and as any other user.
+    for observation in (seen, replace(seen, unmet=None)):
+        proof = proof_of(observation, binding, places, threads)
         assert proof.verdict == verdict, (proof, seen.threads)
 
 

@@ -31,13 +31,13 @@ def test_nobody_has_called_sudo() -> None:
 
 def test_the_caller_has_the_groups_and_the_home_of_his_account() -> None:
     account = pwd.getpwuid(NOBODY)
-    for told in (
+    for environment in (
         {"SUDO_UID": str(NOBODY), "SUDO_GID": "0"},
         {"PKEXEC_UID": str(NOBODY)},
         {"DOAS_USER": account.pw_name},
     ):
-        user = invoking_user(told)
-        assert user is not None, told
+        user = invoking_user(environment)
+        assert user is not None, environment
         assert (user.uid, user.gid, user.home) == (NOBODY, account.pw_gid, account.pw_dir)
         assert 0 not in user.groups
         assert user.variables()["LOGNAME"] == account.pw_name
@@ -54,7 +54,7 @@ def test_a_caller_without_an_account_has_the_one_group_that_sudo_tells() -> None
 
 
 @pytest.mark.parametrize(
-    "told",
+    "environment",
     [
         *({"SUDO_UID": uid} for uid in ("", "-1", "1e3", " 7", "٣", "4294967295", "9" * 40)),
         {"SUDO_UID": UNKNOWN, "SUDO_GID": "x"},
@@ -64,9 +64,9 @@ def test_a_caller_without_an_account_has_the_one_group_that_sudo_tells() -> None
         {"SUDO_UID": str(NOBODY), "PKEXEC_UID": "0"},
     ],
 )
-def test_what_names_no_user_or_two_is_refused(told: dict[str, str]) -> None:
+def test_what_names_no_user_or_two_is_refused(environment: dict[str, str]) -> None:
     with pytest.raises(UserError) as refused:
-        invoking_user(told)
+        invoking_user(environment)
     assert "\n" not in str(refused.value)
 
 
@@ -96,36 +96,36 @@ def opens(path):
         return open(path).read()
     except OSError as error:
         return error.strerror
-said = {"ids": ids(), "groups": os.getgroups(), "child": child(), "secret": opens(sys.argv[2])}
-said["home"] = os.environ["HOME"]
-said["kernel"] = Tree(Path("/")).text(sys.argv[2])
+report = {"ids": ids(), "groups": os.getgroups(), "child": child(), "secret": opens(sys.argv[2])}
+report["home"] = os.environ["HOME"]
+report["kernel"] = Tree(Path("/")).text(sys.argv[2])
 with privileges.as_root():
-    said |= {"root": ids(), "roots_child": child(), "roots_secret": opens(sys.argv[2])}
+    report |= {"root": ids(), "roots_child": child(), "roots_secret": opens(sys.argv[2])}
 with privileges.starting_as(1) as rights:
     answer = subprocess.run(["id", "-u"], capture_output=True, text=True, **rights)
-    said["other"] = answer.stdout.strip()
+    report["other"] = answer.stdout.strip()
 try:
     with privileges.as_root():
         raise KeyboardInterrupt
 except KeyboardInterrupt:
-    said["after"] = ids()
+    report["after"] = ids()
 with recording_folder() as folder:
     found = os.stat(folder)
-    said["recording"] = [found.st_uid, found.st_mode & 0o777, str(folder.parent)]
+    report["recording"] = [found.st_uid, found.st_mode & 0o777, str(folder.parent)]
     with privileges.as_root():
         (folder / "perf.data").touch(mode=0o600)
     privileges.chown_to_invoker(folder / "perf.data", folder, folder / "missing")
-    said["given"] = [os.stat(path).st_uid for path in (folder, folder / "perf.data")]
-said["removed"] = not folder.exists()
-said["umask"] = os.umask(0)
+    report["given"] = [os.stat(path).st_uid for path in (folder, folder / "perf.data")]
+report["removed"] = not folder.exists()
+report["umask"] = os.umask(0)
 privileges.give_up_root()
 with privileges.as_root():
-    said["given_up"] = ids()
+    report["given_up"] = ids()
 try:
     os.setresuid(0, 0, 0)
 except PermissionError:
-    said["never"] = ids()
-print(json.dumps(said, default=str))
+    report["never"] = ids()
+print(json.dumps(report, default=str))
 """
 
 
@@ -140,7 +140,7 @@ def command() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def said(command: Path) -> Iterator[dict[str, Any]]:
+def report(command: Path) -> Iterator[dict[str, Any]]:
     """Give what a process that was started by sudo tells of itself."""
     with open_folder() as folder:
         root = command.parents[1]
@@ -152,42 +152,42 @@ def said(command: Path) -> Iterator[dict[str, Any]]:
             env={"PATH": os.environ["PATH"], "HOME": "/root", "SUDO_UID": str(NOBODY)},
         )
         assert done.returncode == 0, done.stderr
-        told: dict[str, Any] = json.loads(done.stdout)
-        yield told
+        report: dict[str, Any] = json.loads(done.stdout)
+        yield report
 
 
 HIS = [[NOBODY, NOBODY, 0], [NOBODY, NOBODY, 0]]
 ROOTS = [[0, 0, 0], [0, 0, 0]]
 
 
-def test_files_and_programs_are_the_callers(said: dict[str, Any]) -> None:
-    assert said["ids"] == HIS
-    assert said["groups"] == [NOBODY]
-    assert said["child"] == str(NOBODY)
-    assert said["secret"] == "Permission denied"
-    assert said["home"] == pwd.getpwuid(NOBODY).pw_dir
-    assert said["other"] == "1", "a program of a third user is his"
-    assert said["umask"] == 0o002, "not everybody may write what is made"
+def test_files_and_programs_are_the_callers(report: dict[str, Any]) -> None:
+    assert report["ids"] == HIS
+    assert report["groups"] == [NOBODY]
+    assert report["child"] == str(NOBODY)
+    assert report["secret"] == "Permission denied"
+    assert report["home"] == pwd.getpwuid(NOBODY).pw_dir
+    assert report["other"] == "1", "a program of a third user is his"
+    assert report["umask"] == 0o002, "not everybody may write what is made"
 
 
-def test_the_kernels_files_are_read_and_perf_is_started_as_root(said: dict[str, Any]) -> None:
-    assert said["kernel"] == "of root"
-    assert said["root"] == ROOTS
-    assert (said["roots_child"], said["roots_secret"]) == ("0", "of root")
-    assert said["after"] == HIS, "an interruption leaves nothing as root"
+def test_the_kernels_files_are_read_and_perf_is_started_as_root(report: dict[str, Any]) -> None:
+    assert report["kernel"] == "of root"
+    assert report["root"] == ROOTS
+    assert (report["roots_child"], report["roots_secret"]) == ("0", "of root")
+    assert report["after"] == HIS, "an interruption leaves nothing as root"
 
 
 def test_a_recording_is_made_where_nobody_can_plant_a_link_and_given_to_the_caller(
-    said: dict[str, Any],
+    report: dict[str, Any],
 ) -> None:
-    assert said["recording"] == [0, 0o700, "/tmp"]
-    assert said["given"] == [NOBODY, NOBODY]
-    assert said["removed"]
+    assert report["recording"] == [0, 0o700, "/tmp"]
+    assert report["given"] == [NOBODY, NOBODY]
+    assert report["removed"]
 
 
-def test_rights_that_were_given_up_do_not_come_back(said: dict[str, Any]) -> None:
-    assert said["given_up"] == [[NOBODY] * 3, [NOBODY] * 3]
-    assert said["never"] == said["given_up"]
+def test_rights_that_were_given_up_do_not_come_back(report: dict[str, Any]) -> None:
+    assert report["given_up"] == [[NOBODY] * 3, [NOBODY] * 3]
+    assert report["never"] == report["given_up"]
 
 
 @pytest.mark.parametrize(("user", "kept"), [(0, 0o022), (NOBODY, 0o002)])

@@ -63,7 +63,7 @@ def test_values_are_read_as_the_kernel_writes_them(
 
 
 @pytest.mark.parametrize(
-    ("read", "content", "said"),
+    ("read", "content", "part"),
     [
         *(
             (Tree.integer, content, "not a whole number")
@@ -77,10 +77,10 @@ def test_values_are_read_as_the_kernel_writes_them(
     ],
 )
 def test_what_is_no_such_value_is_shown_as_it_is(
-    tmp_path: Path, read: Callable[[Tree, str], object], content: bytes, said: str
+    tmp_path: Path, read: Callable[[Tree, str], object], content: bytes, part: str
 ) -> None:
     answer = reason(read(tree_with(tmp_path, content), PATH))
-    assert said in answer and PATH in answer
+    assert part in answer and PATH in answer
 
 
 def test_a_long_wrong_value_is_cut_in_the_reason(tmp_path: Path) -> None:

@@ -7,37 +7,37 @@ import math
 from runners.measure.meter import Meters
 
 
-class Written:
-    """A meter that writes down what it was asked for."""
+class LoggingMeter:
+    """A meter that logs its calls."""
 
-    def __init__(self, name: str, asked: list[str]) -> None:
-        self._name, self._asked = name, asked
+    def __init__(self, name: str, calls: list[str]) -> None:
+        self._name, self._calls = name, calls
 
     def start(self) -> None:
-        self._asked.append(f"{self._name} start")
+        self._calls.append(f"{self._name} start")
 
     def sample(self) -> None:
-        self._asked.append(f"{self._name} sample")
+        self._calls.append(f"{self._name} sample")
 
     def stop(self) -> None:
-        self._asked.append(f"{self._name} stop")
+        self._calls.append(f"{self._name} stop")
 
 
 def test_the_first_meter_starts_first_and_stops_last() -> None:
-    asked: list[str] = []
-    meters = Meters((Written("outer", asked), Written("inner", asked)))
+    calls: list[str] = []
+    meters = Meters((LoggingMeter("outer", calls), LoggingMeter("inner", calls)))
     meters.start()
     meters.stop()
-    assert asked == ["outer start", "inner start", "inner stop", "outer stop"]
+    assert calls == ["outer start", "inner start", "inner stop", "outer stop"]
 
 
 def test_meters_are_sampled_when_it_is_time_and_not_before() -> None:
-    asked: list[str] = []
-    meters = Meters((Written("outer", asked), Written("inner", asked)))
+    calls: list[str] = []
+    meters = Meters((LoggingMeter("outer", calls), LoggingMeter("inner", calls)))
     meters.start()
-    asked.clear()
+    calls.clear()
     assert not meters.sample_if_due(-math.inf)
-    assert asked == []
+    assert calls == []
     assert meters.sample_if_due(1e30)
-    assert asked == ["outer sample", "inner sample"]
+    assert calls == ["outer sample", "inner sample"]
     assert not meters.sample_if_due(1e30 / 2)

@@ -60,7 +60,7 @@ def test_inherited_variables_that_change_libraries_stay_and_are_told() -> None:
     }
     launch = build_launch(case(), PROGRAM, inherited, TOOLS)
     assert launch.environment["LD_PRELOAD"] == "/usr/lib/libjemalloc.so"
-    assert launch.told_variables == {
+    assert launch.recorded_variables == {
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1" + "x" * 478,
         "LD_PRELOAD": "/usr/lib/libjemalloc.so",
         "MKL_NUM_THREADS": "4",

@@ -194,19 +194,19 @@ def test_a_guest_that_does_not_fit_is_left_out_everywhere(cpus: int, reason: str
 
 
 def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
-    asked: list[tuple[str, tuple[int, ...]]] = []
+    queries: list[tuple[str, tuple[int, ...]]] = []
 
     def governor_problem(governor: str, cpus: tuple[int, ...]) -> str | None:
-        asked.append((governor, cpus))
+        queries.append((governor, cpus))
         return "not offered there" if 8 in cpus else None
 
     node = i9_14900k_without_smt()
     made = make_plan(PAPER_VM, node, lambda name: Path("/opt") / name, TOOLS, governor_problem)
     p_cores, e_cores, all_cpus = set(range(8)), set(range(8, 24)), set(range(24))
     mixed = {0, 1, 2, 3, 8, 9, 10, 11}
-    assert [governor for governor, _ in asked] == ["performance"] * 7
+    assert [governor for governor, _ in queries] == ["performance"] * 7
     on_host = [all_cpus, p_cores, p_cores, e_cores, set(range(8, 16)), all_cpus, mixed]
-    assert [set(cpus) for _, cpus in asked] == on_host
+    assert [set(cpus) for _, cpus in queries] == on_host
     assert [case.number for case in made.cases] == [2, 3]
     assert {item.reason for item in made.skipped} == {"not offered there"}
 
@@ -262,9 +262,9 @@ def test_where_a_guest_s_cpus_are_is_part_of_its_cases_identities() -> None:
 
 
 def test_emulated_guests_are_cases_of_their_own() -> None:
-    asked, node = in_guests(), i9_14900k_without_smt()
+    study, node = in_guests(), i9_14900k_without_smt()
     by = {
-        emulated: make_plan(asked, node, Path, TOOLS, lambda *_: None, emulated)
+        emulated: make_plan(study, node, Path, TOOLS, lambda *_: None, emulated)
         for emulated in (True, False)
     }
     assert len(by[True].cases) == len(by[False].cases) == 7

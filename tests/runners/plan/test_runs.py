@@ -158,32 +158,32 @@ def forecast_of(*cases: Case, earlier_s: dict[str, float] | None = None) -> Fore
 def test_each_run_corrects_the_forecast_of_its_case_and_of_its_app() -> None:
     forecast = forecast_of(ONE, TWO, TWO)
     # The hint of 2 s is for one thread.
-    assert forecast.left_s == pytest.approx(2.0 + 2 * 1.0 + 3 * OVERHEAD_S)
-    forecast.made(TWO.case_id, 0.5)
+    assert forecast.pending_s == pytest.approx(2.0 + 2 * 1.0 + 3 * OVERHEAD_S)
+    forecast.count_run(TWO.case_id, 0.5)
     # The app takes half of what its hint says, with one thread probably as well.
-    assert forecast.left_s == pytest.approx(1.0 + 0.5 + 2 * OVERHEAD_S)
+    assert forecast.pending_s == pytest.approx(1.0 + 0.5 + 2 * OVERHEAD_S)
     assert (forecast.program_s(ONE.case_id), forecast.program_s(TWO.case_id)) == (1.0, 0.5)
-    forecast.made(ONE.case_id, 3.0)
-    forecast.made(TWO.case_id, 0.6)
-    assert forecast.left_s == pytest.approx(0.0)
+    forecast.count_run(ONE.case_id, 3.0)
+    forecast.count_run(TWO.case_id, 0.6)
+    assert forecast.pending_s == pytest.approx(0.0)
 
 
 def test_measured_times_of_earlier_attempts_come_before_hints() -> None:
     forecast = forecast_of(ONE, earlier_s={ONE.case_id: 7.0})
-    assert forecast.left_s == pytest.approx(7.0 + OVERHEAD_S)
+    assert forecast.pending_s == pytest.approx(7.0 + OVERHEAD_S)
 
 
 def test_a_case_without_a_hint_makes_it_unknown_until_it_has_run() -> None:
     forecast = forecast_of(UNKNOWN, UNKNOWN, UNKNOWN)
     for elapsed_s, left_s in ((None, None), (1.0, pytest.approx(1.0 + OVERHEAD_S)), (None, 0.0)):
-        forecast.made(UNKNOWN.case_id, elapsed_s)
-        assert forecast.left_s == left_s
+        forecast.count_run(UNKNOWN.case_id, elapsed_s)
+        assert forecast.pending_s == left_s
 
 
 def test_a_case_that_ends_early_takes_its_time_along_known_or_not() -> None:
     forecast = forecast_of(UNKNOWN, UNKNOWN, ONE, TWO, TWO)
-    forecast.made(TWO.case_id, 0.5)
-    assert forecast.left_s is None
+    forecast.count_run(TWO.case_id, 0.5)
+    assert forecast.pending_s is None
     for early, runs in ((UNKNOWN, 2), (TWO, 1), (TWO, 0)):
-        assert forecast.forget(early.case_id) == runs
-    assert forecast.left_s == pytest.approx(1.0 + OVERHEAD_S)
+        assert forecast.drop(early.case_id) == runs
+    assert forecast.pending_s == pytest.approx(1.0 + OVERHEAD_S)

@@ -153,11 +153,11 @@ def test_a_history_is_the_same_as_from_whole_records(
         path = folder / "records" / f"n{attempt % 2}-{attempt:04d}.jsonl"
         path.write_bytes(b"".join(damaged(*line) for line in lines))
     for pool in ("", "split-there"):
-        assert told(folder, pool, heads=True) == told(folder, pool, heads=False)
+        assert summary_of(folder, pool, heads=True) == summary_of(folder, pool, heads=False)
 
 
-def told(folder: Path, pool: str, *, heads: bool) -> object:
-    """Return what is told of the records, or how it is refused, with their heads or without any."""
+def summary_of(folder: Path, pool: str, *, heads: bool) -> object:
+    """Return a summary of the records or the error, from their heads or their whole lines."""
     with pytest.MonkeyPatch.context() as patch:
         if not heads:
             patch.setattr("runners.records.reader.head_of", lambda _: None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runners.records.placed_runs import PlacedRuns, SeenTeam, seen_team, verdict_of
+from runners.records.placed_runs import ObservedTeam, PlacedRuns, observed_team, verdict_of
 
 
 @pytest.mark.parametrize(
@@ -49,29 +49,29 @@ def test_of_an_imported_log_nobody_looked() -> None:
     assert verdict_of({"placement": "proved"}) is None
 
 
-def record(*threads: tuple[int, float], told: object = 2) -> dict[str, Any]:
+def record(*threads: tuple[int, float], requested: object = 2) -> dict[str, Any]:
     """Return the record of a run of a second: threads are a process and a runnable time."""
     named = [{"process": process, "runnable_s": runnable_s} for process, runnable_s in threads]
-    return {"threads": told, "elapsed_s": 1.0, "placement": {"threads": named}}
+    return {"threads": requested, "elapsed_s": 1.0, "placement": {"threads": named}}
 
 
 @pytest.mark.parametrize(
     ("made", "seen"),
     [
-        (record((0, 1.0), (0, 1.0)), SeenTeam(2, 2, 1, several=False)),
+        (record((0, 1.0), (0, 1.0)), ObservedTeam(2, 2, 1, several=False)),
         # A script that waits for its program of two threads.
-        (record((0, 0.1), (1, 1.0), (1, 1.0)), SeenTeam(2, 2, 2, several=False)),
-        (record((0, 0.0), (1, 1.0), (2, 0.9)), SeenTeam(2, 1, 3, several=True)),
+        (record((0, 0.1), (1, 1.0), (1, 1.0)), ObservedTeam(2, 2, 2, several=False)),
+        (record((0, 0.0), (1, 1.0), (2, 0.9)), ObservedTeam(2, 1, 3, several=True)),
         # One after the other.
-        (record((0, 0.0), (1, 0.5), (2, 0.5)), SeenTeam(2, 1, 3, several=False)),
-        (record(), SeenTeam(2, 0, 0, several=False)),
+        (record((0, 0.0), (1, 0.5), (2, 0.5)), ObservedTeam(2, 1, 3, several=False)),
+        (record(), ObservedTeam(2, 0, 0, several=False)),
     ],
 )
-def test_threads_and_processes_are_counted(made: dict[str, Any], seen: SeenTeam) -> None:
-    assert seen_team(made) == seen
+def test_threads_and_processes_are_counted(made: dict[str, Any], seen: ObservedTeam) -> None:
+    assert observed_team(made) == seen
 
 
 @pytest.mark.parametrize("placement", [None, 7, {"threads": 7}, {"threads": [7, {"process": "x"}]}])
 def test_hostile_records_tell_nothing(placement: object) -> None:
-    hostile = record(told=True) | {"placement": placement, "elapsed_s": "long"}
-    assert seen_team(hostile) == SeenTeam(0, 0, 0, several=False)
+    hostile = record(requested=True) | {"placement": placement, "elapsed_s": "long"}
+    assert observed_team(hostile) == ObservedTeam(0, 0, 0, several=False)

@@ -26,7 +26,7 @@ def main(root: Path, seed: int) -> None:
                 kind = choice.choice(topology.kinds)
                 cpus = choice.choice([topology.online, kind.cpus, kind.cpus[:2]])
                 governor = choice.choice(["performance", "powersave", "current"])
-                problem = governors.settle(governor, cpus)
+                problem = governors.apply(governor, cpus)
                 assert problem is None, problem
                 print(governor, flush=True)
         finally:

@@ -47,7 +47,7 @@ def root(tmp_path: Path) -> Path:
 def test_smt_siblings_are_switched_with_a_cpu_because_they_share_its_clock(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
     governors = switch_of(root)
-    governors.settle("performance", (0, 2, 8))
+    governors.apply("performance", (0, 2, 8))
     assert in_force(root)["performance"] == [0, 1, 2, 3, 8]
     governors.restore()
 
@@ -55,9 +55,9 @@ def test_smt_siblings_are_switched_with_a_cpu_because_they_share_its_clock(tmp_p
 def test_the_journal_is_on_the_disk_before_the_first_write(root: Path) -> None:
     governors = switch_of(root)
     journal = governors.journal.path
-    assert governors.settle("powersave", ALL) is None
+    assert governors.apply("powersave", ALL) is None
     assert not journal.exists(), "nothing was changed"
-    governors.settle("performance", ALL)
+    governors.apply("performance", ALL)
     assert journal.stat().st_mtime_ns <= (
         (root / POLICIES / "policy0/scaling_governor").stat().st_mtime_ns
     )
@@ -88,23 +88,23 @@ def test_nothing_is_changed_where_what_was_before_cannot_be_saved(
     root: Path, spoil: Callable[[Path], None], expected: str
 ) -> None:
     spoil(root)
-    reason = switch_of(root).settle("performance", ALL)
+    reason = switch_of(root).apply("performance", ALL)
     assert reason is not None and expected in reason
     assert in_force(root) == {"powersave": list(ALL)}
 
 
 def test_a_governor_that_the_node_does_not_offer_is_a_reason(root: Path) -> None:
     governors = switch_of(root)
-    for why in (governors.problem, governors.settle):
+    for why in (governors.problem, governors.apply):
         reason = why("schedutil", ALL)
         assert reason is not None and "does not offer the governor schedutil" in reason
 
 
 def test_a_node_without_frequency_scaling_is_a_reason(tmp_path: Path) -> None:
     governors = switch_of(build_tree(tmp_path, "kvm-guest"))
-    reason = governors.settle("performance", (0,))
+    reason = governors.apply("performance", (0,))
     assert reason is not None and "no frequency scaling here" in reason
-    assert governors.settle("current", (0,)) is None
+    assert governors.apply("current", (0,)) is None
     assert governors.restore() is None
 
 
@@ -120,7 +120,7 @@ def test_where_another_is_in_charge_only_the_governor_in_force_runs(
     root: Path, rule: GovernorRule | None, environment: dict[str, str], expected: str
 ) -> None:
     governors = switch_of(root, rule, environment)
-    for why in (governors.problem, governors.settle):
+    for why in (governors.problem, governors.apply):
         assert why("powersave", ALL) is None
         reason = why("performance", ALL)
         assert reason is not None and expected in reason and "is not in force" in reason
@@ -139,7 +139,7 @@ if governor == "ondemand":
 for cpu in parse_cpulist(cpus):
     policy = root / f"sys/devices/system/cpu/cpufreq/policy{cpu}"
     (policy / "scaling_governor").write_text(governor)
-with (root / "asked").open("a") as log:
+with (root / "log").open("a") as log:
     log.write(f"{governor} {cpus}\\n")
 """
 
@@ -152,37 +152,37 @@ def of_site(root: Path) -> Governors:
 def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: Path) -> None:
     write(root, f"{POLICIES}/policy5/scaling_governor", "performance")
     governors = of_site(root)
-    assert governors.settle("performance", range(8)) is None
+    assert governors.apply("performance", range(8)) is None
     assert in_force(root)["performance"] == list(range(8))
     done = governors.restore()
     assert done is not None and done.problems == {}
     assert in_force(root)["performance"] == [5]
-    asked = (root / "asked").read_text().splitlines()
-    assert asked == ["performance 0-4,6-7", "powersave 0-4,6-7"]
+    calls = (root / "log").read_text().splitlines()
+    assert calls == ["performance 0-4,6-7", "powersave 0-4,6-7"]
 
 
 def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(root: Path) -> None:
     write(root, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
     lacking = switch_of(root, GovernorRule("command", ("/no/such", "{governor}")))
-    for governors, said in (
+    for governors, parts in (
         (of_site(root), ("ondemand is not allowed at this site", "status 1")),
         (lacking, ("/no/such", "No such file")),
     ):
-        reason = governors.settle("ondemand", (0,))
-        assert reason is not None and all(part in reason for part in said)
+        reason = governors.apply("ondemand", (0,))
+        assert reason is not None and all(part in reason for part in parts)
         governors.restore()
 
 
 def test_a_governor_that_a_cpu_does_not_take_is_a_reason(root: Path) -> None:
     file = root / POLICIES / "policy3/scaling_governor"
     governors = switch_of(root)
-    governors.settle("performance", (0,))
+    governors.apply("performance", (0,))
     file.unlink()
     file.mkdir()
-    reason = governors.settle("performance", (0, 1, 2, 3))
+    reason = governors.apply("performance", (0, 1, 2, 3))
     assert reason is not None and "policy3" in reason
     done = governors.restore()
-    # What could not be verified is said, and its journal stays for another attempt.
+    # A setting that could not be verified is reported, and its journal stays for another attempt.
     assert done is not None and list(done.problems) == [f"/{POLICIES}/policy3/scaling_governor"]
     assert governors.journal.exists()
     file.rmdir()
@@ -193,9 +193,9 @@ def test_a_governor_that_a_cpu_does_not_take_is_a_reason(root: Path) -> None:
 def test_epp_comes_back_with_the_governor(root: Path) -> None:
     """As intel_pstate does it: performance forces EPP to performance."""
     governors = switch_of(root)
-    governors.settle("performance", (0,))
+    governors.apply("performance", (0,))
     write(root, f"{POLICIES}/policy0/energy_performance_preference", "performance")
-    assert governors.settle("powersave", (0,)) is None
+    assert governors.apply("powersave", (0,)) is None
     assert list(in_force(root, "energy_performance_preference")) == ["balance_performance"]
     governors.restore()
     assert list(in_force(root, "energy_performance_preference")) == ["balance_performance"]
@@ -213,7 +213,7 @@ def test_powersave_does_not_keep_the_epp_of_performance(root: Path) -> None:
             "default performance balance_performance balance_power power",
         )
     governors = switch_of(root)
-    assert governors.settle("powersave", (0, 1)) is None
+    assert governors.apply("powersave", (0, 1)) is None
     epp = in_force(root, "energy_performance_preference")
     assert epp["default"] == [0, 1]
     governors.restore()
@@ -230,14 +230,14 @@ def test_a_file_that_may_not_be_written_is_a_reason_before_anything_is_saved(nam
         for file in (root / POLICIES).glob("policy*/*"):
             file.chmod(0o666)
         (root / POLICIES / f"policy1/{name}").chmod(0o644)
-        reason = settled_by_nobody(root, "performance", (0, 1))
+        reason = reason_without_rights(root, "performance", (0, 1))
         assert reason.endswith(f"no permission to write /{POLICIES}/policy1/{name}: run as root")
         assert in_force(root) == {"powersave": list(ALL)}
         assert not list(folder.rglob("study.json"))
 
 
-def settled_by_nobody(root: Path, governor: str, cpus: tuple[int, ...]) -> str:
-    """Return what `settle` says to a user without rights on a machine whose files are in `root`."""
+def reason_without_rights(root: Path, governor: str, cpus: tuple[int, ...]) -> str:
+    """Return the reason of `apply` for a user without rights on the machine below `root`."""
     (root / "state").mkdir()
     (root / "state").chmod(0o777)
     readable, writable = os.pipe()
@@ -249,19 +249,19 @@ def settled_by_nobody(root: Path, governor: str, cpus: tuple[int, ...]) -> str:
             cores = open_node(Path("/")).topology.cores
             os.environ["PINSTUDY_STATE"] = "/state"
             governors = Governors(Path("/"), cores, environment={})
-            os.write(writable, str(governors.settle(governor, cpus)).encode())
+            os.write(writable, str(governors.apply(governor, cpus)).encode())
         finally:
             os._exit(0)
     os.close(writable)
     with os.fdopen(readable) as answer:
-        said = answer.read()
+        reason = answer.read()
     os.waitpid(child, 0)
-    return said
+    return reason
 
 
 def test_limits_and_turbo_that_a_study_finds_are_put_back(root: Path) -> None:
     governors = switch_of(root)
-    governors.settle("performance", ALL)
+    governors.apply("performance", ALL)
     write(root, f"{POLICIES}/policy2/scaling_max_freq", 800000)
     write(root, f"{CPU}/intel_pstate/no_turbo", 1)
     done = governors.restore()
@@ -275,12 +275,12 @@ def test_a_cpu_that_goes_offline_keeps_no_other_case_from_running(
 ) -> None:
     """As the kernel answers: the files of its policy stay, and are busy."""
     governors = switch_of(root)
-    governors.settle("performance", ALL)
+    governors.apply("performance", ALL)
     with monkeypatch.context() as kernel:
         kernel.setattr(os, "open", refusing(os.open, "policy5/"))
-        assert governors.settle("performance", (0, 1)) is None
-        assert governors.settle("powersave", (8, 9)) is None
-        reason = governors.settle("powersave", (4, 5))
+        assert governors.apply("performance", (0, 1)) is None
+        assert governors.apply("powersave", (8, 9)) is None
+        reason = governors.apply("powersave", (4, 5))
         assert reason is not None and "no policy covers CPUs 5" in reason
         done = governors.restore()
         assert done is not None

@@ -222,14 +222,14 @@ def test_a_command_that_puts_back_is_run_as_the_user_who_gave_it() -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to be somebody else")
     with open_folder() as folder:
-        told = folder / "told"
-        told.touch()
-        told.chmod(0o666)
-        command = ("sh", "-c", f"id -u >{told}", "{governor}")
+        output = folder / "output"
+        output.touch()
+        output.chmod(0o666)
+        command = ("sh", "-c", f"id -u >{output}", "{governor}")
         journal = Journal(folder / "state", STUDY)
         journal.write(replace(new_entry(node(folder), [GOVERNOR], command), user=NOBODY))
         restore(folder, journal)
-        assert told.read_text() == f"{NOBODY}\n"
+        assert output.read_text() == f"{NOBODY}\n"
 
 
 def test_a_journal_that_names_no_user_is_its_owners(tmp_path: Path) -> None:

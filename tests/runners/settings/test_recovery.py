@@ -67,9 +67,9 @@ def test_after_a_reboot_no_setting_is_changed_and_the_journal_is_dropped(root: P
     assert restore_after_crash(root) == []
 
 
-@pytest.mark.parametrize("told", ["", "first"])
-def test_a_boot_that_is_not_told_is_taken_for_the_same(root: Path, told: str) -> None:
-    if told:
+@pytest.mark.parametrize("boot_id", ["", "first"])
+def test_an_unknown_boot_counts_as_the_same(root: Path, boot_id: str) -> None:
+    if boot_id:
         left_by_a_study(root)
         (root / BOOT).unlink()
     else:

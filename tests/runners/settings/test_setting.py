@@ -95,9 +95,9 @@ def test_a_link_out_of_a_recorded_tree_is_not_followed(root: Path, tmp_path: Pat
 def test_a_command_takes_the_place_of_writing_governors(root: Path, tmp_path: Path) -> None:
     limit = Setting(f"{POLICY}/scaling_max_freq", "1000000")
     wanted = [Setting(GOVERNOR, "performance"), limit]
-    sets = f'echo "$0" >{root}{GOVERNOR}; echo "$0 $1" >>{tmp_path}/asked'
+    sets = f'echo "$0" >{root}{GOVERNOR}; echo "$0 $1" >>{tmp_path}/calls'
     assert put_in_force(Tree(root), wanted, ("sh", "-c", sets, "{governor}", "{cpus}")) == {}
-    assert (tmp_path / "asked").read_text() == "performance 3\n"
+    assert (tmp_path / "calls").read_text() == "performance 3\n"
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_a_command_takes_the_place_of_writing_governors(root: Path, tmp_path: Pa
     ],
 )
 def test_paths_that_are_no_settings(path: str) -> None:
-    assert not Setting(path, "performance").known
+    assert not Setting(path, "performance").valid
 
 
 @pytest.mark.parametrize("value", ["", "a b", "performance\n", "a/b", "ä", "x" * 65])
 def test_values_that_no_setting_has(value: str) -> None:
-    assert Setting(GOVERNOR, "performance").known
-    assert not Setting(GOVERNOR, value).known
+    assert Setting(GOVERNOR, "performance").valid
+    assert not Setting(GOVERNOR, value).valid

@@ -68,7 +68,7 @@ def test_what_is_spoiled_from_the_start_is_a_reason_and_nothing_stays_changed(
         before = contents(root)
         governors = Governors(root, topology.cores, environment={})
         for governor, cpus in wanted:
-            problem = governors.settle(governor, sorted(cpus))
+            problem = governors.apply(governor, sorted(cpus))
             assert problem is None or problem.strip()
             found = governors_of(root)
             if not spoiled:
@@ -94,10 +94,10 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
         root = build_tree(Path(folder), NODE)
         before = contents(root)
         governors = Governors(root, read_topology(root).cores, environment={})
-        governors.settle("performance", (0, 1, 2, 3))
+        governors.apply("performance", (0, 1, 2, 3))
         spoil(root, spoiled)
         for governor, cpus in wanted:
-            governors.settle(governor, sorted(cpus))
+            governors.apply(governor, sorted(cpus))
         done = governors.restore()
         assert done is not None
         lost = {f"/{POLICIES}/policy{number}/{name}" for number, name in spoiled}
@@ -110,7 +110,7 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "after", "told"),
+    ("name", "before", "after", "message"),
     [
         ("governor_read", "powersave", "performance", "governor was powersave before the run and "),
         ("governor_read", "powersave", None, "governor was powersave before the run and unread"),
@@ -126,8 +126,8 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
     ],
 )
 def test_every_setting_that_changed_during_a_run_is_named(
-    name: str, before: object, after: object, told: str
+    name: str, before: object, after: object, message: str
 ) -> None:
     found = {} if after is None else {name: after}
     assert state_changes({name: before, "x": 1}, {name: before, "x": 2}) == ""
-    assert state_changes({name: before}, found).startswith(told)
+    assert state_changes({name: before}, found).startswith(message)

@@ -205,12 +205,12 @@ def test_a_hot_package_is_waited_for_looking_once_a_second(tmp_path: Path) -> No
     room = Room(tmp_path, 45.0, cools_k=2.0)
     gate = gate_of(tmp_path, room)
     room.heat(60.5)
-    told: list[str] = []
+    messages: list[str] = []
     # 60.5 -> at most 50 °C, at 2 K a second: after 5 s it is 50.5, after 6 s 48.5 °C.
-    fields = gate.wait(told.append).fields
+    fields = gate.wait(messages.append).fields
     assert (fields["gate_wait_s"], fields["gate_reached"]) == (6.0, True)
     assert room.slept == [1.0] * 6
-    assert told == ["waiting 2 min 00 s at most for package 0 to cool from 60.5 to 50 °C"]
+    assert messages == ["waiting 2 min 00 s at most for package 0 to cool from 60.5 to 50 °C"]
 
 
 def test_waiting_ends_at_the_limit_and_says_that_it_was_not_reached(tmp_path: Path) -> None:
@@ -227,9 +227,9 @@ def test_every_package_counts(tmp_path: Path) -> None:
     room = Room(tmp_path, 45.0)
     gate = gate_of(tmp_path, room, TemperatureGate(5.0, 1.0), TWO_PACKAGES)
     write(tmp_path, "sys/class/hwmon/hwmon1/temp1_input", 46000)
-    told: list[str] = []
-    assert gate.wait(told.append).fields["gate_reached"] is False
-    assert told == ["waiting 1 s at most for package 1 to cool from 46 to 45 °C"]
+    messages: list[str] = []
+    assert gate.wait(messages.append).fields["gate_reached"] is False
+    assert messages == ["waiting 1 s at most for package 1 to cool from 46 to 45 °C"]
 
 
 def test_without_a_sensor_there_is_a_reason_and_no_waiting(tmp_path: Path) -> None:

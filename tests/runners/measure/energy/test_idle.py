@@ -89,7 +89,7 @@ def test_it_is_repeated_after_so_many_runs_of_the_governor(tmp_path: Path) -> No
     due = []
     for governor in ("performance", "powersave", "performance", "performance"):
         due.append(baselines.due_s("performance") is not None)
-        baselines.run_made(governor)
+        baselines.count_run(governor)
     assert due == [False, False, False, True]
     baselines.measure("performance")
     assert baselines.due_s("performance") is None
@@ -102,7 +102,7 @@ def test_nothing_is_due_where_none_is_wanted_or_energy_cannot_be_measured(tmp_pa
     without = Baselines(Baseline(5.0), no_energy("no counters here"))
     assert without.due_s("current") is None
     assert without.power_w("current") == Unavailable("no counters here")
-    assert without.left_s({"current": 10}) == 0.0
+    assert without.pending_s({"current": 10}) == 0.0
 
 
 def test_no_time_is_lost_on_a_counter_that_cannot_be_read_any_more(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_the_forecast_is_what_happens(every: int | None, before: int, runs: int)
     baselines = Baselines(Baseline(0.5, every), source, lambda: sum(naps_s), naps_s.append)
     for _ in range(before):
         make_run(baselines)
-    forecast_s, slept_s = baselines.left_s({"current": runs}), sum(naps_s)
+    forecast_s, slept_s = baselines.pending_s({"current": runs}), sum(naps_s)
     for _ in range(runs):
         make_run(baselines)
     assert forecast_s == sum(naps_s) - slept_s
@@ -144,4 +144,4 @@ def test_the_forecast_is_what_happens(every: int | None, before: int, runs: int)
 def make_run(baselines: Baselines) -> None:
     if baselines.due_s("current"):
         baselines.measure("current")
-    baselines.run_made("current")
+    baselines.count_run("current")

@@ -113,7 +113,7 @@ def test_a_meter_starts_anew_for_every_run(tmp_path: Path) -> None:
 def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
     perf = real_perf()
     before = time.monotonic()
-    stat = PerfStat(perf_command(perf, "cpu-clock"), ("-C", str(CPU)), held=True)
+    stat = PerfStat(perf_command(perf, "cpu-clock"), ("-C", str(CPU)), cat=True)
     try:
         assert stat.problem == ""
         began = time.monotonic()
@@ -138,7 +138,7 @@ def test_real_perf_ends_with_whoever_started_it() -> None:
         "from runners.measure.perf.events import perf_command\n"
         "from runners.measure.perf.stat import PerfStat\n"
         f"command = perf_command({real_perf()!r}, 'cpu-clock')\n"
-        f"stat = PerfStat(command, ('-C', '{CPU}'), held=True)\n"
+        f"stat = PerfStat(command, ('-C', '{CPU}'), cat=True)\n"
         "print(stat._process.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen(
@@ -226,7 +226,7 @@ def test_the_command_is_system_wide_on_the_pmus_cpus_and_begins_switched_off(
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "reason"),
     [
         ("<not supported>;Joules;power/energy-pkg/;0;100.00;;", "energy-pkg is not supported"),
         ("2041842;;power/energy-pkg/;2500000000;100.00;;", "not a sum of Joules"),
@@ -234,10 +234,10 @@ def test_the_command_is_system_wide_on_the_pmus_cpus_and_begins_switched_off(
         ("S0;1;3.5;Joules;power/energy-pkg/;2500000000;100.00;;", "not a sum of Joules"),
     ],
 )
-def test_a_row_that_is_no_energy_is_a_reason(row: str, said: str) -> None:
+def test_a_row_that_is_no_energy_is_a_reason(row: str, reason: str) -> None:
     joules, problems = read_joules(row)
     assert joules == {}
-    assert said in problems["package"]
+    assert reason in problems["package"]
 
 
 @given(st.text(max_size=200) | st.from_regex(r"[-0-9.;<>a-z ]{0,12};Joules;power/energy-pkg/;.*"))

@@ -86,8 +86,8 @@ def test_a_recording_gives_the_hitm_that_perfs_own_report_gives(
         command, capture_output=True, text=True, check=True, env=os.environ | {"LC_ALL": "C"}
     ).stdout
     for name, label in (("local_hitm", "Load Local HITM"), ("remote_hitm", "Load Remote HITM")):
-        said = re.search(rf"^ +{label} +: +(\d+)$", report, re.MULTILINE)
-        assert said and found["sampled"][name] == int(said[1])
+        printed = re.search(rf"^ +{label} +: +(\d+)$", report, re.MULTILINE)
+        assert printed and found["sampled"][name] == int(printed[1])
     by_line: Counter[str] = Counter()
     for row in re.finditer(
         r"^ +\d+ +(0x[0-9a-f]+) +\S+ +\d+ +[0-9.]+% +(\d+) ", report, re.MULTILINE
@@ -189,8 +189,8 @@ def test_kinds_are_sampled_by_the_events_of_their_pmus() -> None:
 def test_a_line_has_the_bytes_that_the_kernel_says(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "kvm-guest")
     assert line_bytes(root) == 64
-    for told, used in ((128, 128), (0, 64)):
-        write(root, f"{CPU}/cpu0/cache/index0/coherency_line_size", told)
+    for size, used in ((128, 128), (0, 64)):
+        write(root, f"{CPU}/cpu0/cache/index0/coherency_line_size", size)
         assert line_bytes(root) == used
 
 

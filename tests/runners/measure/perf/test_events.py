@@ -1,4 +1,4 @@
-"""perf is asked for what the node allows, and for nothing that a study could smuggle in."""
+"""perf gets only events that the node allows, and no options from a study."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_default_events_can_be_unscaled_and_need_one_programmable_counter() 
 
 
 @pytest.mark.parametrize(
-    ("asked", "user_only", "events"),
+    ("requested", "user_only", "events"),
     [
         (["branch-misses", "cycles", "branch-misses"], False, f"{DEFAULTS},branch-misses"),
         (["cs", "cpu-cycles", "faults:u"], False, f"{DEFAULTS},faults:u"),
@@ -48,9 +48,9 @@ def test_the_default_events_can_be_unscaled_and_need_one_programmable_counter() 
     ids=["once", "once under a short name", "in the mode that is asked for"],
 )
 def test_a_studys_events_come_after_the_defaults(
-    asked: list[str], user_only: bool, events: str
+    requested: list[str], user_only: bool, events: str
 ) -> None:
-    assert event_list(asked, user_only) == events
+    assert event_list(requested, user_only) == events
 
 
 def test_an_event_that_has_names_on_each_pmu_is_asked_for_by_them() -> None:

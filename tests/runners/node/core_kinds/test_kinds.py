@@ -58,9 +58,9 @@ def test_caches_that_contradict_each_other_give_no_cpu_two_kinds(
     for other in ("cpu_*/cpus", "**/base_frequency", "**/highest_perf", "**/index0/size"):
         for file in root.glob(f"sys/devices/{other}"):
             file.unlink()
-    for said in root.glob("sys/devices/system/cpu/cpu3/cache/index*/level"):
-        if said.read_text().strip() == str(level):
-            said.with_name("shared_cpu_list").write_text("0-4\n")
+    for file in root.glob("sys/devices/system/cpu/cpu3/cache/index*/level"):
+        if file.read_text().strip() == str(level):
+            file.with_name("shared_cpu_list").write_text("0-4\n")
     topology = read_topology(root)
     assert sorted(cpu for kind in topology.kinds for cpu in kind.cpus) == list(topology.online)
 

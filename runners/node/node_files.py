@@ -1,7 +1,7 @@
-"""What is kept of nodes beside the records, and in which facts two of them differ.
+"""The files of nodes beside the records, and the facts in which two nodes differ.
 
-The folder `nodes` has the facts of each node by its digest, and its picture, drawn by lstopo of
-hwloc, which is optional.
+The folder `nodes` has the facts of each node by its digest, and its picture, drawn by hwloc's
+lstopo, which is optional.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from base.command import output_of
 from base.files import read_object, write_atomically
 from base.text import first_of, shown
-from runners.node.facts import settled
+from runners.node.facts import digest_facts
 from runners.node.node import Node
 
 _FOLDER = "nodes"
@@ -26,7 +26,7 @@ _FOLDER = "nodes"
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_NAMED = 6
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-# A fact and its causes: when a cause has changed, the fact is not listed beside it.
+# A fact and its causes: a fact whose cause has changed is not listed.
 _FOLLOWS = {
     "kernel_build": ("kernel",),
     "kinds": ("online",),
@@ -56,9 +56,9 @@ _LIMIT_S = 20.0
 _MAX_CHARACTERS = 4_000_000
 
 
-def keep_node(folder: Path, node: Node) -> None:
+def save_node(folder: Path, node: Node) -> None:
     """Write the node's facts and its picture into a results folder; raises StudyError."""
-    absent = node.facts["unavailable"] | keep_picture(picture_path(folder, node.digest))
+    absent = node.facts["unavailable"] | save_picture(picture_path(folder, node.digest))
     text = json.dumps(node.facts | {"unavailable": absent}, indent=2, sort_keys=True) + "\n"
     write_atomically(folder / _FOLDER / f"{node.digest}.json", text.encode())
 
@@ -68,7 +68,7 @@ def picture_path(folder: Path, node_digest: str) -> Path:
     return folder / _FOLDER / f"{node_digest}.lstopo.svg"
 
 
-def keep_picture(path: Path) -> dict[str, str]:
+def save_picture(path: Path) -> dict[str, str]:
     """Draw this node into a file, unless it exists; return the reason of a failure, by field."""
     if path.exists():
         return {}
@@ -92,30 +92,30 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     `folder` holds the records, and in `nodes` the facts of their nodes. Where these are gone, the
     facts in the record itself are compared.
     """
-    then = _kept_settled(folder, record.get("node_digest"))
+    then = _load_digest_facts(folder, record.get("node_digest"))
     if then is not None and now:
-        return _differences(folder, then, settled(now))
+        return _differences(folder, then, digest_facts(now))
     names = [name for name in ("kernel", "smt", "microcode") if name in record]
     return _differences(folder, record, {name: now.get(name) for name in names})
 
 
 def changed_between(folder: Path, first: str, second: str) -> str:
     """Return which facts differ between the nodes of two digests, from their files in `nodes`."""
-    then, now = (_kept_settled(folder, digest) for digest in (first, second))
+    then, now = (_load_digest_facts(folder, digest) for digest in (first, second))
     return _differences(folder, then or {}, now if then and now else {})
 
 
 def _differences(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words which of the facts `now` were others, without what follows from another."""
+    """Return in words which facts changed, without those that follow from another one."""
     different = [name for name in now if then.get(name) != now[name]]
-    told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
-    if not told:
+    listed = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
+    if not listed:
         return f"compare the files in {folder / _FOLDER}"
-    return first_of([in_words(name, then.get(name), now[name]) for name in told], _MAX_NAMED)
+    return first_of([in_words(name, then.get(name), now[name]) for name in listed], _MAX_NAMED)
 
 
 def in_words(name: str, then: object, now: object) -> str:
-    """Return a settled fact's values, then and now, in one short line."""
+    """Return a fact's values, then and now, in one short line."""
     word = _WORDS.get(name, name.replace("_", " "))
     if name == _BOOT_OPTIONS:
         before, after = (str(value or "").split() for value in (then, now))
@@ -143,15 +143,15 @@ def _get(item: object, name: str) -> str:
     return str(item.get(name)) if isinstance(item, dict) else "?"
 
 
-def _kept_settled(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the settled facts of the node with this digest; None if missing or malformed."""
+def _load_digest_facts(folder: Path, digest: object) -> dict[str, Any] | None:
+    """Return the digest facts of the node with this digest; None if missing or malformed."""
     try:
-        return settled(kept_facts(folder / _FOLDER, digest) or {})
+        return digest_facts(load_facts(folder / _FOLDER, digest) or {})
     except (LookupError, TypeError, AttributeError):
         return None
 
 
-def kept_facts(folder: Path, digest: object) -> dict[str, Any] | None:
+def load_facts(folder: Path, digest: object) -> dict[str, Any] | None:
     """Return the object in the file that the digest names; None when it cannot be read."""
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         return None

@@ -30,7 +30,7 @@ _ANSWER_LIMIT_S = 0.2
 _MAX_BORN = 1 << 16
 
 
-class Births:
+class ProcessEvents:
     """Counts new threads and processes among a program's descendants."""
 
     def __init__(self, pids: Collection[int]) -> None:
@@ -41,16 +41,16 @@ class Births:
         # False when the kernel sends no events, has dropped some, or too many threads.
         self._complete = self._socket is not None
 
-    def __enter__(self) -> Births:
+    def __enter__(self) -> ProcessEvents:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._socket:
             self._socket.close()
 
-    def hear(self) -> bool:
+    def read(self) -> bool:
         """Read the pending events; return whether the program has started a thread."""
-        born = False
+        started = False
         while self._complete and self._socket:
             try:
                 message = self._socket.recv(4096)
@@ -59,19 +59,19 @@ class Births:
             except OSError:  # ENOBUFS: events were lost
                 self._complete = False
                 break
-            born = self._take(message) or born
-        return born
+            started = self._handle(message) or started
+        return started
 
     def unmet(self, tids: Iterable[int]) -> int | None:
-        """Return how many new threads are not among these; None where births are not reported."""
+        """Return how many new threads are not among `tids`; None if births are not reported."""
         return len(self._born.difference(tids)) if self._complete else None
 
-    def _take(self, message: bytes) -> bool:
+    def _handle(self, message: bytes) -> bool:
         if len(message) < _HEAD.size + _EVENT.size:
             return False
-        what, *_, parent, thread, process = _EVENT.unpack_from(message, _HEAD.size)
+        event, *_, parent, thread, process = _EVENT.unpack_from(message, _HEAD.size)
         # For a new thread, the kernel reports the parent of its process.
-        if what != _FORK or self._followed.isdisjoint((parent, process)):
+        if event != _FORK or self._followed.isdisjoint((parent, process)):
             return False
         self._followed.add(process)
         self._born.add(thread)
@@ -108,7 +108,7 @@ def _is_answered(connection: socket.socket) -> bool:
     for _ in range(1000):
         message = connection.recv(4096)
         if len(message) >= _HEAD.size + _ANSWER.size:
-            what, *_, error = _ANSWER.unpack_from(message, _HEAD.size)
-            if what == _NOTHING:
+            event, *_, error = _ANSWER.unpack_from(message, _HEAD.size)
+            if event == _NOTHING:
                 return int(error) == 0
     return False

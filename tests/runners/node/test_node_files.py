@@ -11,8 +11,8 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.node.kept_nodes import keep_picture, kept_facts, what_changed
 from runners.node.node import Node, open_node
+from runners.node.node_files import load_facts, save_picture, what_changed
 from runners.records.shard import SCHEMA, Shard
 from runners.study.history import read_history
 from tests.runners.fake_commands import install
@@ -56,7 +56,7 @@ def began(folder: Path, node: Node) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "told"),
+    ("path", "text", "reason"),
     [
         (KERNEL, "6.1.0-56-amd64", "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'; continue"),
         (OPTIONS, "nosmt quiet", "boot options lost 'mitigations=off' and got 'nosmt'"),
@@ -67,7 +67,7 @@ def began(folder: Path, node: Node) -> dict[str, Any]:
     ],
 )
 def test_what_has_changed_is_named_with_its_values(
-    tmp_path: Path, root: Path, path: str, text: str, told: str
+    tmp_path: Path, root: Path, path: str, text: str, reason: str
 ) -> None:
     write(root, f"{CPU}/intel_pstate/no_turbo", "0")
     began(tmp_path, open_node(root))
@@ -75,7 +75,7 @@ def test_what_has_changed_is_named_with_its_values(
     now = open_node(root)
     with pytest.raises(UserError) as refused:
         read_history(tmp_path, STUDY, now.digest, facts=now.facts)
-    assert told in str(refused.value)
+    assert reason in str(refused.value)
     assert "--fresh" in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -100,20 +100,20 @@ def test_without_the_facts_of_then_the_record_itself_is_compared(
     record = began(tmp_path, open_node(root))
     (tmp_path / "nodes" / f"{record['node_digest']}.json").write_bytes(spoil)
     write(root, KERNEL, "6.1.0-56-amd64")
-    told = what_changed(tmp_path, open_node(root).facts, record)
-    assert told == "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'"
+    change = what_changed(tmp_path, open_node(root).facts, record)
+    assert change == "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'"
 
 
 @pytest.mark.parametrize("digest", [None, 7, "../../etc/passwd", "0" * 63])
 def test_a_digest_that_is_none_opens_no_file(tmp_path: Path, root: Path, digest: object) -> None:
-    told = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
-    assert told == f"compare the files in {tmp_path / 'nodes'}"
+    change = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
+    assert change == f"compare the files in {tmp_path / 'nodes'}"
 
 
 def test_what_is_no_file_of_facts_is_none(tmp_path: Path) -> None:
     # Nobody writes to the FIFO: who reads it waits for ever.
     os.mkfifo(tmp_path / f"{'0' * 64}.json")
-    assert kept_facts(tmp_path, "0" * 64) is None
+    assert load_facts(tmp_path, "0" * 64) is None
 
 
 def test_hwloc_draws_this_machine_and_no_other(
@@ -121,7 +121,7 @@ def test_hwloc_draws_this_machine_and_no_other(
 ) -> None:
     need_tool("lstopo-no-graphics")
     monkeypatch.setenv("HWLOC_SYNTHETIC", "pack:7 core:1 pu:1")
-    assert keep_picture(tmp_path / "nodes" / "n.lstopo.svg") == {}
+    assert save_picture(tmp_path / "nodes" / "n.lstopo.svg") == {}
     drawn = (tmp_path / "nodes" / "n.lstopo.svg").read_text()
     assert "</svg>" in drawn
     assert "Package L#6" not in drawn
@@ -130,7 +130,7 @@ def test_hwloc_draws_this_machine_and_no_other(
 def test_a_picture_is_drawn_once(tmp_path: Path, commands: Path) -> None:
     install(commands, "lstopo-no-graphics", f"echo once >>{tmp_path}/calls; echo '<svg></svg>'")
     for _ in range(2):
-        assert keep_picture(tmp_path / "n.lstopo.svg") == {}
+        assert save_picture(tmp_path / "n.lstopo.svg") == {}
     assert (tmp_path / "calls").read_text() == "once\n"
 
 
@@ -147,5 +147,5 @@ def test_an_lstopo_that_is_not_there_or_draws_nothing_leaves_a_reason(
 ) -> None:
     if script:
         install(commands, "lstopo-no-graphics", script)
-    assert keep_picture(tmp_path / "n.lstopo.svg")["picture"].endswith(reason)
+    assert save_picture(tmp_path / "n.lstopo.svg")["picture"].endswith(reason)
     assert not (tmp_path / "n.lstopo.svg").exists()

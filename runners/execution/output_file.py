@@ -1,7 +1,7 @@
-"""What a program prints, in a file of bounded size: its beginning and its end are kept.
+"""A program's output, in a file of bounded size that keeps its beginning and its end.
 
 A file, not a pipe: nothing has to read it during the measurement, and the program never waits. The
-middle is given back to the disk meanwhile (fallocate(2), FALLOC_FL_PUNCH_HOLE).
+middle is deallocated while the program runs (fallocate(2), FALLOC_FL_PUNCH_HOLE).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from base.errors import ShortageError, StudyError, is_shortage
 
 # Metrics and messages are at the beginning and at the end.
 KEPT_BYTES = 512 * 1024
-# The middle is given back again after this many more bytes.
+# The middle is deallocated again after this many more bytes.
 SLACK_BYTES = 16 << 20
 # The limit of one run where a file system cannot punch holes (NFS before 4.2).
 MAX_BYTES = 1 << 30
@@ -25,47 +25,47 @@ _BLOCK = 1 << 16
 _KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
 
 
-class Printed:
-    """The file of one stream of a run; call `trim` regularly while the program runs."""
+class OutputFile:
+    """The output of one stream of a run; call `trim` regularly while the program runs."""
 
     def __init__(self) -> None:
         """Raises StudyError when there is no room for the file."""
         try:
             self.file = cast("IO[bytes]", tempfile.TemporaryFile())  # noqa: SIM115
         except OSError as error:
-            raise _not_kept(error) from None
+            raise _storage_error(error) from None
         self._trim_at = 2 * KEPT_BYTES + SLACK_BYTES
 
-    def __enter__(self) -> Printed:
+    def __enter__(self) -> OutputFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
 
     def trim(self) -> None:
-        """Give the middle of a long file back to the disk.
+        """Deallocate the middle of a long file.
 
         Raises StudyError when the file is too long and the file system cannot punch holes.
         """
-        found = os.fstat(self.file.fileno())
-        if found.st_size < self._trim_at:
+        status = os.fstat(self.file.fileno())
+        if status.st_size < self._trim_at:
             return
         begin = -(-KEPT_BYTES // _BLOCK) * _BLOCK
-        end = (found.st_size - KEPT_BYTES) // _BLOCK * _BLOCK
+        end = (status.st_size - KEPT_BYTES) // _BLOCK * _BLOCK
         try:
             _punch_hole(self.file.fileno(), begin, end - begin)
         except OSError as error:
             # st_blocks counts units of 512 bytes, whatever the file system's are (stat(2)).
-            if found.st_blocks * 512 > MAX_BYTES:
+            if status.st_blocks * 512 > MAX_BYTES:
                 raise StudyError(
                     f"{_where()}: a program has printed more than {MAX_BYTES >> 30} GiB, and what "
                     f"is not kept of it cannot be removed ({error.strerror}); name a folder on a "
                     "local file system in $TMPDIR, and start the same command again, it continues"
                 ) from None
-        self._trim_at = found.st_size + SLACK_BYTES
+        self._trim_at = status.st_size + SLACK_BYTES
 
-    def kept(self) -> str:
-        """Return what was printed; raises StudyError when the disk may have refused part of it."""
+    def text(self) -> str:
+        """Return the output; raises StudyError when the disk may have refused part of it."""
         stream = self.file
         size = stream.seek(0, 2)
         try:
@@ -73,7 +73,7 @@ class Printed:
             os.write(stream.fileno(), b"\n")
             os.ftruncate(stream.fileno(), size)
         except OSError as error:
-            raise _not_kept(error) from None
+            raise _storage_error(error) from None
         stream.seek(0)
         if size <= 2 * KEPT_BYTES:
             return stream.read().decode(errors="replace")
@@ -100,7 +100,7 @@ def _where() -> str:
     return tempfile.tempdir or "the folder for temporary files"
 
 
-def _not_kept(error: OSError) -> StudyError:
+def _storage_error(error: OSError) -> StudyError:
     problem = f"{_where()}: what programs print cannot be kept ({error.strerror})"
     if is_shortage(error):
         return ShortageError(problem)
