@@ -13,7 +13,7 @@ import pytest
 from configs.app import Check, Metric
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
-from runners.execution.placement import Proof, Stay, ThreadTrace, Expected
+from runners.execution.placement import Expected, Proof, Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.records.values import FINAL
 from tests.runners.cases import DEMO, SMALL, case
