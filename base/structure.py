@@ -149,7 +149,7 @@ class Table(Kind):
 
     @property
     def key_names(self) -> list[str]:
-        """The names of its keys, in their order; a `Inline` counts as its own keys."""
+        """The names of its keys, in their order; an `Inline` counts as its own keys."""
         return [key.name for key in flat(keys_of(self.declared))]
 
     def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401

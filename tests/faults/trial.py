@@ -23,7 +23,8 @@ class Trial:
 
     def __init__(self, folder: Path, repetitions: int, nap_s: float = 0.02) -> None:
         self.folder = folder
-        script = f"#!/bin/sh\necho $$ >>{folder}/starts\nexec sleep {nap_s}\n"
+        held = f"while [ -e {folder}/hold ]; do sleep 0.02; done"
+        script = f"#!/bin/sh\necho $$ >>{folder}/starts\n{held}\nexec sleep {nap_s}\n"
         program = write_program(folder / "nap", script)
         sizes = {"short": {"arguments": [], "estimate": "20 ms"}}
         write_app(folder, "nap", program, sizes, limit="20 s")
@@ -41,6 +42,13 @@ class Trial:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def hold(self) -> None:
+        """Let no run end until `release`."""
+        (self.folder / "hold").touch()
+
+    def release(self) -> None:
+        (self.folder / "hold").unlink(missing_ok=True)
 
     def wait_for(self, runner: subprocess.Popen[str]) -> tuple[int, str]:
         """Wait for a command; return its exit status and its stderr."""

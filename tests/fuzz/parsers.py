@@ -236,7 +236,7 @@ _OBSERVATION = {
     "threads": [{
         "tid": 7, "pid": 7, "first_look": 1, "last_look": 3, "gone_s": 0.0,
         "runnable": {"1": 0.1, "3": 0.2},
-        "stays": [{"allowed": [0, 1], "looks": 3, "seen": {"0": 3}, "cpu_s": 0.4}],
+        "stays": [{"allowed": [0, 1], "looks": 3, "ran_on": {"0": 3}, "cpu_s": 0.4}],
     }],
     "perf_problem": "", "perf_command": ["perf"], "hotplugged_cpus": [], "unmet": 0,
     "overflowed": False, "invalid_reason": None, "check_failure": "",
