@@ -33,11 +33,10 @@ class Shape:
 
 def write_files(folder: Path, shape: Shape) -> None:
     """Write the files that a cluster's daemons read into its folder, which exists."""
-    for name in ("munge", "state", "spool", "run", "log", "local", "small"):
+    for name in ("munge", "state", "run", "log", "local", "small"):
         (folder / name).mkdir()
     for node in NODES:
         (folder / f"local.{node}").mkdir()
-        (folder / "spool" / node).mkdir()
     hosts = [f"{address} {node}\n" for node, address in ADDRESSES.items()]
     (folder / "hosts").write_text("".join([*hosts, "127.0.0.1 localhost\n"]))
     (folder / "munge" / "key").write_bytes(os.urandom(_KEY_BYTES))
