@@ -23,7 +23,7 @@ from runners.vm.supervisor import end, start, wait
 CPU_CONTROLLER = Path("/sys/fs/cgroup/cpu")
 GROUP = "pinstudy-vnode"
 PERIOD_US = 10_000
-PRECEDENCE = -10
+PRECEDENCE = -20
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ class Baselines:
     ) -> None:
         """`rule` is the study's, None for no baselines; `clock` gives seconds."""
         self._rule, self._source = rule, source
-        self._clock, self._sleep = clock, sleep
+        self._clock, self.sleep = clock, sleep
         # By governor: the latest baseline, and how many runs were made since.
         self._power_w: dict[str, float | Unavailable] = {}
         self._runs: Counter[str] = Counter()
@@ -57,7 +57,7 @@ class Baselines:
             end_s += self._rule.duration_s
         try:
             while (left_s := end_s - self._clock()) > 0:
-                self._sleep(min(READ_EVERY_S, left_s))
+                self.sleep(min(READ_EVERY_S, left_s))
                 self._meter.sample()
         finally:
             self._meter.stop()

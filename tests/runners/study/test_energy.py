@@ -49,7 +49,7 @@ WORK = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'"
 def node(tmp_path: Path) -> Iterator[Node]:
     """This machine's CPUs, with a package that draws 20 W whatever happens."""
     root = powercap_tree(tmp_path / "node", INTEL_CLIENT)
-    counter = zone_folder(root, "intel-rapl:0") / "energy_uj"
+    counter = counter_of(root)
     ended = threading.Event()
 
     def draw() -> None:
@@ -66,9 +66,20 @@ def node(tmp_path: Path) -> Iterator[Node]:
     thread.join()
 
 
+def counter_of(root: Path) -> Path:
+    return zone_folder(root, "intel-rapl:0") / "energy_uj"
+
+
+def idle(seconds: float, counter: Path) -> None:
+    """Sleep, and on until energy was drawn: a busy node may let nothing be drawn for so long."""
+    before = counter.read_text()
+    time.sleep(seconds)
+    until(lambda: counter.read_text() != before, what="energy is drawn")
+
+
 def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -> Study:  # noqa: ANN401
     program = folder / "program.sh"
-    counter = zone_folder(folder / "node", "intel-rapl:0") / "energy_uj"
+    counter = counter_of(folder / "node")
     program.write_text(f"#!/bin/sh\n{script}\n".replace("COUNTER", str(counter)))
     program.chmod(0o755)
     variant = replace(PLAIN, program=str(program))
@@ -103,6 +114,9 @@ def run(
     """Make what is left of the study, as an attempt of its own."""
     plan = make_plan(study, node.topology, Path, (), lambda *_: None)
     collectors = Collectors(study, node, witness(), plan.programs, {})
+    counter = counter_of(node.root)
+    if counter.exists():
+        collectors.baselines.sleep = lambda seconds: idle(seconds, counter)
     history = read_history(folder, study, "n1")
     shard = Shard(folder / "records", "node1")
     origin = origin_of(study.name, study.digest, shard.attempt)
