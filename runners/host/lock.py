@@ -11,6 +11,7 @@ folder will not do: another user could plant or remove it.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import pwd
@@ -38,6 +39,8 @@ _STICKY_SHARED = stat.S_ISVTX | 0o777
 _ATTEMPTS = 3
 _PAUSE_S = 0.02
 _LONG_PAUSE_S = 1.0
+# A new process has its parent's files until it starts its program, which may take on a busy node.
+_ORPHAN_S = 5.0
 
 
 @contextmanager
@@ -47,23 +50,19 @@ def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     Waits up to `wait_s` seconds for the lock's holder. Raises StoppedError that names the holder
     when another process has it.
     """
-    end_s = time.monotonic() + wait_s
-    attempts = 0
-    while (lock := _take(root)) is None:
-        attempts += 1
-        if attempts >= _ATTEMPTS and time.monotonic() >= end_s:
-            raise StoppedError(
-                f"another pinstudy is at work on this node ({_holder(root)}); two would disturb "
-                "each other: wait until it has ended, or stop it"
-            )
-        time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
+    lock = _acquire(root, wait_s)
+    if lock is None:
+        raise StoppedError(
+            f"another pinstudy is at work on this node ({_holder(root)}); two would disturb "
+            "each other: wait until it has ended, or stop it"
+        )
     with lock:
         yield
 
 
 def is_locked(root: Path) -> bool:
     """Whether a living process holds the lock of the node."""
-    lock = _take(root)
+    lock = _acquire(root)
     if lock is None:
         return True
     lock.close()
@@ -78,6 +77,32 @@ def lock_folder(root: Path) -> Path | None:
             if stat.S_ISDIR(mode) and mode & _STICKY_SHARED == _STICKY_SHARED:
                 return root / name
     return None
+
+
+def _acquire(root: Path, wait_s: float = 0.0) -> ExitStack | None:
+    """Take the lock within `wait_s` seconds; None when another process keeps it."""
+    began_s = time.monotonic()
+    attempts = 0
+    while (lock := _take(root)) is None:
+        attempts += 1
+        waited_s = time.monotonic() - began_s
+        over = waited_s >= wait_s
+        if attempts >= _ATTEMPTS and over and (waited_s >= _ORPHAN_S or not _is_orphaned(root)):
+            return None
+        time.sleep(_PAUSE_S if attempts < _ATTEMPTS or over else _LONG_PAUSE_S)
+    return lock
+
+
+def _is_orphaned(root: Path) -> bool:
+    """Whether the holder was killed and a process that it was starting still has the lock."""
+    holder = _socket_holder(_name_of(root))
+    if holder is None or holder[0] == 0:
+        return False
+    try:
+        os.kill(holder[0], 0)
+    except OSError as error:
+        return error.errno == errno.ESRCH
+    return False
 
 
 def _take(root: Path) -> ExitStack | None:

@@ -26,12 +26,33 @@ with node_lock(Path(sys.argv[1])):
 """
 
 
+# As a runner that is killed while it starts a program: the child has its files and has not yet
+# started the program. It ends when it is asked who holds the lock.
+HOLD_AND_FORK = """
+import os, socket, sys
+from pathlib import Path
+from runners.host.lock import node_lock
+with node_lock(Path(sys.argv[1])):
+    if os.fork() == 0:
+        for number in range(3, 100):
+            try:
+                listener = socket.socket(fileno=number)
+            except OSError:
+                continue
+            print("held", flush=True)
+            listener.settimeout(600)
+            listener.accept()
+        os._exit(0)
+    os.wait()
+"""
+
+
 @contextmanager
 def held_by_another(
-    root: Path, before: tuple[str, ...] = (), after: tuple[str, ...] = ()
+    root: Path, before: tuple[str, ...] = (), after: tuple[str, ...] = (), script: str = HOLD
 ) -> Iterator[subprocess.Popen[str]]:
     """Have another process hold the lock; the words around its command say how it is run."""
-    command = [*before, sys.executable, "-c", HOLD, str(root), *after]
+    command = [*before, sys.executable, "-c", script, str(root), *after]
     with ended(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         yield holder
@@ -69,6 +90,13 @@ def test_the_second_is_told_who_the_first_is_and_gets_the_lock_once_that_was_kil
         assert "\n" not in message and len(message) < 500
     with node_lock(tmp_path):
         pass
+
+
+def test_a_process_that_a_killed_holder_was_starting_is_waited_for(tmp_path: Path) -> None:
+    with held_by_another(tmp_path, script=HOLD_AND_FORK) as holder:
+        holder.kill()
+        holder.wait()
+        assert not is_locked(tmp_path)
 
 
 def test_a_program_started_meanwhile_does_not_inherit_the_lock(tmp_path: Path) -> None:
