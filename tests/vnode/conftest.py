@@ -126,8 +126,11 @@ def node(guests: Guests) -> VirtualNode:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """End the commands that a failed test left running in a guest that the next test uses."""
+def _no_leftovers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """End the commands that a failed test left running in a guest that the next test uses.
+
+    It replaces the fixture of this name in tests/conftest.py, which would end the shared guest.
+    """
     yield
     if "guests" in request.fixturenames:
         request.getfixturevalue("guests").end_started()
