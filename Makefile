@@ -62,7 +62,7 @@ test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest
 	@tools/setup.sh slurm
 	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),$(call workers,4,loadfile) tests/slurm)
 
-test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options of pytest in ARGS=
+test-faults: ## Disturb studies at hundreds of moments, as root: 10 to 20 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m faults $(or $(ARGS),$(call workers,4,worksteal) tests)
 

@@ -102,8 +102,8 @@ def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> N
         sampler.sample()
     (thread,) = sampler.threads
     assert thread.allowed == (0, 1, 2, 3, 4, 5, 7)
-    watched = Samples(sampler.threads, sampler.samples, 1.0)
-    assert prove(watched, Expected("none", thread.allowed, 1)).verdict == "proved"
+    samples = Samples(sampler.threads, sampler.samples, 1.0)
+    assert prove(samples, Expected("none", thread.allowed, 1)).verdict == "proved"
 
 
 def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> None:
