@@ -41,7 +41,7 @@ class Shape:
     def kernel_line(self) -> str:
         """The kernel's options: console, `options`, and the script that the guest starts."""
         start = f"pinstudy.start={ROOT}/vnode/guest/start.sh"
-        return f"console=ttyS0 {self.options} nokaslr {start}"
+        return f"console=ttyS0 {self.options} {start}"
 
     def kinds(self) -> dict[str, tuple[int, ...]]:
         """Return each kind's CPUs as the guest's kernel numbers them: by core, P-cores first."""

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.vnode
 
 # CPUs 0-3 are two P-cores with SMT, 4-7 E-cores. Thread 0 is with 1, thread 2 with 3.
 PLACES = {"same-cpu": "0,0,2,2", "siblings": "0,1,2,3", "across-kinds": "0,4,2,5"}
+ROUNDS = {"same-cpu": 2000, "siblings": 500, "across-kinds": 500}
 
 
 def test_pairs_are_where_their_mappings_say_however_they_are_pinned(node: VirtualNode) -> None:
@@ -31,17 +32,17 @@ def test_pairs_are_where_their_mappings_say_however_they_are_pinned(node: Virtua
     for place, cpus in PLACES.items():
         for variant in ("libgomp", "pthreads"):
             # The program fails its check when a thread may run elsewhere than on its own CPU.
-            by_program = runs["contention", variant, f"{place}-pin-program"]
+            by_program = runs["long-contention", variant, f"{place}-pin-program"]
             assert by_program["command"][-2:] == ["--pin", cpus]
             assert _masks(by_program) == sorted(cpus.split(","))
-        outside = runs["contention", "libgomp", f"{place}-pin"]
+        outside = runs["long-contention", "libgomp", f"{place}-pin"]
         assert outside["command"][-2:] == ["--expect", cpus]
         assert _masks(outside) == sorted(cpus.split(","))
-        assert outside["metrics"]["rounds"] == by_program["metrics"]["rounds"] == 100
-    assert _masks(runs["pingpong", "libgomp", "siblings-pin"]) == ["0", "1"]
-    assert _masks(runs["smt", "libgomp", "across-kinds-pin"]) == ["0", "4"]
-    assert runs["threadmap", "libgomp", "across-kinds-pin"]["metrics"]["bound"] == 4
-    assert runs["threadmap", "libgomp", "scheduler"]["metrics"]["bound"] == 0
+        assert outside["metrics"]["rounds"] == by_program["metrics"]["rounds"] == ROUNDS[place]
+    assert _masks(runs["long-pingpong", "libgomp", "siblings-pin"]) == ["0", "1"]
+    assert _masks(runs["long-smt", "libgomp", "across-kinds-pin"]) == ["0", "4"]
+    assert runs["team", "libgomp", "across-kinds-pin"]["metrics"]["bound"] == 4
+    assert runs["team", "libgomp", "scheduler"]["metrics"]["bound"] == 0
 
 
 def test_what_a_node_has_not_is_left_out_with_its_reason(node: VirtualNode) -> None:
