@@ -26,8 +26,7 @@ class BigLittle:
     qemu = "qemu-system-aarch64"
     image = IMAGE
     kernel_line = (
-        "console=ttyAMA0 mitigations=off "
-        f"pinstudy.start=/start-arm.sh pinstudy.checkout={ROOT}"
+        f"console=ttyAMA0 mitigations=off pinstudy.start=/start-arm.sh pinstudy.checkout={ROOT}"
     )
 
     def kinds(self) -> dict[str, tuple[int, ...]]:

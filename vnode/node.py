@@ -162,8 +162,8 @@ class VirtualNode:
 
     def _command(self, descriptor: int) -> list[str]:
         """Return QEMU's command line, without default devices and network."""
-        # At fixed addresses, QEMU translates a program for its first process only. With random ones,
-        # each start took 40 ms of CPU time, more than a run may use before it is bound.
+        # At fixed addresses, QEMU translates a program for its first process only. With random
+        # ones, each start took 40 ms of CPU time, more than a run may use before it is bound.
         line = f"panic=-1 loglevel=5 softlockup_panic=1 nokaslr norandmaps {self.shape.kernel_line}"
         return [
             *(self.shape.qemu, "-accel", f"tcg,thread={self._threads()}"),

@@ -221,9 +221,9 @@ def more(advice: Advice) -> str:
     if within_s is not None and state.runs + 2 <= state.most_runs:
         limit = f"`within` ({duration(within_s)} now)"
     return (
-        f"More runs would tell: raise {limit} in the study's file, or give the same "
-        f"`{PINSTUDY} advise` more of it, and go on with `{advice.next_command}`; what was "
-        "measured counts."
+        f"More runs would tell: raise {limit} in the study's file, or by the option of the same "
+        f"name of `{PINSTUDY} advise`, and go on with `{advice.next_command}`; what was measured "
+        "counts."
     )
 
 

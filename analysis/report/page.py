@@ -48,6 +48,7 @@ MAX_PICTURED = 50
 # A cell's number stands at its beginning; a note's marker or a unit may follow.
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?(?=$|[ (])")
 _UNBROKEN = re.compile(r"(?<=[0-9]) (?=(?:%|[GM]Hz\b|[mn]s\b|million\b|to [0-9]))")
+_CODE = re.compile("`([^`]+)`")
 
 Of = TypeVar("Of")
 
@@ -180,7 +181,7 @@ def _template() -> Template:
         "as_typed": as_typed,
         "data_uri": _data_uri,
         "leading_number": _leading_number,
-        "unbroken": _unbroken,
+        "prose": _prose,
     }
     style, script = (
         Markup((_HERE / name).read_text(encoding="utf-8")) for name in ("report.css", "report.js")
@@ -218,9 +219,15 @@ def _leading_number(cell: str) -> str:
     return match[0] if match else ""
 
 
-def _unbroken(sentence: str) -> Markup:
-    """Return a sentence whose numbers stay on one line with what follows them, escaped."""
-    return Markup(_UNBROKEN.sub("\N{NO-BREAK SPACE}", escape(_visible(sentence))))
+def _prose(sentence: str) -> Markup:
+    """Return a sentence, escaped, with what stands between backticks as code.
+
+    Outside of code, numbers stay on one line with what follows them.
+    """
+    parts = _CODE.split(escape(_visible(sentence)))
+    parts[::2] = [_UNBROKEN.sub("\N{NO-BREAK SPACE}", part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return Markup("".join(parts))
 
 
 def _digest(text: str) -> str:

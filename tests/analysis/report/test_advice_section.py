@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from configs.repetitions import Race as Rule
 from tests.analysis.advice.simulated_race import GAIN, NO_GAIN, write_results
 from tests.analysis.report.pages import Page, page_of
 from tests.support.results import record, write
@@ -42,6 +44,17 @@ def test_lines_and_names_of_others_are_shown_as_text(tmp_path: Path) -> None:
 
     assert bad not in html
     assert "&lt;/pre&gt;&lt;script&gt;" in html
+
+
+def test_commands_in_sentences_are_set_as_code(tmp_path: Path) -> None:
+    noisy = replace(NO_GAIN, noise=0.2, stop=13, rule=Rule(runs=12))
+
+    page = page_of(write_results(tmp_path, noisy))
+
+    assert "More runs would tell: raise <code>runs</code> (12 now)" in page.html
+    command = "pinstudy run [^`<]*advise-app-0123abcd.yaml"
+    assert re.search(f"go on with <code>{command}</code>; what was measured", page.html)
+    assert "`" not in page.of("answer") + page.of("advice")
 
 
 def test_doing_nothing_has_no_ready_lines(tmp_path: Path) -> None:
