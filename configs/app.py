@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated, Any
 
-from base.structure import ByName, Called, InvalidError, Listed, Mistake, OneOrMore, Table, Without
+from base.structure import (
+    ByName,
+    Called,
+    InvalidError,
+    Listed,
+    Mistake,
+    OneOrMore,
+    Path,
+    Table,
+    Without,
+)
 from base.text import nearest, shown, unknown_word
 from configs.values import (
     Arguments,
@@ -19,6 +30,14 @@ from configs.values import (
     Range,
     Text,
     Word,
+)
+from configs.variables import (
+    BY_ARGUMENTS,
+    OMP_NUM_THREADS,
+    Assignments,
+    ThreadsBy,
+    Variables,
+    thread_count_mistakes,
 )
 
 RUNTIMES = ("none", "pthreads", "libgomp", "libomp", "other")
@@ -74,6 +93,18 @@ class Variant:
         Word("OpenMP runtime", RUNTIMES),
         "the OpenMP runtime it is linked with; `pthreads`: threads without OpenMP",
     ]
+    variables: Annotated[
+        Assignments | None,
+        Variables(),
+        "environment variables for this build; they count before those of the app",
+        Without("none"),
+    ] = None
+    threads_by: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(ThreadsBy()),
+        "how this build is told its thread count",
+        Without("as the app says"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -193,6 +224,28 @@ class App:
         "the program's arguments; `{size}` stands for those of the size, `{threads}` for the "
         "thread count",
     ] = (SIZE_PLACE,)
+    variables: Annotated[
+        Assignments | None,
+        Variables(),
+        "environment variables for its runs, by name; `{threads}`, `{cpus}` and `{places}` in a "
+        "value stand for those of the case ([below](#variables))",
+        Without("none"),
+    ] = None
+    threads_by: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(ThreadsBy()),
+        "the variable, or a list of them, that tells the program its thread count, such as "
+        "`OPENBLAS_NUM_THREADS`; or `arguments`, where `{threads}` stands",
+        Without(f"`{OMP_NUM_THREADS}`"),
+    ] = None
+    helper_threads: Annotated[
+        int | None,
+        Count("how many threads it has beside its team", 1, 64),
+        "how many busy threads it has at most beside those of the thread count (for input and "
+        "output, a watchdog): those with the least CPU time, which may be anywhere "
+        "([how](placement.md#helper-threads))",
+        Without("none"),
+    ] = None
     metrics: Annotated[
         tuple[Metric, ...],
         Listed(Table(Metric, "a pattern and a unit")),
@@ -258,11 +311,17 @@ class App:
     ] = ""
     source: bytes = field(default=b"", repr=False, compare=False)
 
+    @property
+    def threads_by_any(self) -> frozenset[str]:
+        """What tells any of its builds its thread count, where it is not OMP_NUM_THREADS."""
+        return _threads_by_any(self.threads_by, self.variants.values())
+
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse arguments, schedules and expected metrics that do not fit the app's own tables."""
         if SIZE_PLACE not in values.get("arguments", App.arguments):
             yield ("arguments",), "has no {size}, the place of the size's arguments"
+        yield from _threads_by_mistakes(values)
         default, kinds = values.get("default_schedule"), values.get("schedules", ())
         if default is not None and kind_of(default) not in kinds:
             listed = ", ".join(filter(None, kinds)) or "none"
@@ -275,6 +334,26 @@ class App:
                 if metric not in known:
                     message = unknown_word("metric", metric, known)
                     yield ("sizes", name, "expect", metric), message
+
+
+def _threads_by_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
+    """Yield mistakes where the thread count has no place, or two."""
+    variants = [of for of in values.get("variants", {}).values() if isinstance(of, Variant)]
+    by_any = _threads_by_any(values.get("threads_by"), variants)
+    has_place = any(THREADS_PLACE in item for item in values.get("arguments", App.arguments))
+    own = (values.get("threads_by"), values.get("variables"))
+    tables: list[tuple[Path, Any, Any]] = [((), *own)]
+    tables += [(("variants", of.name), of.threads_by, of.variables) for of in variants]
+    for path, threads_by, variables in tables:
+        if BY_ARGUMENTS in (threads_by or ()) and not has_place:
+            message = "the app's arguments have no {threads}, the place of the thread count"
+            yield (*path, "threads_by"), message
+        for step, message in thread_count_mistakes(variables, by_any):
+            yield (*path, "variables", *step), message
+
+
+def _threads_by_any(own: tuple[str, ...] | None, variants: Iterable[Variant]) -> frozenset[str]:
+    return frozenset(chain(own or (), *(variant.threads_by or () for variant in variants)))
 
 
 def schedule_problem(app: App, schedule: str) -> str | None:

@@ -19,6 +19,7 @@ from configs.app import App, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.study import AppChoice, Study
+from configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
 MAX_RUNS = 1_000_000
@@ -64,6 +65,7 @@ class Resolver:
     def resolve(self) -> dict[str, Any]:
         """Return the apps and mappings that were found: all of them if there are no mistakes."""
         choices = self._choices()
+        self._check_variables(choices)
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
         rows = sum(
@@ -131,7 +133,10 @@ class Resolver:
             self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")
         threads = tuple(count for choice in shared for count in choice.threads)
         items = self.data.get("mappings", ("scheduler",))
-        return self._mappings(items, ("mappings",), partial(never_pins_problem, threads=threads))
+        by_any = {name for choice in shared for name in choice.app.threads_by_any}
+        return self._mappings(
+            items, ("mappings",), partial(_mapping_problem, threads=threads, threads_by=by_any)
+        )
 
     def _mistake(self, path: Path, message: str) -> None:
         self.mistakes.append((path, message))
@@ -162,6 +167,12 @@ class Resolver:
             rows |= new
         return tuple(choices)
 
+    def _check_variables(self, choices: tuple[AppChoice, ...]) -> None:
+        """Refuse variables of the study that tell an app its thread count."""
+        by_any = {name for choice in choices for name in choice.app.threads_by_any}
+        for step, message in thread_count_mistakes(self.data.get("variables"), by_any):
+            self._mistake(("variables", *step), message)
+
     def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
         """Refuse a check by a command for a program that runs in a guest."""
         if app.check.command and self.engine == "vm":
@@ -188,8 +199,8 @@ class Resolver:
                 self._mistake((*path, "schedules", index), problem)
         mappings = None
         if "mappings" in entry:
-            never_pins = partial(never_pins_problem, threads=threads)
-            mappings = self._mappings(entry["mappings"], (*path, "mappings"), never_pins)
+            refuse = partial(_mapping_problem, threads=threads, threads_by=app.threads_by_any)
+            mappings = self._mappings(entry["mappings"], (*path, "mappings"), refuse)
         return AppChoice(
             app=app,
             variants=variants,
@@ -246,8 +257,22 @@ class Resolver:
         return None
 
 
+def _mapping_problem(
+    mapping: Mapping, threads: tuple[int, ...], threads_by: Collection[str]
+) -> str | None:
+    """Return why a mapping cannot be one of apps with these thread counts, or None."""
+    for _, message in thread_count_mistakes(mapping.variables, threads_by):
+        return f"mapping {shown(mapping.name)}: {message}"
+    return never_pins_problem(mapping, threads)
+
+
 def _mechanism_problem(mapping: Mapping) -> str | None:
     """Return why a mapping cannot be one of a guest's CPUs, or None."""
+    if mapping.variables:
+        return (
+            f"mapping {shown(mapping.name)} sets variables, which virtual CPUs do not have; set "
+            "them in 'mappings'"
+        )
     if mapping.mechanism is None:
         return None
     return (

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from base.structure import Listed, Mistake, Table
+from base.structure import Listed, Mistake, Table, Without
 from configs.values import Name, Text, Word
+from configs.variables import Assignments, Variables
 
 # A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
 # "8 threads on P" could otherwise mean 8 cores, or 4 cores twice (SMT).
@@ -70,6 +71,12 @@ class Mapping:
         str | None, Word("mechanism", MECHANISMS), "by what; without it by the usual one"
     ] = None
     summary: Annotated[str, Text("a summary"), "one line for people"] = ""
+    variables: Annotated[
+        Assignments | None,
+        Variables(),
+        "environment variables under this mapping ([how](apps.md#variables))",
+        Without("none"),
+    ] = None
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:

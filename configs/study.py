@@ -24,6 +24,7 @@ from configs.mapping import Mapping
 from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKind
 from configs.site import ScriptWord
 from configs.values import Count, Duration, Flag, Name, Text, Word
+from configs.variables import Assignments, Variables
 
 # How a study is spread over the nodes of a site.
 PER_NODE = "per-node"
@@ -329,6 +330,13 @@ class Study:
         OneOrMore(Word("wait policy", WAIT_POLICIES)),
         "`active` (spin), `passive` (sleep) or `runtime-default`; several make more cases",
     ] = (DEFAULT_WAIT_POLICY,)
+    variables: Annotated[
+        Assignments | None,
+        Variables(),
+        "environment variables for all runs; they count before those of an app, and those of a "
+        "mapping before them ([how](apps.md#variables))",
+        Without("none"),
+    ] = None
     collect: Annotated[
         tuple[str, ...],
         OneOrMore(Word("collector", COLLECTORS)),

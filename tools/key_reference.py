@@ -46,6 +46,8 @@ from configs.values import (
     Text,
     Word,
 )
+from configs.variables import NAME as VARIABLE_NAME
+from configs.variables import ThreadsBy, Variables
 from runners.records.fields import FIELDS
 from tools import command_reference
 
@@ -69,6 +71,13 @@ _VALUES: dict[type[Kind], dict[str, Any]] = {
     Range: {"anyOf": [{"type": "number"}, _text_of(rf"{NUMBER}( +to +{NUMBER})?")]},
     Duration: _text_of(rf"\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})"),
     Percentage: _text_of(r"\d+(\.\d+)?\s*%"),
+    Variables: {
+        "type": "object",
+        "propertyNames": {"pattern": f"^(?:{VARIABLE_NAME.pattern})$"},
+        "additionalProperties": _ARGUMENT,
+        "minProperties": 1,
+    },
+    ThreadsBy: _text_of(VARIABLE_NAME.pattern),
     Arguments: {"anyOf": [_ARGUMENT, {"type": "array", "items": _ARGUMENT, "maxItems": MAX_ITEMS}]},
 }
 

@@ -64,6 +64,16 @@ def _print_row(row: dict[str, Any]) -> None:
     about = duration(row["estimate_s"])
     say(f"{start}  CPUs {row['cpus']}  about {about} a run")
     say(f"      {row['shell_line']}")
+    for by, names in _names_by(row["set_by"]).items():
+        say(f"      {', '.join(names)}: set by {by}")
+
+
+def _names_by(set_by: dict[str, str]) -> dict[str, list[str]]:
+    """Return the names of a row's variables by what sets them."""
+    names: dict[str, list[str]] = {}
+    for name, by in set_by.items():
+        names.setdefault(by, []).append(name)
+    return names
 
 
 def _guest(row: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 def expected_of(case: Case) -> Expected:
     """Return the placement that the mapping of a case promises."""
-    return Expected(case.mapping.binding, case.cpus, case.threads)
+    return Expected(case.mapping.binding, case.cpus, case.threads, case.app.helper_threads or 0)
 
 
 def proof_of(

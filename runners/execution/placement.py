@@ -132,6 +132,8 @@ class Proof:
 class Expected:
     """The placement that a mapping promises: binding, CPUs in any order, number of threads.
 
+    Beside them at most `helpers` threads may be anywhere.
+
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
     allowed exactly one of them, always the same, and a CPU that `cpus` lists n times may have at
     most n threads at a time.
@@ -140,6 +142,7 @@ class Expected:
     binding: str
     cpus: Mask
     threads: int
+    helpers: int = 0
 
     @property
     def mask(self) -> Mask:
@@ -172,7 +175,8 @@ def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> 
         return Proof("violated", problem)
     if problem := _sampling_problem(samples):
         return Proof("unproved", problem)
-    team = list(samples.threads) if long_lived else busy_threads(samples.threads)
+    deciding = list(samples.threads) if long_lived else busy_threads(samples.threads)
+    team = without_helpers(deciding, expected)
     late = ""
     for thread in team:
         forgiven = 0 if long_lived else settling_looks(thread, expected)
@@ -182,7 +186,11 @@ def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> 
         late = late or problem
     if expected.binding == "pin" and (problem := _crowding(team, expected, samples.elapsed_s)):
         return Proof("violated", problem)
-    if problem := late or _cpu_time_problem(samples) or _migration_problem(samples, expected):
+    problem = late or _cpu_time_problem(samples)
+    # perf does not tell the migrations of helpers, which may move, from those of the team.
+    if len(team) == len(deciding):
+        problem = problem or _migration_problem(samples, expected)
+    if problem:
         return Proof("unproved", problem)
     return _team_size_proof(samples, expected, team)
 
@@ -205,6 +213,17 @@ def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
         if thread.cpu_s > 0 and (left_s < 0 or thread.cpu_s >= NEGLIGIBLE_SHARE * busiest):
             deciding.append(thread)
     return sorted(deciding, key=lambda thread: (thread.first_look, thread.tid))
+
+
+def without_helpers(threads: list[ThreadTrace], expected: Expected) -> list[ThreadTrace]:
+    """Return the threads without helpers: those with the least CPU time of more than a team.
+
+    As long as no more threads live at a time than the team has, none of them is a helper.
+    """
+    more = len(most_at_a_time(threads)) - expected.threads
+    by_time = sorted(threads, key=lambda thread: thread.cpu_s)
+    helpers = by_time[: max(0, min(more, expected.helpers))]
+    return [thread for thread in threads if thread not in helpers]
 
 
 def most_at_a_time(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:

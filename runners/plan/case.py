@@ -10,6 +10,7 @@ from functools import cached_property
 from base.cpulist import format_cpulist
 from configs.app import App, Size, Variant
 from configs.mapping import Mapping
+from configs.variables import OMP_NUM_THREADS, SetVariable
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Case:
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
     pinned threads take them; a CPU that two threads share occurs twice. With `vcpus` the case runs
-    in a guest, and `cpus` are the guest's.
+    in a guest, and `cpus` are the guest's. `variables` are those that the study's files set.
     """
 
     table: int
@@ -50,6 +51,12 @@ class Case:
     schedule: str
     wait_policy: str
     vcpus: Vcpus | None = None
+    variables: tuple[SetVariable, ...] = ()
+
+    @property
+    def threads_by(self) -> tuple[str, ...]:
+        """The variables that tell the program its thread count, or BY_ARGUMENTS."""
+        return self.variant.threads_by or self.app.threads_by or (OMP_NUM_THREADS,)
 
     @property
     def host_cpus(self) -> tuple[int, ...]:
@@ -74,7 +81,13 @@ class Case:
     @cached_property
     def case_id(self) -> str:
         """A stable digest of what defines the case: 16 hexadecimal digits of a SHA-256."""
-        return digest_of(case_fields(self) | {"arguments": list(self.size.arguments)})
+        fields = case_fields(self) | {"arguments": list(self.size.arguments)}
+        # Cases without these keep their numbers of before the keys were known.
+        if self.variables:
+            fields["variables"] = {set_.name: set_.value for set_ in self.variables}
+        if self.threads_by != (OMP_NUM_THREADS,):
+            fields["threads_by"] = sorted(self.threads_by)
+        return digest_of(fields)
 
     @property
     def label(self) -> str:

@@ -18,6 +18,7 @@ from configs.app import SIZE_PLACE, THREADS_PLACE, App
 from configs.mapping import BINDINGS, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.study import RUNTIME_DEFAULT
+from configs.variables import BY_ARGUMENTS, filled
 from runners.host.software import for_tools
 from runners.node.topology import Topology
 from runners.plan.case import Case
@@ -134,7 +135,7 @@ def build_launch(
 ) -> Launch:
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
     removed = tuple(sorted(name for name in inherited if name.startswith(REMOVED_PREFIXES)))
-    variables = openmp_variables(case)
+    variables = openmp_variables(case) | file_variables(case)
     kept = {name: value for name, value in inherited.items() if name not in removed}
     return Launch(
         launcher=launcher_of(case, tools),
@@ -165,14 +166,14 @@ def program_arguments(case: Case) -> list[str]:
 
 
 def openmp_variables(case: Case) -> dict[str, str]:
-    """Return the variables to set; the program gets no other OpenMP variables.
+    """Return the variables that pinstudy itself sets; of OpenMP's the program gets no others.
 
     OMP_PROC_BIND is set only together with OMP_PLACES: libomp 14 binds threads even under
     OMP_PROC_BIND=false as soon as there are places.
     """
     variables = {
         "LC_ALL": "C",
-        "OMP_NUM_THREADS": str(case.threads),
+        **{name: str(case.threads) for name in case.threads_by if name != BY_ARGUMENTS},
         "OMP_DYNAMIC": "false",
         "OMP_SCHEDULE": case.schedule,
     }
@@ -182,6 +183,16 @@ def openmp_variables(case: Case) -> dict[str, str]:
         variables["OMP_PLACES"] = places_of(case.mapping.binding, case.cpus)
         variables["OMP_PROC_BIND"] = "close"
     return variables
+
+
+def file_variables(case: Case) -> dict[str, str]:
+    """Return the variables that the study's files set, their places filled."""
+    places = {
+        "threads": str(case.threads),
+        "cpus": ",".join(map(str, case.cpus)),
+        "places": places_of(case.mapping.binding, case.cpus),
+    }
+    return {set_.name: filled(set_.value, places) for set_ in case.variables}
 
 
 def places_of(binding: str, cpus: Iterable[int]) -> str:

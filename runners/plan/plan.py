@@ -12,6 +12,7 @@ from configs.app import Size, Variant
 from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.study import AppChoice, Study, Vm
+from configs.variables import SetVariable, merged
 from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
@@ -97,6 +98,7 @@ def make_plan(
                 schedule,
                 wait_policy,
                 vcpus,
+                _variables(study, choice, variant, mapping),
             )
             case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
             problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
@@ -136,6 +138,7 @@ def _execution(case: Case) -> tuple[object, ...]:
     return (
         *(case.app.name, case.variant.name, case.size.name, case.governor, case.vcpus),
         () if case.variant.runtime == "none" else openmp,
+        tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding),
         case.cpus if pins else case.mask,
     )
@@ -148,6 +151,20 @@ def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, Variant, str, st
         yield from product(
             (choice,), choice.sizes, choice.threads, choice.variants, schedules, study.wait_policies
         )
+
+
+def _variables(
+    study: Study, choice: AppChoice, variant: Variant, mapping: StudyMapping
+) -> tuple[SetVariable, ...]:
+    """Return the variables of a case; of two that set the same one, the later counts."""
+    return merged(
+        (
+            (f"app {choice.app.name}", choice.app.variables),
+            (f"variant {variant.name}", variant.variables),
+            (f"study {study.name}", study.variables),
+            (f"mapping {mapping.name}", mapping.variables),
+        )
+    )
 
 
 def _mapped(

@@ -201,6 +201,7 @@ class PlanSummary:
             "reason": "",
             "command": list(launch.command),
             "environment": launch.set_variables,
+            "set_by": {set_.name: set_.by for set_ in case.variables},
             "removed": list(launch.removed_variables),
             "shell_line": launch.shell_line,
             "estimate_s": self._expected.program_s(case.case_id),

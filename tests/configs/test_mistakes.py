@@ -50,6 +50,20 @@ def test_an_argument_that_no_program_can_be_given_is_refused(argument: str) -> N
         assert "is not" in " ".join(mistakes(STUDY, {"lu": app}))
 
 
+def test_a_study_and_its_mappings_leave_the_thread_count_to_the_app() -> None:
+    app = {"lu": app_with("threads_by: X_THREADS")}
+    own = "{name: m, selection: pcores, binding: pin, variables: {X_THREADS: 4}}"
+    has = "X_THREADS has the thread count; say how many in 'threads'"
+
+    assert mistakes(study_with("variables: {X_THREADS: 4}"), app) == [f"11:13: {has}"]
+    for line, place in (
+        (f"mappings: [{own}]", "7:12"),
+        (f"threads: 1\n    mappings: {own}", "7:15"),
+    ):
+        text = study_with(line) if line.startswith("map") else study_with(line, "mappings")
+        assert mistakes(text, app) == [f"{place}: mapping 'm': {has}"]
+
+
 def race(of: str) -> str:
     return study_with(f"repetitions: {{race: {{of: {of}}}}}")
 

@@ -282,3 +282,28 @@ def test_what_a_thread_did_after_its_last_look_is_no_more_than_it_was_seen_to_do
         child.gone_s = 0.011
     unseen = proof([steady(100, (0,), 0, 0.1), *children], "set", (0,), 1, cpu_s=1.0, unmet=None)
     assert (unseen.verdict, unseen.reason[:18]) == ("unproved", "0.39 s of 1 s of C")
+
+
+def test_a_helper_may_be_anywhere_beside_a_team_that_is_complete_and_in_place() -> None:
+    def verdict(*threads: ThreadTrace, helpers: int = 1, binding: str = "pin") -> str:
+        samples = Samples(threads, 20, 1.0, unmet=0, migrations=900.0)
+        return prove(samples, Expected(binding, (0, 1), 2, helpers)).verdict
+
+    everywhere = tuple(range(8))
+    team = one_on_each(0, 1)
+    helper = steady(200, everywhere, 5, cpu_s=0.3)
+    for binding, members in (("pin", team), ("set", [steady(n, (0, 1), 0) for n in (100, 101)])):
+        assert verdict(*members, helper, binding=binding) == "proved"
+        assert verdict(*members, helper, helpers=0, binding=binding) == "violated"
+        # One that works more than the team, a second one, and one in the place of the team.
+        busiest = steady(200, everywhere, 5, cpu_s=1.5)
+        assert verdict(*members, busiest, binding=binding) == "violated"
+        second = steady(201, everywhere, 6, cpu_s=0.3)
+        assert verdict(*members, helper, second, binding=binding) == "violated"
+        assert verdict(*members, helper, second, helpers=2, binding=binding) == "proved"
+        assert verdict(members[0], helper, binding=binding) == "violated"
+    # A helper that has inherited a member's CPU does not crowd it; a second team does.
+    assert verdict(*team, steady(200, (0,), 0, cpu_s=0.3)) == "proved"
+    assert verdict(*team, *(steady(200 + n, (n,), n, cpu_s=0.9) for n in (0, 1))) == "violated"
+    # Without helpers, migrations of pinned threads are no proof.
+    assert verdict(*team) == "unproved"

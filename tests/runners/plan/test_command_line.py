@@ -10,12 +10,13 @@ import pytest
 
 from configs.app import OwnPlacement
 from configs.mapping import Mapping
+from configs.variables import SetVariable
 from runners.plan.command_line import (
     build_launch,
     places_of,
     program_arguments,
 )
-from tests.runners.cases import DEMO, ECORES_SET, PCORES_PIN, PCORES_SET, SCHEDULER, case
+from tests.runners.cases import DEMO, ECORES_SET, LIBGOMP, PCORES_PIN, PCORES_SET, SCHEDULER, case
 
 TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
 PROGRAM = Path("/opt/demo-libgomp")
@@ -98,6 +99,39 @@ def test_launchers_get_physical_cpu_numbers_and_leave_openmp_alone(
     launch = build_launch(wanted, PROGRAM, {}, TOOLS)
     assert " ".join(launch.launcher) == launcher
     assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(launch.environment)
+
+
+def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
+    ways = {
+        ("OPENBLAS_NUM_THREADS",): {"OPENBLAS_NUM_THREADS": "2"},
+        ("arguments",): {},
+        ("arguments", "OMP_NUM_THREADS"): {"OMP_NUM_THREADS": "2"},
+    }
+    for by, expected in ways.items():
+        app = replace(DEMO, threads_by=by, arguments=("{size}", "-t{threads}"))
+        launch = build_launch(case(app=app), PROGRAM, {"OMP_NUM_THREADS": "7"}, TOOLS)
+        told = {name: v for name, v in launch.environment.items() if name.endswith("_THREADS")}
+        assert told == expected
+        assert launch.program[1:] == ("-s", "10", "-t2")
+    # A build may be told in another way than others.
+    other = replace(LIBGOMP, threads_by=("MKL_NUM_THREADS",))
+    wanted = case(app=replace(DEMO, threads_by=("RAYON_NUM_THREADS",)), variant=other)
+    assert build_launch(wanted, PROGRAM, {}, TOOLS).set_variables["MKL_NUM_THREADS"] == "2"
+    assert wanted.threads_by == ("MKL_NUM_THREADS",)
+
+
+@pytest.mark.parametrize(("mapping", "places"), [(PCORES_PIN, "{4},{2}"), (PCORES_SET, "{2,4}")])
+def test_variables_of_files_name_the_threads_and_cpus_of_the_case(
+    mapping: Mapping, places: str
+) -> None:
+    variables = (
+        SetVariable("KMP_AFFINITY", "proclist=[{cpus}],explicit", "mapping m"),
+        SetVariable("TEAM", "{threads} at {places}, {0}", "app demo"),
+    )
+    wanted = case(mapping=mapping, mechanism="taskset", variables=variables)
+    launch = build_launch(wanted, PROGRAM, {"KMP_AFFINITY": "compact", "TEAM": "none"}, TOOLS)
+    assert launch.set_variables["KMP_AFFINITY"] == "proclist=[4,2],explicit"
+    assert launch.environment["TEAM"] == f"2 at {places}, {{0}}"
 
 
 def test_the_runtime_s_own_wait_policy_is_left_unset() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from configs.app import App
 from configs.library import load_study
 from configs.mapping import Mapping
 from configs.repetitions import Race
@@ -96,6 +97,55 @@ def test_other_cpus_make_another_case() -> None:
         for made in (plan(), elsewhere)
     )
     assert here and there and not here & there
+
+
+def test_a_mapping_s_variables_count_before_the_study_s_the_variant_s_and_the_app_s() -> None:
+    of = {"app": "a", "variant": "v", "study": "s", "mapping": "m"}
+    # Each source sets the variables whose names have its letter.
+    names = ("a", "av", "as", "am", "avsm", "vs", "vm", "sm", "s")
+    sets = {
+        source: tuple((name, source) for name in names if letter in name)
+        for source, letter in of.items()
+    }
+    variant = replace(LIBGOMP, variables=sets["variant"])
+    app = replace(DEMO, variants={"libgomp": variant}, variables=sets["app"])
+    with_own = replace(PCORES_PIN, variables=sets["mapping"])
+    made = plan(
+        study(
+            apps=(AppChoice(app, (variant,), (SMALL,), (2,)),),
+            mappings=(SCHEDULER, with_own),
+            variables=sets["study"],
+        )
+    )
+    scheduler, pinned = (
+        {set_.name: (set_.value, set_.by) for set_ in case.variables} for case in made.cases
+    )
+    last = {"a": "app demo", "v": "variant libgomp", "s": "study demo", "m": "mapping pcores-pin"}
+    value = {letter: source for source, letter in of.items()}
+    for name in names:
+        without = name.replace("m", "")
+        assert pinned[name] == (value[name[-1]], last[name[-1]])
+        if without:
+            assert scheduler[name] == (value[without[-1]], last[without[-1]])
+
+
+def test_variables_and_the_way_to_tell_the_thread_count_make_other_cases() -> None:
+    def identities(app: App = DEMO, **changes: object) -> set[str]:
+        choice = AppChoice(app, (LIBGOMP,), (SMALL,), (2,))
+        return {case.case_id for case in plan(study(apps=(choice,), **changes)).cases}
+
+    told = replace(DEMO, threads_by=("X_THREADS",))
+    some = [
+        identities(),
+        identities(told),
+        identities(variables=(("A", "1"),)),
+        identities(variables=(("A", "2"),)),
+        identities(variables=(("B", "1"),)),
+    ]
+    assert len(set().union(*some)) == 5 * 5
+    # What says the same is the same.
+    assert identities(replace(DEMO, variables=(("A", "1"),))) == some[2]
+    assert identities(replace(DEMO, threads_by=("OMP_NUM_THREADS",))) == some[0]
 
 
 # The published scenario of guests: 8 virtual CPUs, on a node with 8 P-cores and 16 E-cores.
@@ -303,6 +353,12 @@ def test_two_names_for_one_execution_do_not_race_twice() -> None:
     assert reasons["p"].startswith("the same execution as ")
     assert reasons["p"].endswith(", which races")
     assert len(plan(study(mappings=of.mappings), node).cases) == 7
+
+
+def test_two_mappings_that_differ_by_a_variable_race() -> None:
+    faster = Mapping("faster", "all", "none", variables=(("A", "1"),))
+    made = plan(study(mappings=(SCHEDULER, faster), race=Race(), repetitions=10))
+    assert [case.mapping.name for case in made.cases] == ["scheduler", "faster"]
 
 
 def test_what_openmp_is_told_makes_no_other_case_of_a_program_without_it() -> None:

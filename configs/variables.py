@@ -1,0 +1,138 @@
+"""Environment variables that files set for programs, and how a program is told its thread count.
+
+An app, a variant of it, a study and a mapping may each set variables; of two that set the same one,
+the later in this order counts. A value may have the places `{threads}`, `{cpus}` and `{places}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from base.structure import MAX_ITEMS, AtKey, InvalidError, Kind, Mistake, Mistakes
+from base.text import shown, unknown_word
+from configs.values import MAX_TEXT_CHARACTERS
+
+PLACES = {
+    "threads": "the thread count",
+    "cpus": "the CPUs of the case, such as 0,2,4",
+    "places": "the same as OMP_PLACES takes them, such as {0},{2},{4}",
+}
+OMP_NUM_THREADS = "OMP_NUM_THREADS"
+# In place of a variable: the program's arguments have the thread count.
+BY_ARGUMENTS = "arguments"
+
+# What pinstudy sets itself, and the key that decides it.
+_OWN = {
+    OMP_NUM_THREADS: "say how many in 'threads', and how in the app's 'threads_by'",
+    "OMP_PLACES": "use a mapping of mechanism omp-places",
+    "OMP_PROC_BIND": "use a mapping of mechanism omp-places",
+    "OMP_SCHEDULE": "name it in 'schedules'",
+    "OMP_WAIT_POLICY": "name it in 'wait_policy'",
+    "OMP_DYNAMIC": "it is false, so that the thread count is the one asked for",
+    "LC_ALL": "it is C, so that numbers are printed in one way",
+}
+# A name that every shell can export (POSIX.1-2017, section 8.1).
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
+_NAME_RULE = "letters, digits and _ only, at most 100, the first no digit"
+# `{0}` is a place of OMP_PLACES, not one of ours.
+_PLACE = re.compile(r"\{([A-Za-z_]+)\}", re.ASCII)
+
+
+# Names with values, sorted by name.
+Assignments = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class SetVariable:
+    """A variable with its value, in which places may stand, and the file's part that sets it."""
+
+    name: str
+    value: str
+    by: str
+
+
+class Variables(Kind):
+    """A table from names of variables to their values."""
+
+    def __init__(self) -> None:
+        super().__init__("a table of variables, such as {OPENBLAS_CORETYPE: Haswell}")
+
+    def decode(self, value: Any) -> Assignments:  # noqa: ANN401
+        """Return names and values."""
+        if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
+            raise self.mismatch(value)
+        mistakes: Mistakes = []
+        for name, text in value.items():
+            if problem := _name_problem(name):
+                mistakes.append(((name,), AtKey(problem)))
+            elif problem := _value_problem(text):
+                mistakes.append(((name,), problem))
+        wrong = {path[0] for path, _ in mistakes}
+        valid = tuple(sorted(item for item in value.items() if item[0] not in wrong))
+        if mistakes:
+            raise InvalidError(mistakes, valid)
+        return valid
+
+
+class ThreadsBy(Kind):
+    """The name of a variable that tells a program its thread count, or `arguments`."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a variable such as OPENBLAS_NUM_THREADS, or {BY_ARGUMENTS!r}")
+
+    def decode(self, value: Any) -> str:  # noqa: ANN401
+        """Return the name."""
+        if not isinstance(value, str) or not NAME.fullmatch(value):
+            raise self.mismatch(value)
+        if value in _OWN and value != OMP_NUM_THREADS:
+            raise InvalidError(f"{value} is set by pinstudy: {_OWN[value]}")
+        if value.islower() and value != BY_ARGUMENTS:
+            raise self.mismatch(value)
+        return value
+
+
+def _name_problem(name: str) -> str | None:
+    """Return why a file may not set a variable, or None."""
+    if not NAME.fullmatch(name):
+        return f"{shown(name)} is no name of a variable: {_NAME_RULE}"
+    if name in _OWN:
+        return f"{name} is set by pinstudy: {_OWN[name]}"
+    return None
+
+
+def _value_problem(value: object) -> str | None:
+    """Return why a variable cannot have a value, or None."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
+        return (
+            f"{shown(value)} is not a variable's value: one line of at most "
+            f"{MAX_TEXT_CHARACTERS} characters; an empty one is ''"
+        )
+    for place in _PLACE.findall(value):
+        if place not in PLACES:
+            return unknown_word("place", f"{{{place}}}", [f"{{{known}}}" for known in PLACES])
+    return None
+
+
+def merged(sources: Iterable[tuple[str, Assignments | None]]) -> tuple[SetVariable, ...]:
+    """Return the variables of some sources, each named by what sets it; later ones count."""
+    found: dict[str, SetVariable] = {}
+    for by, variables in sources:
+        found |= {name: SetVariable(name, value, by) for name, value in variables or ()}
+    return tuple(found.values())
+
+
+def filled(value: str, places: Mapping[str, str]) -> str:
+    """Return a value with its places filled; `places` has a text for each of PLACES."""
+    return _PLACE.sub(lambda place: places[place[1]], value)
+
+
+def thread_count_mistakes(
+    variables: Assignments | None, threads_by: Collection[str]
+) -> Iterator[Mistake]:
+    """Yield a mistake for each variable that tells the program its thread count already."""
+    for name, _ in variables or ():
+        if name in threads_by:
+            yield (name,), AtKey(f"{name} has the thread count; say how many in 'threads'")
