@@ -188,7 +188,8 @@ class Pace:
         `born` reports a birth that the sampler itself may not have noticed.
         """
         if born or sampler.grown():
-            self._gap_s = min(max(FIRST_LOOK_S, self._cost_s / BIRTH_SHARE), LAST_LOOK_S)
+            # Never longer: in a program's first moments, looks are dense whatever they cost.
+            self._gap_s = min(self._gap_s, max(FIRST_LOOK_S, self._cost_s / BIRTH_SHARE))
             self._next_s = min(self._next_s, self._clock() + self._gap_s)
         began = self._clock()
         if began < self._next_s:

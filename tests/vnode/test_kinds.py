@@ -9,14 +9,14 @@ import pytest
 
 from tests.support.tools import missing
 from tests.vnode.conftest import Guests
-from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
+from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, records, study
 from vnode.node import VirtualNode
 from vnode.shape import Shape
 
 pytestmark = pytest.mark.vnode
 
 TWO_OF_EACH = Shape(p=2, e=2, smt=False)
-E_SHARE = 0.2
+E_SHARE = 0.35
 
 
 def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_costs(
@@ -28,10 +28,11 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
 
     ended = pinstudy(node, *study("kinds"))
     assert ended.status == 0, ended
+    assert _unproved(node) == [], "no more than a tenth of a case's runs may lack the proof"
     rows = _on_p_cores(node, "tables", RESULTS)
     time_s = {(row["mapping"], row["schedule"]): row["elapsed_mean_s"] for row in rows}
     for schedule in ("static", "dynamic"):
-        # Five times by the quota alone; the host's other load may slow the P-CPUs down as well.
+        # Three times by the quota alone; the host's other load may slow the P-CPUs down as well.
         assert time_s["ecores-set", schedule] > 1.5 * time_s["pcores-set", schedule]
     # The thread on the E-core has half of the work, as both have on E-cores: all wait for it. What
     # is left to the P-core is short, so that the time is above the mean of both kinds.
@@ -46,11 +47,19 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
         for table in verdict["tables"]
         for row in table["comparisons"]
     }
-    assert compared["ecores-set", "static"]["time_outcome"] == "worse"
-    assert compared["ecores-set", "dynamic"]["time_outcome"] == "worse"
-    assert compared["one-of-each", "static"]["time_outcome"] == "worse"
+    for slower in (("ecores-set", "static"), ("ecores-set", "dynamic"), ("one-of-each", "static")):
+        assert compared[slower].get("time_outcome") == "worse", compared
     gated = compared["one-of-each", "static"]["time_ratio"]
     assert compared["one-of-each", "dynamic"]["time_ratio"] < 0.75 * gated
+
+
+def _unproved(node: VirtualNode) -> list[tuple[str, ...]]:
+    """Return mapping, schedule and reason of each run whose placement is not proved."""
+    return [
+        (run["mapping"], run["schedule"], run["unavailable"].get("placement", run["reason"]))
+        for run in records(node, "kinds")
+        if run["placement"]["verdict"] != "proved"
+    ]
 
 
 def _on_p_cores(node: VirtualNode, *arguments: str) -> list[dict[str, Any]]:

@@ -223,6 +223,27 @@ def test_looks_are_dense_at_first_then_as_rare_as_they_are_dear(tmp_path: Path) 
     assert looks_within(0.05) >= 7
 
 
+def test_births_do_not_make_looks_rarer_where_each_takes_long(tmp_path: Path) -> None:
+    def looks(births: int) -> int:
+        """Return the looks at two seconds of a program that starts threads at once."""
+        clock = Clock()
+
+        class Slow(PlacementSampler):
+            def sample(self, *, at_end: bool = False) -> None:
+                clock.now_s += 0.02
+                super().sample(at_end=at_end)
+
+        sampler, pace = Slow(10, tmp_path, tmp_path / "online", clock), Pace(clock)
+        turns = 0
+        while clock.now_s < 2.0:
+            clock.now_s += pace.pause_s + 1e-9
+            turns += 1
+            pace.step(sampler, born=turns <= births)
+        return sampler.samples
+
+    assert looks(births=3) >= looks(births=0) >= 10
+
+
 def test_no_look_is_rarer_than_one_a_second(tmp_path: Path) -> None:
     class Dear(Clock):
         """Every question takes a second: a node with far too many threads."""
