@@ -25,7 +25,7 @@ OMP_NUM_THREADS = "OMP_NUM_THREADS"
 BY_ARGUMENTS = "arguments"
 
 # What pinstudy sets itself, and the key that decides it.
-_OWN = {
+OWN = {
     OMP_NUM_THREADS: "say how many in 'threads', and how in the app's 'threads_by'",
     "OMP_PLACES": "use a mapping of mechanism omp-places",
     "OMP_PROC_BIND": "use a mapping of mechanism omp-places",
@@ -87,8 +87,8 @@ class ThreadsBy(Kind):
         """Return the name."""
         if not isinstance(value, str) or not NAME.fullmatch(value):
             raise self.mismatch(value)
-        if value in _OWN and value != OMP_NUM_THREADS:
-            raise InvalidError(f"{value} is set by pinstudy: {_OWN[value]}")
+        if value in OWN and value != OMP_NUM_THREADS:
+            raise InvalidError(f"{value} is set by pinstudy: {OWN[value]}")
         if value.islower() and value != BY_ARGUMENTS:
             raise self.mismatch(value)
         return value
@@ -98,8 +98,8 @@ def _name_problem(name: str) -> str | None:
     """Return why a file may not set a variable, or None."""
     if not NAME.fullmatch(name):
         return f"{shown(name)} is no name of a variable: {_NAME_RULE}"
-    if name in _OWN:
-        return f"{name} is set by pinstudy: {_OWN[name]}"
+    if name in OWN:
+        return f"{name} is set by pinstudy: {OWN[name]}"
     return None
 
 

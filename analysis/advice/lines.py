@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -21,6 +22,7 @@ from base import PINSTUDY
 from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
+from configs.variables import NAME, OMP_NUM_THREADS, OWN
 from runners.plan.command_line import places_of
 
 # The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
@@ -32,7 +34,6 @@ _LAUNCHERS: Mapping[str | None, int] = {
     "numactl": 3,
     "likwid-pin": 6,
 }
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 # A CPU a thread, as OMP_PLACES has them or likwid-pin.
 _ORDERED = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*|\d{1,5}(?:,\d{1,5})*", re.ASCII)
 MAX_WORDS = 10_000
@@ -55,10 +56,12 @@ class Start:
 
     `cpus` are in the threads' order if they are pinned. `openmp` says whether the program is known
     to use OpenMP, so that places pin its threads; `counted` whether it may use it, so that
-    OMP_NUM_THREADS is set. `schedule`, `wait_policy` and `governor` are None where they are not
-    changed. `before` is the governor in force before the change. `removed` are variables that the
-    runs did not have. `program` includes its arguments. `node_cpus` is the node's number of CPUs,
-    0 when it is unknown.
+    OpenMP's other variables are set. `others` are variables that the study's files set, and those
+    that told the program its thread count where that was not OMP_NUM_THREADS (`told_by_openmp`).
+    `schedule`, `wait_policy` and `governor` are None where they are not changed. `before` is the
+    governor in force before the change. `removed` are variables that the runs did not have.
+    `program` includes its arguments. `node_cpus` is the node's number of CPUs, 0 when it is
+    unknown.
     """
 
     program: tuple[str, ...]
@@ -73,6 +76,8 @@ class Start:
     governor: str | None = None
     before: str | None = None
     removed: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    told_by_openmp: bool = True
     node_cpus: int = 0
 
     @property
@@ -87,10 +92,11 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
     The record's fields may have any JSON values.
     """
     command, environment = _words(record.get("command")), record.get("environment")
+    variables = member(environment, "set")
     if case.mechanism not in _LAUNCHERS or case.binding not in ("none", "set", "pin"):
         return None
     program = command[_launcher_words(command, case.mechanism) :]
-    cpus = _cpus(case, command, member(member(environment, "set"), "OMP_PLACES"))
+    cpus = _cpus(case, command, member(variables, "OMP_PLACES"))
     if case.table.threads < 1 or not program or not program[0] or not cpus:
         return None
     schedule, policy = case.table.schedule, case.table.wait_policy
@@ -104,6 +110,8 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
         schedule=schedule if kind_of(schedule) in SCHEDULE_KINDS else None,
         wait_policy=policy if policy in ("active", "passive") else None,
         removed=_removed(member(environment, "removed")),
+        others=_others(variables),
+        told_by_openmp=not isinstance(variables, dict) or OMP_NUM_THREADS in variables,
     )
 
 
@@ -140,7 +148,17 @@ def _removed(names: object) -> tuple[str, ...]:
     return tuple(
         name
         for name in (names if isinstance(names, list) else ())[:100]
-        if isinstance(name, str) and _NAME.fullmatch(name)
+        if isinstance(name, str) and NAME.fullmatch(name)
+    )
+
+
+def _others(variables: object) -> tuple[tuple[str, str], ...]:
+    """Return the variables of a run that pinstudy does not set for every program."""
+    return tuple(
+        (name, value)
+        for name, value in islice(variables.items() if isinstance(variables, dict) else (), 1000)
+        if isinstance(value, str) and value.isprintable()
+        if isinstance(name, str) and NAME.fullmatch(name) and name not in OWN
     )
 
 
@@ -179,14 +197,16 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
 
 
 def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
-    """Return the variables of OpenMP to set for the program; none if it reads none.
+    """Return the variables to set for the program; none of OpenMP's if it reads none.
 
     With `places` they include those that pin or confine threads, if the program is known to read
     them.
     """
+    variables = dict(start.others)
     if not start.openmp and not start.counted:
-        return {}
-    variables = {"OMP_NUM_THREADS": str(start.threads)}
+        return variables
+    if start.told_by_openmp:
+        variables[OMP_NUM_THREADS] = str(start.threads)
     if start.schedule is not None:
         variables["OMP_SCHEDULE"] = start.schedule
     if start.wait_policy is not None:

@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 @MARGIN
 @click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")
 @click.option(
+    "--threads-by",
+    metavar="OPENBLAS_NUM_THREADS",
+    help="Variables that tell the program its thread count, or: arguments, with {threads} in one.",
+)
+@click.option(
     "--schedules",
     metavar="static,dynamic",
     help="Loop schedules that race, or none; without it, if the program has such loops.",

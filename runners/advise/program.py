@@ -46,6 +46,16 @@ _STARTS_OTHERS = re.compile(
 )
 
 
+# Libraries with threads of their own, and the variable that has their number: OpenBLAS's README
+# ("Setting the number of threads"), oneMKL's guide ("Environment variables"), BLIS's guide
+# (Multithreading).
+_TELLS = {
+    re.compile(r"libopenblas\S*\.so\S*"): "OPENBLAS_NUM_THREADS",
+    re.compile(r"libmkl_(?:rt|core|tbb_thread|intel_thread|gnu_thread)\.so\S*"): "MKL_NUM_THREADS",
+    re.compile(r"libblis\S*\.so\S*"): "BLIS_NUM_THREADS",
+}
+
+
 class UnreadableProgramError(Exception):
     """The file's dynamic names cannot be read; the text is the reason."""
 
@@ -57,7 +67,8 @@ class Program:
     `runtime` is a word of configs.app.RUNTIMES: `none` when it surely starts neither threads nor
     programs, `other` when it is not known what runs its threads. `loops` says whether loops
     take their schedule from OMP_SCHEDULE: `yes`, `maybe` or `no`. `runtime_line` and `loops_line`
-    are a line on each, with the evidence.
+    are a line on each, with the evidence. `threads_by` is the variable from which a library takes
+    the number of its threads; empty without such a library.
     """
 
     path: Path
@@ -65,6 +76,7 @@ class Program:
     loops: str
     runtime_line: str
     loops_line: str
+    threads_by: str = ""
 
 
 def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
@@ -89,8 +101,14 @@ def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
     if libraries and not called:
         line = "it has one thread: it calls nothing that starts threads or programs"
         return Program(path, "none", "no", line, "it has no loops of OpenMP")
+    loops = "no loops of OpenMP were found in it"
+    for library in loaded if isinstance(loaded, dict) else ():
+        for pattern, variable in _TELLS.items():
+            if pattern.fullmatch(library):
+                line = f"threads by {library}, which takes their number from {variable}"
+                return Program(path, "other", "no", line, loops, variable)
     line = f"{runtime}; what its threads are is not known (it calls {called or 'no library'})"
-    return Program(path, "other", "no", line, "no loops of OpenMP were found in it")
+    return Program(path, "other", "no", line, loops)
 
 
 def _loops(runtime: str, names: Collection[bytes]) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from base.structure import InvalidError
 from base.text import one_line, plural, shown
 from configs.app import Schedule
 from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
+from configs.variables import BY_ARGUMENTS, OMP_NUM_THREADS
 from runners.advise.program import Program
 from runners.advise.request import METRIC, Request
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
@@ -74,13 +75,23 @@ def _threads(
         return request.starts, "what it starts, whatever OMP_NUM_THREADS says"
     if program.runtime == "other" and request.threads and len(request.threads) == 1:
         return request.threads[0], "what --threads says of it"
-    text = environment.get("OMP_NUM_THREADS", "")
-    # A list's first item is for the outermost parallel regions (OpenMP 5.2, section 21.1.2).
-    first = text.partition(",")[0].strip()
-    if re.fullmatch(r"[1-9][0-9]{0,3}", first, re.ASCII) and int(first) <= MAX_THREADS:
-        return int(first), "your OMP_NUM_THREADS"
-    ignored = f" (your OMP_NUM_THREADS, {shown(text)}, is no thread count)" if text else ""
+    ignored = ""
+    for name in threads_by(program, request):
+        if name == BY_ARGUMENTS:
+            continue
+        text = environment.get(name, "")
+        # A list's first item is for the outermost parallel regions (OpenMP 5.2, section 21.1.2).
+        first = text.partition(",")[0].strip()
+        if re.fullmatch(r"[1-9][0-9]{0,3}", first, re.ASCII) and int(first) <= MAX_THREADS:
+            return int(first), f"your {name}"
+        if text and not ignored:
+            ignored = f" (your {name}, {shown(text)}, is no thread count)"
     return cpus, f"as many as there are CPUs{ignored}"
+
+
+def threads_by(program: Program, request: Request) -> tuple[str, ...]:
+    """Return what tells the program its thread count: variables, or BY_ARGUMENTS."""
+    return request.threads_by or (program.threads_by or OMP_NUM_THREADS,)
 
 
 def _schedule(

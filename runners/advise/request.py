@@ -27,6 +27,7 @@ from configs.values import (
     share_option,
     time_option,
 )
+from configs.variables import BY_ARGUMENTS, ThreadsBy
 from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.
@@ -47,7 +48,9 @@ class Request:
     configs.repetitions.RACE_OF. Times are in seconds, `margin` is a share. `threads`, `schedules`
     and `governors` are None where pinstudy chooses; empty `schedules` mean that none race. At most
     one of `check_pattern` and `check_command` is set. `directory` is the working directory.
-    `starts` is the thread count of a program that ignores the requested count; None for others.
+    `threads_by` are the variables that tell the program its thread count, or BY_ARGUMENTS; None
+    where pinstudy chooses. `starts` is the thread count of a program that ignores the requested
+    count; None for others.
     """
 
     program: Path
@@ -65,6 +68,7 @@ class Request:
     governors: tuple[str, ...] | None
     check_pattern: str | None
     check_command: tuple[str, ...]
+    threads_by: tuple[str, ...] | None = None
     starts: int | None = None
 
     @property
@@ -92,6 +96,7 @@ def make_request(
     governors: str | None = None,
     check: str | None = None,
     limit: str = DEFAULT_LIMIT,
+    threads_by: str | None = None,
 ) -> Request:
     """Return the request of a command and the options of `pinstudy advise`, as typed.
 
@@ -103,9 +108,10 @@ def make_request(
         raise UserError("--better says what is better of --metric, which is not given")
     of = METRIC if metric else objective or "time"
     check_pattern, check_command = _check(check)
+    arguments = _arguments(command[1:])
     return Request(
         program=_program(command),
-        arguments=_arguments(command[1:]),
+        arguments=arguments,
         directory=_directory(),
         of=of,
         higher=better == "higher",
@@ -119,7 +125,18 @@ def make_request(
         governors=_list("--governors", governors, Word("governor", GOVERNORS)),
         check_pattern=check_pattern,
         check_command=check_command,
+        threads_by=_threads_by(threads_by, arguments),
     )
+
+
+def _threads_by(text: str | None, arguments: Sequence[str]) -> tuple[str, ...] | None:
+    told = _list("--threads-by", text, ThreadsBy())
+    if BY_ARGUMENTS in (told or ()) and not any(THREADS_PLACE in each for each in arguments):
+        raise UserError(
+            f"--threads-by {BY_ARGUMENTS}: no argument of the program has {THREADS_PLACE}; write "
+            "it where the program takes its thread count, such as: -t {threads}"
+        )
+    return told
 
 
 def _program(command: Sequence[str]) -> Path:

@@ -16,9 +16,10 @@ from base.text import one_line
 from configs.app import SIZE_PLACE, THREADS_PLACE, kind_of
 from configs.document import MAX_BYTES
 from configs.values import MAX_TEXT_CHARACTERS
+from configs.variables import OMP_NUM_THREADS
 from runners.advise.candidates import Field, Group
 from runners.advise.program import Program
-from runners.advise.reference import Reference
+from runners.advise.reference import Reference, threads_by
 from runners.advise.request import METRIC, Request
 from runners.node.topology import Topology
 from runners.plan.command_line import FALLBACK_SCHEDULE
@@ -154,6 +155,8 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
         "arguments": arguments,
         "limit": _seconds(request.limit_s),
     }
+    if (told := threads_by(program, request)) != (OMP_NUM_THREADS,):
+        app["threads_by"] = list(told)
     if request.pattern is not None:
         app["metrics"] = {METRIC: {"pattern": request.pattern, "unit": "1"}}
     if request.check_command:

@@ -8,7 +8,7 @@ from runners.measure.energy.powercap import MAX_POWER_W
 from vnode.commands import STUDIES, pinstudy, records, study
 from vnode.node import VirtualNode
 
-pytestmark = pytest.mark.vnode
+pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
 
 # At the most power that pinstudy reckons with, the counters wrap every four seconds.
 RANGE_J = 4 * MAX_POWER_W

@@ -23,7 +23,7 @@ from vnode.commands import (
 )
 from vnode.node import KEPT, VirtualNode
 
-pytestmark = pytest.mark.vnode
+pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
 
 
 SMT = "/sys/devices/system/cpu/smt/control"

@@ -16,7 +16,7 @@ from vnode.shape import Shape
 pytestmark = pytest.mark.vnode
 
 TWO_OF_EACH = Shape(p=2, e=2, smt=False)
-E_SHARE = 0.35
+E_SHARE = 0.2
 
 
 def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_costs(
@@ -32,7 +32,7 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
     rows = _on_p_cores(node, "tables", RESULTS)
     time_s = {(row["mapping"], row["schedule"]): row["elapsed_mean_s"] for row in rows}
     for schedule in ("static", "dynamic"):
-        # Three times by the quota alone; the host's other load may slow the P-CPUs down as well.
+        # Five times by the quota alone; the host's other load may slow the P-CPUs down as well.
         assert time_s["ecores-set", schedule] > 1.5 * time_s["pcores-set", schedule]
     # The thread on the E-core has half of the work, as both have on E-cores: all wait for it. What
     # is left to the P-core is short, so that the time is above the mean of both kinds.

@@ -11,7 +11,7 @@ from tests.support.tools import ROOT
 from vnode.commands import PINSTUDY, STUDIES, settings
 from vnode.node import Ended, VirtualNode
 
-pytestmark = pytest.mark.vnode
+pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
 
 NOBODY = 65534
 HOME = "/tmp/nobody"

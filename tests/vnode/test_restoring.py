@@ -17,7 +17,7 @@ from vnode.commands import (
 )
 from vnode.node import VirtualNode
 
-pytestmark = pytest.mark.vnode
+pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
 
 
 @pytest.mark.parametrize("made", [0, 1, 4])

@@ -75,6 +75,20 @@ def test_an_unknown_program_gets_omp_num_threads_if_thread_counts_raced() -> Non
     assert of(one)["taskset"].text == ("env OMP_NUM_THREADS=1 taskset -c 6-7 /home/user/app -n 100")
 
 
+def test_a_line_sets_the_variables_of_the_study_and_tells_threads_in_the_programs_way() -> None:
+    own = replace(
+        Start(APP, 2, "set", "taskset", (6, 7), openmp=False),
+        others=(("OPENBLAS_NUM_THREADS", "2"), ("MODE", "a b;c")),
+        told_by_openmp=False,
+    )
+    assert of(own)["taskset"].text == (
+        "env OPENBLAS_NUM_THREADS=2 MODE='a b;c' taskset -c 6-7 /home/user/app -n 100"
+    )
+    # Variables of the study's files are set for a program without OpenMP, too.
+    one = replace(own, threads=1, counted=False, others=(("MODE", "fast"),))
+    assert of(one)["taskset"].text == "env MODE=fast taskset -c 6-7 /home/user/app -n 100"
+
+
 def test_threads_that_share_a_cpu_are_none_for_likwid_pin() -> None:
     assert not of(replace(PINNED, cpus=(0, 0, 2, 2)))["likwid-pin"].text
 

@@ -90,6 +90,33 @@ def test_what_starts_threads_or_programs_without_openmp_is_not_known(name: str) 
     assert inspect_program(program, ENVIRONMENT).runtime == "other"
 
 
+@pytest.mark.parametrize(
+    ("library", "variable"),
+    [
+        ("libopenblas.so.0", "OPENBLAS_NUM_THREADS"),
+        ("libscipy_openblas64_.so", ""),
+        ("libmkl_rt.so.2", "MKL_NUM_THREADS"),
+        ("libblis-mt.so.4", "BLIS_NUM_THREADS"),
+        ("libopen.so", ""),
+    ],
+)
+def test_a_library_that_has_threads_of_its_own_tells_which_variable_counts_them(
+    tmp_path: Path, library: str, variable: str
+) -> None:
+    (tmp_path / "f.c").write_text(
+        "#include <pthread.h>\nint f(void) { pthread_t t; return pthread_create(&t, 0, 0, 0); }\n"
+    )
+    (tmp_path / "main.c").write_text("int f(void); int main(void) { return f(); }\n")
+    for command in (
+        ("-shared", "-fPIC", "-o", library, "f.c"),
+        ("-o", "main", "main.c", library, "-Wl,-rpath,$ORIGIN"),
+    ):
+        subprocess.run([need_tool("gcc"), *command], cwd=tmp_path, check=True, timeout=HANG_S)
+    found = inspect_program(tmp_path / "main", ENVIRONMENT | {"LD_LIBRARY_PATH": str(tmp_path)})
+    assert (found.runtime, found.threads_by) == ("other", variable)
+    assert variable in found.runtime_line
+
+
 def test_a_script_is_told_as_what_it_is(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\nexec ./my_app\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from runners.advise.reference import reference_of
@@ -27,6 +29,20 @@ from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, WITH_LOOPS, re
 def test_threads_are_the_users_or_the_nodes_cpus(value: str | None, threads: int) -> None:
     environment = {} if value is None else {"OMP_NUM_THREADS": value}
     assert reference_of(LIBGOMP, request(), environment, 24).threads == threads
+
+
+def test_threads_are_those_of_the_variable_that_tells_the_program() -> None:
+    mine = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "6", "RAYON_NUM_THREADS": "x"}
+    openblas = replace(OTHER, threads_by="OPENBLAS_NUM_THREADS")
+    assert reference_of(openblas, request(), mine, 24).threads == 6
+    assert reference_of(openblas, request(threads_by="OMP_NUM_THREADS"), mine, 24).threads == 2
+    both = request(threads_by="RAYON_NUM_THREADS,OPENBLAS_NUM_THREADS")
+    assert reference_of(OTHER, both, mine, 24).threads == 6
+    wrong = reference_of(OTHER, request(threads_by="RAYON_NUM_THREADS"), mine, 24)
+    assert wrong.threads == 24
+    assert "your RAYON_NUM_THREADS, 'x', is no thread count" in wrong.lines[0]
+    told = request("/bin/sh", "-t{threads}", threads_by="arguments")
+    assert reference_of(OTHER, told, {"arguments": "3"} | mine, 24).threads == 24
 
 
 def test_a_program_without_threads_has_one() -> None:

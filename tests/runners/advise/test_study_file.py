@@ -194,3 +194,17 @@ def test_the_folder_of_a_command_cannot_break_the_file(
 def test_arguments_that_no_study_can_hold_are_refused() -> None:
     with pytest.raises(UserError, match="longer than the 1024 KiB"):
         _ = file_of(request("/bin/sh", "x" * (1 << 20))).data
+
+
+def test_the_app_is_told_its_thread_count_as_asked_or_as_its_library_takes_it(
+    tmp_path: Path,
+) -> None:
+    openblas = replace(OTHER, threads_by="OPENBLAS_NUM_THREADS")
+    asked = request(threads_by="RAYON_NUM_THREADS,OMP_NUM_THREADS")
+    files = [file_of(request(), OTHER), file_of(request(), openblas), file_of(asked, openblas)]
+    assert [loaded(tmp_path, file).apps[0].app.threads_by for file in files] == [
+        None,
+        ("OPENBLAS_NUM_THREADS",),
+        ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"),
+    ]
+    assert len({file.name for file in files}) == 3
