@@ -23,7 +23,7 @@ cd {ROOT}/build/emulated/bin
 for program in contention-libgomp contention-pthreads; do
     ./$program integer --rounds 1 --threads 4 --pin 0,0,2,2
 done
-./pingpong-libgomp --samples 1 --sample-us 1000 --threads 2 --pin 0,1
+./pingpong-libgomp --samples 10 --sample-us 1000 --threads 2 --pin 0,1
 ./smt-libgomp accumulate --items 1000 --rounds 1 --threads 2 --pin 0,1
 ./threadmap-libgomp --team-only --duration 0.1 --threads 4 --pin 0,4,2,5
 """

@@ -56,6 +56,13 @@ def test_what_was_found_is_told_in_lines(node: Machine) -> None:
     assert told["objective"].startswith("what 'x=(.)' picks of stdout, lower is better")
     assert "thread count" in told["arguments"]
     assert "governors" not in told
+    assert "threads" not in told
+    by = "OPENBLAS_NUM_THREADS,RAYON_NUM_THREADS"
+    assert dict(search(node, threads_by=by).facts())["threads"] == (
+        "told by OPENBLAS_NUM_THREADS and RAYON_NUM_THREADS"
+    )
+    asked = search(node, "/bin/sh", "-t{threads}", threads_by="arguments")
+    assert dict(asked.facts())["threads"] == "told by its arguments alone"
     assert dict(search(node, governors="powersave").facts())["governors"] == (
         "current (the reference)"
     )
