@@ -32,6 +32,7 @@ def main() -> None:
     sweep()
     qemu = start(request["command"])
     try:
+        prefer(qemu)
         shares = {int(index): share for index, share in request["shares"].items()}
         report = {"pid": qemu.pid, "slow": slow_down(qemu, shares)}
         print(json.dumps(report), flush=True)
@@ -55,7 +56,6 @@ def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
     if not threads:
         return "QEMU has not started all its CPUs"
     try:
-        prefer(qemu)
         for index, thread in threads.items():
             group = CPU_CONTROLLER / f"{groups_of(os.getpid())}-{index}"
             group.mkdir()
@@ -69,7 +69,11 @@ def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
 
 
 def prefer(qemu: subprocess.Popen[bytes]) -> None:
-    """Raise QEMU's priority: on a busy host the fast CPUs would be no faster than the quota."""
+    """Raise QEMU's priority, also of threads that it starts later.
+
+    A guest takes the time in which a busy host's other programs have the CPU for CPU time of its
+    own: its programs are bound late then, and its fast CPUs no faster than the slow ones.
+    """
     for task in Path(f"/proc/{qemu.pid}/task").iterdir():
         with contextlib.suppress(PermissionError, ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, int(task.name), PRECEDENCE)
