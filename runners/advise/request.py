@@ -108,10 +108,9 @@ def make_request(
         raise UserError("--better says what is better of --metric, which is not given")
     of = METRIC if metric else objective or "time"
     check_pattern, check_command = _check(check)
-    arguments = _arguments(command[1:])
-    return Request(
+    request = Request(
         program=_program(command),
-        arguments=arguments,
+        arguments=_arguments(command[1:]),
         directory=_directory(),
         of=of,
         higher=better == "higher",
@@ -125,18 +124,14 @@ def make_request(
         governors=_list("--governors", governors, Word("governor", GOVERNORS)),
         check_pattern=check_pattern,
         check_command=check_command,
-        threads_by=_threads_by(threads_by, arguments),
+        threads_by=_list("--threads-by", threads_by, ThreadsBy()),
     )
-
-
-def _threads_by(text: str | None, arguments: Sequence[str]) -> tuple[str, ...] | None:
-    told = _list("--threads-by", text, ThreadsBy())
-    if BY_ARGUMENTS in (told or ()) and not any(THREADS_PLACE in each for each in arguments):
+    if BY_ARGUMENTS in (request.threads_by or ()) and not request.takes_threads:
         raise UserError(
             f"--threads-by {BY_ARGUMENTS}: no argument of the program has {THREADS_PLACE}; write "
             "it where the program takes its thread count, such as: -t {threads}"
         )
-    return told
+    return request
 
 
 def _program(command: Sequence[str]) -> Path:

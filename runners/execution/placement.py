@@ -220,6 +220,8 @@ def without_helpers(threads: list[ThreadTrace], expected: Expected) -> list[Thre
 
     As long as no more threads live at a time than the team has, none of them is a helper.
     """
+    if not expected.helpers:
+        return threads
     more = len(most_at_a_time(threads)) - expected.threads
     by_time = sorted(threads, key=lambda thread: thread.cpu_s)
     helpers = by_time[: max(0, min(more, expected.helpers))]
