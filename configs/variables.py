@@ -116,6 +116,11 @@ def _value_problem(value: object) -> str | None:
     return None
 
 
+def counting(threads_by: Iterable[str]) -> tuple[str, ...]:
+    """Return the variables among what tells a program its thread count."""
+    return tuple(name for name in threads_by if name != BY_ARGUMENTS)
+
+
 def merged(sources: Iterable[tuple[str, Assignments | None]]) -> tuple[SetVariable, ...]:
     """Return the variables of some sources, each named by what sets it; later ones count."""
     found: dict[str, SetVariable] = {}

@@ -17,7 +17,7 @@ from base.structure import InvalidError
 from base.text import one_line, plural, shown
 from configs.app import Schedule
 from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
-from configs.variables import BY_ARGUMENTS, OMP_NUM_THREADS
+from configs.variables import OMP_NUM_THREADS, counting
 from runners.advise.program import Program
 from runners.advise.request import METRIC, Request
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
@@ -76,9 +76,7 @@ def _threads(
     if program.runtime == "other" and request.threads and len(request.threads) == 1:
         return request.threads[0], "what --threads says of it"
     ignored = ""
-    for name in threads_by(program, request):
-        if name == BY_ARGUMENTS:
-            continue
+    for name in counting(threads_by(program, request)):
         text = environment.get(name, "")
         # A list's first item is for the outermost parallel regions (OpenMP 5.2, section 21.1.2).
         first = text.partition(",")[0].strip()

@@ -25,7 +25,7 @@ from configs.app import kind_of
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
 from configs.study import CURRENT_GOVERNOR, Study
-from configs.variables import BY_ARGUMENTS, OMP_NUM_THREADS
+from configs.variables import OMP_NUM_THREADS, counting
 from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, PlacedMapping, make_field
 from runners.advise.program import Program, inspect_program
 from runners.advise.reference import Reference, reference_of, threads_by
@@ -72,8 +72,8 @@ class Search:
         """Return the program's properties and the request, as pairs of name and line."""
         request = self.request
         lines = [("program", self.program.runtime_line), ("loops", self._schedules_line())]
-        told = [name for name in threads_by(self.program, request) if name != BY_ARGUMENTS]
-        if told != [OMP_NUM_THREADS]:
+        told = counting(threads_by(self.program, request))
+        if told != (OMP_NUM_THREADS,):
             lines.append(("threads", f"told by {' and '.join(told) or 'its arguments alone'}"))
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:

@@ -18,7 +18,7 @@ from configs.app import SIZE_PLACE, THREADS_PLACE, App
 from configs.mapping import BINDINGS, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.study import RUNTIME_DEFAULT
-from configs.variables import BY_ARGUMENTS, filled
+from configs.variables import counting, filled
 from runners.host.software import for_tools
 from runners.node.topology import Topology
 from runners.plan.case import Case
@@ -173,7 +173,7 @@ def openmp_variables(case: Case) -> dict[str, str]:
     """
     variables = {
         "LC_ALL": "C",
-        **{name: str(case.threads) for name in case.threads_by if name != BY_ARGUMENTS},
+        **dict.fromkeys(counting(case.threads_by), str(case.threads)),
         "OMP_DYNAMIC": "false",
         "OMP_SCHEDULE": case.schedule,
     }
