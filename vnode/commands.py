@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from runners.host.software import ROOT
@@ -44,6 +50,30 @@ def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
     text = node.shell(f"cat {RESULTS}/{name}/*/records/*.jsonl 2>/dev/null || true")
     lines = [line for line in text.split("\n") if line.endswith("}")]
     return [json.loads(line) for line in lines]
+
+
+def packed_results(node: VirtualNode, name: str) -> bytes:
+    """Return the results of a study in a tar file, without links and unpacked files of others."""
+    text = node.shell(f"busybox tar -C {RESULTS} -cf - {name} | base64 -w 0")
+    return base64.b64decode(text)
+
+
+def read_on_host(packed: bytes, folder: Path, command: str, *arguments: str) -> str:
+    """Unpack results in a folder of the host, and return what a command prints of them there."""
+    subprocess.run(["tar", "-xC", folder], input=packed, check=True)
+    (results,) = folder.glob("*/*")
+    called = [sys.executable, "-m", "pinstudy", command, str(results), *arguments]
+    return subprocess.run(called, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+@contextmanager
+def without_pandas(node: VirtualNode) -> Iterator[None]:
+    """Let studies in the guest end without tables, as on a compute node without pandas."""
+    found = find_spec("pandas")
+    assert found and found.origin
+    node.shell(f"mount --bind {ROOT}/vnode/guest/no_pandas.py {found.origin}")
+    yield
+    node.shell(f"umount {found.origin}")
 
 
 def settings(node: VirtualNode) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.support.tools import ROOT, missing, need_tool
+from tests.support.tools import missing, need_tool
 from vnode.arm import BigLittle
+from vnode.commands import without_pandas
 from vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
 from vnode.shape import Shape
 
@@ -129,11 +129,8 @@ def node(guests: Guests) -> VirtualNode:
 @pytest.fixture
 def records_only(node: VirtualNode) -> Iterator[None]:
     """Let studies in the guest end without tables, as on a compute node without pandas."""
-    found = find_spec("pandas")
-    assert found and found.origin
-    node.shell(f"mount --bind {ROOT}/vnode/guest/no_pandas.py {found.origin}")
-    yield
-    node.shell(f"umount {found.origin}")
+    with without_pandas(node):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import signal
-import subprocess
-import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +19,8 @@ from vnode.commands import (
     ENVIRONMENT,
     RESULTS,
     journal_exists,
+    packed_results,
+    read_on_host,
     records,
     study,
     until,
@@ -103,9 +102,9 @@ def arm_cases(node: VirtualNode, cache: list[ArmCases]) -> ArmCases:
         node.kill(watcher, signal.SIGKILL)
         node.wait(watcher)
         frequencies = set(node.shell("cat /tmp/seen").split())
-        packed = node.shell(f"busybox tar -C {RESULTS} -cf - arm-cases | base64 -w 0")
+        packed = packed_results(node, "arm-cases")
         runs = records(node, "arm-cases")
-        cache.append(ArmCases(ended, governors(node), frequencies, runs, base64.b64decode(packed)))
+        cache.append(ArmCases(ended, governors(node), frequencies, runs, packed))
     return cache[0]
 
 
@@ -217,22 +216,14 @@ def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
 ) -> None:
     cases = arm_cases(node, cache)
     assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in cases.ended.errors
-    subprocess.run(["tar", "-xC", tmp_path], input=cases.packed, check=True)
 
-    folder = tmp_path / "arm-cases" / "vnode-arm"
-    result = subprocess.run(
-        [sys.executable, "-m", "pinstudy", "tables", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    tables = read_on_host(cases.packed, tmp_path, "tables")
 
-    assert "numbers of a virtual node's model, not of hardware" in result.stdout
+    assert "numbers of a virtual node's model, not of hardware" in tables
     # A row's number, mapping, governor, count, time; one run has no deviation; frequency.
     row = r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) +1 +\d\.\d+ +n/a \(a\) +\d\.\d+ "
-    rows = re.findall(row, result.stdout, re.MULTILINE)
+    rows = re.findall(row, tables, re.MULTILINE)
     mappings = ("scheduler", "pcores-pin", "ecores-pin")
     assert rows == [
         (mapping, governor) for governor in ("performance", "powersave") for mapping in mappings
-    ], result.stdout
+    ], tables
