@@ -77,6 +77,18 @@ def kind_of(schedule: str) -> str:
     return match[1] if match else schedule
 
 
+def in_order(schedule: str) -> str:
+    """Return a schedule by which libomp divides loops in turns, unless the schedule says how.
+
+    On Intel's hybrid CPUs it gives P-cores a larger share of a nonmonotonic loop, but only where
+    threads are bound (LLVM review D152955, issue 69946). Without a modifier a dynamic or guided
+    loop is nonmonotonic (OpenMP 5.2, section 11.5.3), so "pinned against scheduler" would compare
+    two schedules.
+    """
+    divided = kind_of(schedule) in ("dynamic", "guided") and ":" not in schedule
+    return f"monotonic:{schedule}" if divided else schedule
+
+
 @dataclass(frozen=True)
 class Variant:
     """A build of an app."""

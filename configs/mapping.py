@@ -3,8 +3,8 @@
 Which mechanism can express which binding depends on the tools, not on a node. An affinity mask
 (taskset, numactl) is one set of CPUs that all threads of a program inherit, so it pins only where
 there is one thread. likwid-pin gives each thread one CPU. An OpenMP place can be one CPU or a whole
-set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). A program that pins its threads itself
-gives each one CPU.
+set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). By a name such as `cores` the runtime makes
+the places. A program that pins its threads itself gives each one CPU.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from base.structure import Listed, Mistake, Table, Without
+from base.structure import AtKey, Listed, Mistake, Table, Without
 from configs.values import Name, Text, Word
 from configs.variables import Assignments, Variables
 
@@ -42,6 +42,9 @@ SELECTIONS = {
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
 MECHANISMS = {
     "omp-places": "OMP_PLACES with explicit single-CPU places and OMP_PROC_BIND",
+    "omp-places-named": "OMP_PLACES with the name that the mapping's key `places` has",
+    "kmp-affinity": "libomp's KMP_AFFINITY with the CPUs in a list",
+    "kmp-hw-subset": "libomp's KMP_HW_SUBSET, such as 4c:intel_core, and no other tool",
     "likwid-pin": "likwid-pin with physical CPU numbers",
     "taskset": "taskset: one CPU mask for the whole program",
     "numactl": "numactl --physcpubind: one CPU mask for the whole program",
@@ -51,8 +54,30 @@ MECHANISMS = {
 # scheduler; with `set` every thread may use every CPU of the selection, with `pin` one CPU of it.
 BINDINGS = {
     "none": (),
-    "set": ("taskset", "numactl", "omp-places"),
-    "pin": ("omp-places", "likwid-pin", "taskset", "numactl", "program"),
+    "set": ("taskset", "numactl", "omp-places", "kmp-affinity", "kmp-hw-subset"),
+    "pin": (
+        "omp-places",
+        "likwid-pin",
+        "taskset",
+        "numactl",
+        "program",
+        "omp-places-named",
+        "kmp-affinity",
+        "kmp-hw-subset",
+    ),
+}
+NAMED = "omp-places-named"
+# What OMP_PLACES may be called (OpenMP 5.2, section 21.1.6). libomp alone knows core types, by what
+# the CPUID instruction says of Intel's hybrid CPUs. Such a name chooses CPUs itself, those of the
+# selection beside it.
+PLACE_NAMES = {
+    "threads": None,
+    "cores": None,
+    "sockets": None,
+    "ll_caches": None,
+    "numa_domains": None,
+    "cores:intel_core": "pcpus",
+    "cores:intel_atom": "ecpus",
 }
 PINS_ONE_THREAD = ("taskset", "numactl")
 # Mechanisms that cost time of the run: likwid-pin preloads a library that pins each thread when the
@@ -70,6 +95,11 @@ class Mapping:
     mechanism: Annotated[
         str | None, Word("mechanism", MECHANISMS), "by what; without it by the usual one"
     ] = None
+    places: Annotated[
+        str | None,
+        Word("place name", PLACE_NAMES),
+        "how the runtime is to make the places, with mechanism `omp-places-named`",
+    ] = None
     summary: Annotated[str, Text("a summary"), "one line for people"] = ""
     variables: Annotated[
         Assignments | None,
@@ -79,7 +109,7 @@ class Mapping:
     ] = None
 
     @staticmethod
-    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
+    def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse what no mechanism can express."""
         selection, binding = values.get("selection"), values.get("binding")
         mechanism = values.get("mechanism")
@@ -104,6 +134,28 @@ class Mapping:
         elif mechanism is not None and mechanism not in able:
             message = f"{mechanism!r} cannot express {binding!r}; use one of: {', '.join(able)}"
             yield ("mechanism",), message
+        if "places" in values or "places" not in present:
+            yield from _places_mistakes(mechanism, selection, values.get("places"))
+
+
+def _places_mistakes(
+    mechanism: str | None, selection: str, places: str | None
+) -> Iterator[Mistake]:
+    """Yield what is wrong with the name of places."""
+    if places is None:
+        if mechanism == NAMED:
+            named = ", ".join(PLACE_NAMES)
+            yield ("mechanism",), f"{NAMED!r} needs the key 'places' with one of: {named}"
+        return
+    if mechanism != NAMED:
+        yield ("places",), AtKey(f"'places' belongs to mechanism {NAMED!r}; name it, too")
+    wanted = PLACE_NAMES[places]
+    if wanted is not None and selection != wanted:
+        yield (
+            ("selection",),
+            f"{places!r} takes all CPUs of these cores, which selection {selection!r} are not; "
+            f"use selection {wanted!r}",
+        )
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,9 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
     cpus = _cpus(case, command, member(variables, "OMP_PLACES"))
     if case.table.threads < 1 or not program or not program[0] or not cpus:
         return None
-    schedule, policy = case.table.schedule, case.table.wait_policy
+    policy = case.table.wait_policy
+    # As it was set; the table's name of it may lack the modifier.
+    schedule = str(member(variables, "OMP_SCHEDULE") or case.table.schedule)
     return Start(
         program=program,
         threads=case.table.threads,

@@ -16,7 +16,7 @@ from base.text import plural
 from configs.app import App
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
-from runners.plan.command_line import check_mechanism, choose_mechanism
+from runners.plan.mechanism import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, describe, resolve_cpus
 
 # A program that leaves its mechanism to pinstudy.

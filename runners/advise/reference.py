@@ -15,7 +15,7 @@ from base.errors import StudyError
 from base.reading import number_or_nan
 from base.structure import InvalidError
 from base.text import one_line, plural, shown
-from configs.app import Schedule
+from configs.app import Schedule, in_order
 from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from configs.variables import OMP_NUM_THREADS, counting
 from runners.advise.program import Program
@@ -103,6 +103,9 @@ def _schedule(
         except InvalidError:
             lines.append(f"your OMP_SCHEDULE, {shown(text)}, is no schedule: it is left out")
         else:
+            # Without a modifier libomp takes it so, and the reference is what the user runs today.
+            if program.runtime == "libomp" and in_order(schedule) != schedule:
+                schedule = f"nonmonotonic:{schedule}"
             return schedule, [f"schedule {schedule}: your OMP_SCHEDULE"]
     if program.loops == "no" and not requested:
         return FALLBACK_SCHEDULE, lines

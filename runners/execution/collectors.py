@@ -36,7 +36,8 @@ from runners.measure.perf.events import (
 from runners.measure.perf.output import parse_perf_output
 from runners.node.node import Node
 from runners.plan.case import Case
-from runners.plan.command_line import Launch, needed_tool
+from runners.plan.command_line import Launch
+from runners.plan.mechanism import needed_tool
 
 
 class Collectors:
@@ -119,7 +120,7 @@ class Collectors:
         return [energy, thermometer.reading(), reading_of({"load_1min": load})]
 
     def _versions_of(self, case: Case) -> Reading:
-        launchers = [needed_tool(case.mechanism), "perf"]
+        launchers = [needed_tool(case.mechanism, case.mapping), "perf"]
         used = {name: self._versions[name] for name in launchers if name in self._versions}
         return Reading({"versions": {"pinstudy": VERSION} | used})
 

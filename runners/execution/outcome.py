@@ -9,10 +9,11 @@ from math import isfinite
 from typing import Any
 
 from base.patterns import Spans, TooSlowError, last_match, matches
-from base.text import ended_by, printable
+from base.text import ended_by, one_line, printable
 from runners.execution.execute import Observation
 from runners.execution.placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
+from runners.plan.mechanism import BY_WORDS
 from runners.records.values import (
     CHECK_FAILED,
     FAILED,
@@ -27,13 +28,18 @@ STDERR_TAIL_CHARACTERS = 2000
 # Numbers as printf, C++ streams and Python's str print them. float() would also take underscores
 # and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{1,9})?", re.ASCII)
+# How libomp and libgomp begin a line about a variable that they cannot follow.
+_COMPLAINT = re.compile(r"^(?:OMP: Warning #\d+|libgomp): .{1,500}$", re.MULTILINE)
+_BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "KMP_AFFINITY", "KMP_HW_SUBSET")
 # What continues a number: `,5` or `.5` after `12`, `e9` or `_000` after `1`.
 _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
 def expected_of(case: Case) -> Expected:
     """Return the placement that the mapping of a case promises."""
-    return Expected(case.mapping.binding, case.cpus, case.threads, case.app.helper_threads or 0)
+    helpers = case.app.helper_threads or 0
+    by_words = case.mechanism in BY_WORDS
+    return Expected(case.mapping.binding, case.cpus, case.threads, helpers, case.places, by_words)
 
 
 def proof_of(
@@ -42,7 +48,9 @@ def proof_of(
     """Return whether the threads of a run were where its mapping puts them.
 
     `counts` holds the record's fields with perf's counts and the time of interrupts and of the
-    hypervisor; None when nothing was counted.
+    hypervisor; None when nothing was counted. A runtime that finds the CPUs itself and says that it
+    could not do what it was asked has violated the placement, even where the threads are in place:
+    on another node they would not be.
     """
     counts = counts or {}
     samples = Samples(
@@ -57,7 +65,21 @@ def proof_of(
         run.overflowed,
         counts.get("interrupts_s", 0.0) + counts.get("steal_s", 0.0),
     )
-    return prove(samples, expected)
+    proof = prove(samples, expected)
+    complaint = _complaint(run.stderr)
+    if complaint and proof.verdict == "violated":
+        return Proof("violated", f"{proof.reason}; the OpenMP runtime says: {complaint}")
+    if complaint and expected.by_words:
+        return Proof("violated", f"the OpenMP runtime did not do what it was asked: {complaint}")
+    return proof
+
+
+def _complaint(stderr: str) -> str:
+    """Return the first line in which an OpenMP runtime complains about how to bind, if any."""
+    for line in _COMPLAINT.findall(stderr):
+        if any(variable in line for variable in _BINDING_VARIABLES):
+            return one_line(line, None)
+    return ""
 
 
 def classify(case: Case, run: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:

@@ -132,17 +132,29 @@ class Proof:
 class Expected:
     """The placement that a mapping promises: binding, CPUs in any order, number of threads.
 
-    Beside them at most `helpers` threads may be anywhere.
+    Beside them at most `helpers` threads may be anywhere. `by_words` is set where the runtime
+    itself finds the CPUs that the mapping describes.
 
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
-    allowed exactly one of them, always the same, and a CPU that `cpus` lists n times may have at
-    most n threads at a time.
+    allowed exactly one of the places, always the same. A place is a CPU, or one of `places` where
+    the mapping has a name for them. A CPU that `cpus` lists n times may have at most n threads at a
+    time; the threads are divided evenly among `places`, as OMP_PROC_BIND=close does (OpenMP 5.2,
+    section 10.1.3).
     """
 
     binding: str
     cpus: Mask
     threads: int
     helpers: int = 0
+    places: tuple[Mask, ...] = ()
+    by_words: bool = False
+
+    @property
+    def capacity(self) -> dict[Mask, int]:
+        """How many threads each place may have at a time under `pin`."""
+        if self.places:
+            return dict.fromkeys(self.places, -(-self.threads // len(self.places)))
+        return Counter((cpu,) for cpu in self.cpus)
 
     @property
     def mask(self) -> Mask:
@@ -153,7 +165,7 @@ class Expected:
         """Return a predicate: whether a stay of this thread is where the mapping puts it."""
         within = set(self.cpus)
         place = thread.allowed if self.binding == "pin" else self.mask
-        possible = within.issuperset(place) and (self.binding != "pin" or len(place) == 1)
+        possible = self.binding != "pin" or place in self.capacity
         return lambda stay: possible and stay.allowed == place and within.issuperset(stay.ran_on)
 
 
@@ -318,7 +330,7 @@ def _misplaced(thread: ThreadTrace, expected: Expected, forgiven: int) -> tuple[
     elif expected.binding == "pin":
         text = (
             f"thread {thread.tid} was allowed CPU {allowed}{often}; "
-            f"the mapping pins each thread to one CPU of {mask}"
+            f"the mapping pins each thread to one {_what(expected)}"
         )
     else:
         text = f"thread {thread.tid} was bound to CPU {allowed}{often}; the mapping allows {mask}"
@@ -327,6 +339,13 @@ def _misplaced(thread: ThreadTrace, expected: Expected, forgiven: int) -> tuple[
         share = wrong[-1].cpu_s / thread.cpu_s
         text += f"; it was bound after {share:.0%} of its CPU time"
     return text, late
+
+
+def _what(expected: Expected) -> str:
+    """Return what a thread is pinned to one of."""
+    if not expected.places:
+        return f"CPU of {format_cpulist(expected.mask)}"
+    return "of the places " + " ".join(f"{{{format_cpulist(place)}}}" for place in expected.places)
 
 
 def _bound_late(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> bool:
@@ -339,11 +358,11 @@ def _bound_late(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> bool
 
 def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> str:
     """Return a message about a CPU with too many threads, or too many threads in all, if any."""
-    places = Counter(expected.cpus)
+    capacity = expected.capacity
     for place in dict.fromkeys(thread.allowed for thread in team):
         those = (thread for thread in team if thread.allowed == place)
         there = _most_at_work(those, elapsed_s)
-        if len(there) > places[place[0]]:
+        if len(there) > capacity[place]:
             listed = " and ".join(str(thread.tid) for thread in there)
             every = "both" if len(there) == 2 else "all"
             return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
@@ -391,7 +410,9 @@ def _unsampled_s(thread: ThreadTrace) -> float:
 
 def _migration_problem(samples: Samples, expected: Expected) -> str:
     """Return a message if pinned threads moved more often than their births explain, else empty."""
-    if expected.binding != "pin" or samples.migrations is None:
+    # Within a place of several CPUs the scheduler may move a thread.
+    moves = any(len(place) > 1 for place in expected.places)
+    if expected.binding != "pin" or moves or samples.migrations is None:
         return ""
     births = len(samples.threads) + (samples.unmet or 0)
     processes = len({thread.pid for thread in samples.threads})

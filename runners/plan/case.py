@@ -36,6 +36,7 @@ class Case:
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
     pinned threads take them; a CPU that two threads share occurs twice. With `vcpus` the case runs
     in a guest, and `cpus` are the guest's. `variables` are those that the study's files set.
+    `places` are those that the mapping's name of places means here, `hw_subset` is KMP_HW_SUBSET.
     """
 
     table: int
@@ -52,6 +53,8 @@ class Case:
     wait_policy: str
     vcpus: Vcpus | None = None
     variables: tuple[SetVariable, ...] = ()
+    places: tuple[tuple[int, ...], ...] = ()
+    hw_subset: str = ""
 
     @property
     def threads_by(self) -> tuple[str, ...]:
@@ -87,6 +90,8 @@ class Case:
             fields["variables"] = {set_.name: set_.value for set_ in self.variables}
         if self.threads_by != (OMP_NUM_THREADS,):
             fields["threads_by"] = sorted(self.threads_by)
+        if self.mapping.places:
+            fields["places"] = self.mapping.places
         return digest_of(fields)
 
     @property

@@ -1,4 +1,4 @@
-"""How a case is started: the mechanism that binds its threads, command line, environment. Pure.
+"""How a case is started: launcher, command line, environment. Pure.
 
 A run's OpenMP environment is built from scratch: otherwise variables of the user's shell, a module
 system or a batch system would decide the placement. The loop schedule is always set, the wait
@@ -14,15 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import format_cpulist
-from configs.app import SIZE_PLACE, THREADS_PLACE, App
-from configs.mapping import BINDINGS, PINS_ONE_THREAD
-from configs.mapping import Mapping as StudyMapping
+from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import counting, filled
-from runners.host.software import for_tools
-from runners.node.topology import Topology
 from runners.plan.case import Case
-from runners.plan.selection import CannotMapError
+from runners.plan.mechanism import needed_tool
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
 # Inherited variables that are kept, because a program may need them, and recorded, because they
@@ -31,67 +27,6 @@ RECORDED_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "
 MAX_CHARACTERS = 500
 # Set for every program; it has no effect where no loop has schedule(runtime).
 FALLBACK_SCHEDULE = "static"
-WITHOUT_OPENMP = ("none", "pthreads")
-
-
-def choose_mechanism(mapping: StudyMapping, app: App, runtime: str, threads: int) -> str | None:
-    """Return the mechanism of a mapping for a build of the app with this OpenMP runtime.
-
-    It is the one that the mapping names, else the best one that can express the mapping. Raises
-    CannotMapError with the reason when there is none.
-    """
-    mechanism = mapping.mechanism or _usual_mechanism(mapping.binding, runtime, threads)
-    if mechanism == "omp-places" and runtime in WITHOUT_OPENMP:
-        instead = "taskset" if runtime == "none" else "likwid-pin"
-        raise CannotMapError(f"a program without OpenMP does not read OMP_PLACES; use {instead}")
-    if mechanism == "program" and not (app.placement and app.placement.pin):
-        raise CannotMapError(f"{app.name} cannot pin its threads itself; use likwid-pin")
-    return mechanism
-
-
-def _usual_mechanism(binding: str, runtime: str, threads: int) -> str | None:
-    if binding == "pin" and threads == 1 and runtime in (*WITHOUT_OPENMP, "other"):
-        return "taskset"
-    if binding == "pin" and runtime in WITHOUT_OPENMP:
-        return "program"
-    if binding == "pin" and runtime == "other":
-        raise CannotMapError(
-            "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if it "
-            "does, or give the mapping a mechanism: omp-places or likwid-pin"
-        )
-    return next(iter(BINDINGS[binding]), None)
-
-
-def check_mechanism(
-    mechanism: str | None,
-    mapping: StudyMapping,
-    threads: int,
-    topology: Topology,
-    tools: Iterable[str],
-) -> None:
-    """Raise CannotMapError when this node cannot run the mechanism; `tools` are its launchers."""
-    if mapping.binding == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
-        raise CannotMapError(
-            f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
-        )
-    if mechanism == "likwid-pin" and mapping.selection == "same-cpu":
-        raise CannotMapError("likwid-pin does not put two threads on one CPU; use omp-places")
-    needed = needed_tool(mechanism)
-    if needed is not None and needed not in tools:
-        raise CannotMapError(f"{needed} is not installed; {for_tools().sentence}")
-    if mechanism == "likwid-pin" and topology.allowed != topology.online:
-        raise CannotMapError(
-            "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "
-            f"(allowed {format_cpulist(topology.allowed)} of {format_cpulist(topology.online)})"
-        )
-
-
-def needed_tool(mechanism: str | None) -> str | None:
-    """Return the launcher that a mechanism needs.
-
-    OMP_PLACES and a program's own pinning are combined with taskset.
-    """
-    return "taskset" if mechanism in ("omp-places", "program") else mechanism
 
 
 @dataclass(frozen=True)
@@ -171,18 +106,41 @@ def openmp_variables(case: Case) -> dict[str, str]:
     OMP_PROC_BIND is set only together with OMP_PLACES: libomp 14 binds threads even under
     OMP_PROC_BIND=false as soon as there are places.
     """
+    # To libgomp both modifiers are the same, and its releases before GCC 9 know neither.
+    libomp = case.variant.runtime == "libomp"
     variables = {
         "LC_ALL": "C",
         **dict.fromkeys(counting(case.threads_by), str(case.threads)),
         "OMP_DYNAMIC": "false",
-        "OMP_SCHEDULE": case.schedule,
+        "OMP_SCHEDULE": in_order(case.schedule) if libomp else case.schedule,
     }
     if case.wait_policy != RUNTIME_DEFAULT:
         variables["OMP_WAIT_POLICY"] = case.wait_policy
-    if case.mechanism == "omp-places":
-        variables["OMP_PLACES"] = places_of(case.mapping.binding, case.cpus)
-        variables["OMP_PROC_BIND"] = "close"
-    return variables
+    return variables | binding_variables(case)
+
+
+def binding_variables(case: Case) -> dict[str, str]:
+    """Return the variables by which the runtime is asked to bind the threads.
+
+    `granularity=fine` binds to a CPU rather than to its core. Without KMP_AFFINITY libomp takes the
+    CPUs of KMP_HW_SUBSET but binds no thread to one of them.
+    """
+    pins = case.mapping.binding == "pin"
+    listed = ",".join(map(str, case.cpus if pins else case.mask))
+    match case.mechanism:
+        case "omp-places":
+            places = places_of(case.mapping.binding, case.cpus)
+            return {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+        case "omp-places-named":
+            return {"OMP_PLACES": str(case.mapping.places), "OMP_PROC_BIND": "close"}
+        case "kmp-affinity":
+            listed = listed if pins else f"{{{listed}}}"
+            return {"KMP_AFFINITY": f"granularity=fine,explicit,proclist=[{listed}]"}
+        case "kmp-hw-subset":
+            compact = {"KMP_AFFINITY": "granularity=fine,compact"} if pins else {}
+            return {"KMP_HW_SUBSET": case.hw_subset} | compact
+        case _:
+            return {}
 
 
 def file_variables(case: Case) -> dict[str, str]:
@@ -198,7 +156,7 @@ def file_variables(case: Case) -> dict[str, str]:
 def places_of(binding: str, cpus: Iterable[int]) -> str:
     """Return OMP_PLACES: one place a CPU under `pin`, one place of all CPUs under `set`.
 
-    Abstract names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
+    Names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
     """
     if binding == "set":
         return "{" + ",".join(map(str, sorted(set(cpus)))) + "}"
@@ -216,7 +174,7 @@ def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:
     threads to skip fails where libgomp has no symbols (likwid issue 750).
     """
     cpus = format_cpulist(case.mask)
-    if case.mechanism in ("taskset", "omp-places", "program"):
+    if needed_tool(case.mechanism, case.mapping) == "taskset":
         return (tools["taskset"], "-c", cpus)
     if case.mechanism == "numactl":
         return (tools["numactl"], f"--physcpubind={cpus}", "--")

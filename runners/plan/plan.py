@@ -9,14 +9,15 @@ from itertools import product
 from pathlib import Path
 
 from configs.app import Size, Variant
-from configs.mapping import PINS_ONE_THREAD
+from configs.mapping import NAMED, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.study import AppChoice, Study, Vm
 from configs.variables import SetVariable, merged
 from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
-from runners.plan.command_line import FALLBACK_SCHEDULE, check_mechanism, choose_mechanism
+from runners.plan.command_line import FALLBACK_SCHEDULE
+from runners.plan.mechanism import check_mechanism, choose_mechanism, hw_subset, named_places
 from runners.plan.runs import PlannedRun, plan_groups
 from runners.plan.selection import CannotMapError, resolve_cpus
 
@@ -139,7 +140,7 @@ def _execution(case: Case) -> tuple[object, ...]:
         *(case.app.name, case.variant.name, case.size.name, case.governor, case.vcpus),
         () if case.variant.runtime == "none" else openmp,
         tuple((set_.name, set_.value) for set_ in case.variables),
-        None if by_mask else (case.mechanism, case.mapping.binding),
+        None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
     )
 
@@ -179,6 +180,10 @@ def _mapped(
         cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
         case = replace(case, cpus=cpus)
         check_mechanism(case.mechanism, mapping, threads, topology, tools)
+        if case.mechanism == NAMED:
+            case = replace(case, places=named_places(str(mapping.places), cpus, topology))
+        if case.mechanism == "kmp-hw-subset":
+            case = replace(case, hw_subset=hw_subset(cpus, topology))
     except CannotMapError as problem:
         return case, str(problem)
     return case, None

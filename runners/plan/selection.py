@@ -30,11 +30,12 @@ class CannotMapError(Exception):
     """The node, the thread count or the program's build rules this mapping out; says why."""
 
 
-def _usable(core: Core, topology: Topology) -> tuple[int, ...]:
+def usable(core: Core, topology: Topology) -> tuple[int, ...]:
+    """Return the CPUs of a core that this process may use, ascending."""
     return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
 
 
-def _ranked_cores(topology: Topology) -> list[Core]:
+def ranked_cores(topology: Topology) -> list[Core]:
     """Return the cores, best kind first, then by first CPU; cores without a kind come last."""
     return sorted(topology.cores, key=lambda core: (core.rank, core.cpus))
 
@@ -55,7 +56,7 @@ def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
     Clusters are sorted by package, then by CPU; half of an odd number is rounded up. A kind without
     clusters keeps all its cores. Raises CannotMapError when no core would be left out.
     """
-    cores = [core for core in _ranked_cores(topology) if _usable(core, topology)]
+    cores = [core for core in ranked_cores(topology) if usable(core, topology)]
     kept: list[Core] = []
     clustered = False
     for kind in dict.fromkeys(core.kind for core in cores):
@@ -85,7 +86,7 @@ def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core
 
 
 def _sharing(topology: Topology, level: int) -> list[list[Core]]:
-    cores = _ranked_cores(topology)
+    cores = ranked_cores(topology)
     shared = sharing(topology.caches, level)
     groups = [[core for core in cores if core.cpus[0] in cpus] for cpus in shared]
     groups = [group for group in groups if 1 < len(group) < len(cores)]
@@ -93,7 +94,7 @@ def _sharing(topology: Topology, level: int) -> list[list[Core]]:
 
 
 def _siblings(topology: Topology, threads: int) -> tuple[int, ...]:
-    cores = [_usable(core, topology) for core in _ranked_cores(topology)]
+    cores = [usable(core, topology) for core in ranked_cores(topology)]
     with_two = [cpus[:2] for cpus in cores if len(cpus) > 1]
     if not with_two:
         raise CannotMapError("no core has two usable CPUs (SMT is off or absent)")
@@ -101,7 +102,7 @@ def _siblings(topology: Topology, threads: int) -> tuple[int, ...]:
 
 
 def _same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
-    firsts = _firsts(_ranked_cores(topology), topology)
+    firsts = _firsts(ranked_cores(topology), topology)
     return _enough("same-cpu", list(zip(firsts, firsts, strict=True)), threads)
 
 
@@ -120,7 +121,7 @@ def _across_kinds(topology: Topology, threads: int) -> tuple[int, ...]:
     if not topology.hybrid:
         raise CannotMapError(f"the node has one core kind ({topology.kinds[0].name})")
     fast, slow = (kind.name for kind in topology.kinds[:2])
-    cores = _ranked_cores(topology)
+    cores = ranked_cores(topology)
     of_fast = _firsts([core for core in cores if core.kind == fast], topology)
     of_slow = _firsts([core for core in cores if core.kind == slow], topology)
     return _enough("across-kinds", list(zip(of_fast, of_slow, strict=False)), threads)
@@ -130,7 +131,7 @@ def _across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
     packages = sorted({core.package for core in topology.cores})
     if len(packages) < 2:
         raise CannotMapError("the node has one package")
-    cores = _ranked_cores(topology)
+    cores = ranked_cores(topology)
     here = _firsts([core for core in cores if core.package == packages[0]], topology)
     there = _firsts([core for core in cores if core.package == packages[1]], topology)
     return _enough("across-packages", list(zip(here, there, strict=False)), threads)
@@ -138,7 +139,7 @@ def _across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
 
 def _firsts(cores: Iterable[Core], topology: Topology) -> list[int]:
     """Return one usable CPU of each core that has one."""
-    return [cpus[0] for core in cores if (cpus := _usable(core, topology))]
+    return [cpus[0] for core in cores if (cpus := usable(core, topology))]
 
 
 def _enough(selection: str, pairs: Sequence[Sequence[int]], threads: int) -> tuple[int, ...]:
@@ -175,7 +176,9 @@ def resolve_cpus(
             f"({format_cpulist(cpus)})"
         )
     ordered_only = mapping.selection in ("compact", "spread", *PAIRS)
-    if mapping.binding == "pin" or (mapping.binding == "set" and ordered_only):
+    # Places with names are of all CPUs of the selection; the runtime chooses among them.
+    one_each = mapping.binding == "pin" and not mapping.places
+    if one_each or (mapping.binding != "none" and ordered_only):
         return cpus[:threads]
     return cpus
 
@@ -206,7 +209,7 @@ def _empty_reason(selection: str, topology: Topology) -> str:
 
 def _cores_of(topology: Topology, kind: str) -> list[tuple[int, ...]]:
     """Return the usable CPUs of each core of a kind, cores in the order of their first CPU."""
-    cores = (_usable(core, topology) for core in topology.cores if core.kind == kind)
+    cores = (usable(core, topology) for core in topology.cores if core.kind == kind)
     return sorted(cpus for cpus in cores if cpus)
 
 
@@ -252,7 +255,7 @@ def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ..
     cores = sorted(
         (core.rank, _group_keys(topology, core), core.cpus, cpus)
         for core in topology.cores
-        if (cpus := _usable(core, topology))
+        if (cpus := usable(core, topology))
     )
     return [(keys, cpus) for _, keys, _, cpus in cores]
 
@@ -288,7 +291,7 @@ _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "ecpus": _every_cpu("E"),
     "lpecpus": _every_cpu("LP-E"),
     "mixed": _mixed,
-    "cores": lambda topology, _threads: tuple(_firsts(_ranked_cores(topology), topology)),
+    "cores": lambda topology, _threads: tuple(_firsts(ranked_cores(topology), topology)),
     "half-clusters": _half_clusters,
     "compact": _compact,
     "spread": _spread,

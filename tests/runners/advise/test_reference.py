@@ -70,6 +70,19 @@ def test_a_runtime_schedule_is_the_users_or_what_the_runtime_does() -> None:
     assert any("'fast', is no schedule" in line for line in wrong.lines)
 
 
+@pytest.mark.parametrize(
+    ("mine", "meant"),
+    [
+        ("dynamic,4", "nonmonotonic:dynamic,4"),
+        ("monotonic:dynamic", "monotonic:dynamic"),
+        ("static", "static"),
+    ],
+)
+def test_a_users_schedule_means_what_it_means_to_libomp(mine: str, meant: str) -> None:
+    libomp = replace(LIBGOMP, runtime="libomp")
+    assert reference_of(libomp, request(), {"OMP_SCHEDULE": mine}, 2).schedule == meant
+
+
 def test_waiting_is_the_users_or_the_runtimes() -> None:
     assert reference_of(LIBGOMP, request(), {}, 2).wait_policy == "runtime-default"
     active = {"OMP_WAIT_POLICY": "ACTIVE"}

@@ -101,6 +101,77 @@ def test_launchers_get_physical_cpu_numbers_and_leave_openmp_alone(
     assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(launch.environment)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "binding", "variables", "launcher"),
+    [
+        (
+            *("kmp-affinity", "pin"),
+            {"KMP_AFFINITY": "granularity=fine,explicit,proclist=[4,2]"},
+            "/usr/bin/taskset -c 2,4",
+        ),
+        (
+            *("kmp-affinity", "set"),
+            {"KMP_AFFINITY": "granularity=fine,explicit,proclist=[{2,4}]"},
+            "/usr/bin/taskset -c 2,4",
+        ),
+        # Under taskset one would not see that the runtime ignored what it was asked.
+        (
+            *("kmp-hw-subset", "pin"),
+            {"KMP_HW_SUBSET": "2c,1t", "KMP_AFFINITY": "granularity=fine,compact"},
+            "",
+        ),
+        ("kmp-hw-subset", "set", {"KMP_HW_SUBSET": "2c,1t"}, ""),
+    ],
+)
+def test_libomp_is_asked_in_its_own_words(
+    mechanism: str, binding: str, variables: dict[str, str], launcher: str
+) -> None:
+    mapping = Mapping("m", "pcores", binding, mechanism)
+    wanted = case(mapping=mapping, mechanism=mechanism, hw_subset="2c,1t")
+    launch = build_launch(wanted, PROGRAM, {}, TOOLS)
+    binds = {
+        name: value
+        for name, value in launch.environment.items()
+        if name.startswith(("KMP_", "OMP_PLACES", "OMP_PROC_BIND"))
+    }
+    assert binds == variables
+    assert " ".join(launch.launcher) == launcher
+
+
+@pytest.mark.parametrize(
+    ("places", "launcher"), [("cores", "/usr/bin/taskset -c 2,4"), ("cores:intel_core", "")]
+)
+def test_places_by_name_start_within_their_cpus_unless_the_name_chooses_them(
+    places: str, launcher: str
+) -> None:
+    mapping = Mapping("m", "pcpus", "pin", "omp-places-named", places)
+    launch = build_launch(case(mapping=mapping, mechanism=mapping.mechanism), PROGRAM, {}, TOOLS)
+    assert launch.environment["OMP_PLACES"] == places
+    assert launch.environment["OMP_PROC_BIND"] == "close"
+    assert " ".join(launch.launcher) == launcher
+
+
+@pytest.mark.parametrize(
+    ("schedule", "of_libomp"),
+    [
+        ("static", "static"),
+        ("static,1", "static,1"),
+        ("auto", "auto"),
+        ("dynamic", "monotonic:dynamic"),
+        ("guided,4", "monotonic:guided,4"),
+        ("monotonic:dynamic", "monotonic:dynamic"),
+        ("nonmonotonic:dynamic,2", "nonmonotonic:dynamic,2"),
+    ],
+)
+def test_libomp_divides_loops_in_turns_unless_the_study_asks_for_more(
+    schedule: str, of_libomp: str
+) -> None:
+    libomp = replace(LIBGOMP, name="libomp", runtime="libomp")
+    for variant, expected in ((libomp, of_libomp), (LIBGOMP, schedule)):
+        launch = build_launch(case(variant=variant, schedule=schedule), PROGRAM, {}, TOOLS)
+        assert launch.environment["OMP_SCHEDULE"] == expected
+
+
 def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
     ways = {
         ("OPENBLAS_NUM_THREADS",): {"OPENBLAS_NUM_THREADS": "2"},

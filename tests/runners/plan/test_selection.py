@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -13,13 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.app import App, OwnPlacement
 from configs.mapping import SELECTIONS, Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.plan.command_line import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, resolve_cpus
-from tests.runners.cases import DEMO
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,
@@ -32,7 +28,6 @@ I9 = i9_14900k_without_smt()
 ULTRA = core_ultra_7_164u()
 SERVER = two_packages_with_smt()
 PIN = Mapping("m", "pcores", "pin")
-PINS_ITSELF = replace(DEMO, placement=OwnPlacement(pin=("--pin", "{cpus}")))
 
 
 def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tuple[int, ...]:
@@ -144,63 +139,6 @@ def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() ->
     assert cpus("pcores", "pin", 2, batch_job) == (2, 3)
     with pytest.raises(CannotMapError, match=r"E-cores \(CPUs 8-23\) are outside .* \(2-5\)"):
         cpus("ecores", "set", 1, batch_job)
-
-
-P_CORES_SET, FREE = Mapping("m", "pcores", "set"), Mapping("m", "all", "none")
-BY_PLACES = Mapping("m", "pcores", "pin", "omp-places")
-
-
-@pytest.mark.parametrize(
-    ("mapping", "app", "runtime", "threads", "mechanism"),
-    [
-        (PIN, DEMO, "libgomp", 2, "omp-places"),
-        (PIN, DEMO, "none", 1, "taskset"),
-        (PIN, DEMO, "pthreads", 1, "taskset"),
-        (PIN, PINS_ITSELF, "pthreads", 2, "program"),
-        (PIN, DEMO, "other", 1, "taskset"),
-        (P_CORES_SET, DEMO, "libomp", 2, "taskset"),
-        (P_CORES_SET, DEMO, "other", 2, "taskset"),
-        (FREE, DEMO, "libomp", 2, None),
-    ],
-)
-def test_mechanisms_follow_binding_and_runtime(
-    mapping: Mapping, app: App, runtime: str, threads: int, mechanism: str | None
-) -> None:
-    assert choose_mechanism(mapping, app, runtime, threads) == mechanism
-
-
-def test_what_a_mechanism_cannot_express_is_a_reason() -> None:
-    with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use taskset"):
-        choose_mechanism(BY_PLACES, DEMO, "none", 1)
-    with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use likwid-pin"):
-        choose_mechanism(BY_PLACES, DEMO, "pthreads", 2)
-    with pytest.raises(CannotMapError, match="demo cannot pin its threads itself"):
-        choose_mechanism(Mapping("m", "pcores", "pin", "program"), DEMO, "libgomp", 2)
-    with pytest.raises(CannotMapError, match="one mask for all threads"):
-        check_mechanism("taskset", PIN, 2, I9, ["taskset"])
-    with pytest.raises(CannotMapError, match="numactl is not installed"):
-        check_mechanism("numactl", P_CORES_SET, 2, I9, ["taskset"])
-
-
-def test_threads_of_an_unknown_runtime_are_pinned_by_a_named_mechanism_only() -> None:
-    with pytest.raises(
-        CannotMapError, match=r"need not read OMP_PLACES.* omp-places or likwid-pin"
-    ):
-        choose_mechanism(PIN, DEMO, "other", 2)
-    for named in ("omp-places", "likwid-pin"):
-        assert choose_mechanism(Mapping("m", "pcores", "pin", named), DEMO, "other", 2) == named
-
-
-def test_likwid_pin_is_refused_where_two_threads_share_a_cpu() -> None:
-    # It puts all four threads on CPU 0 when it is given -c 0,0,1,1 (5.2).
-    with pytest.raises(CannotMapError, match="two threads on one CPU"):
-        check_mechanism("likwid-pin", Mapping("m", "same-cpu", "pin"), 4, I9, ["likwid-pin"])
-
-
-def test_likwid_pin_is_refused_inside_a_restricted_cpu_set() -> None:
-    with pytest.raises(CannotMapError, match="logical"):
-        check_mechanism("likwid-pin", PIN, 2, i9_14900k_without_smt("0-3"), ["likwid-pin"])
-    check_mechanism("likwid-pin", PIN, 2, I9, ["likwid-pin"])
 
 
 @given(

@@ -1,0 +1,87 @@
+"""Runtimes are asked in their own words to bind threads; their affinity masks show the result."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from configs.app import Size, Variant
+from configs.mapping import Mapping
+from configs.study import AppChoice
+from runners.execution.execute import Harness, execute
+from runners.execution.outcome import expected_of, proof_of
+from runners.execution.placement import Proof
+from runners.plan.command_line import build_launch
+from runners.plan.plan import make_plan
+from tests.runners.cases import DEMO, study
+from tests.runners.topologies import topology
+from tests.support.programs import built, witness
+from tests.support.studies import two_cpus
+from tests.support.tools import need_tool
+from tests.support.wait import HANG_S
+
+POINTS = Size("small", ("30000",))
+
+
+def bound(runtime: str, mapping: Mapping, *, kinds: str = "PP", threads: int = 2) -> Proof | str:
+    """Run Mandelbrot under a mapping of two CPUs of these kinds; return why not, or the proof."""
+    program = Variant(runtime, f"mandelbrot-{runtime}", runtime)
+    app = replace(DEMO, variants={runtime: program}, sizes={"small": POINTS}, arguments=("{size}",))
+    cpus = two_cpus()
+    node = topology(
+        [(str(cpu), kind, 0) for cpu, kind in zip(cpus, kinds, strict=True)],
+        [(3, ",".join(map(str, cpus)))],
+    )
+    tools = {"taskset": need_tool("taskset")}
+    choice = AppChoice(app, (program,), (POINTS,), (threads,))
+    asked = study(apps=(choice,), mappings=(mapping,), wait_policies=("passive",))
+    plan = make_plan(asked, node, built, tools, lambda *_: None)
+    if plan.skipped:
+        return plan.skipped[0].reason
+    (case,) = plan.cases
+    environment = {"PATH": os.environ["PATH"]}
+    launch = build_launch(case, Path(plan.programs[program.program]), environment, tools)
+    return proof_of(execute(launch, HANG_S, Harness(witness(), None)), expected_of(case))
+
+
+@pytest.mark.parametrize("binding", ["pin", "set"])
+@pytest.mark.parametrize("mechanism", ["kmp-affinity", "kmp-hw-subset"])
+def test_libomp_follows_its_own_variables(mechanism: str, binding: str) -> None:
+    assert bound("libomp", Mapping("m", "pcores", binding, mechanism)) == Proof("proved")
+
+
+@pytest.mark.parametrize("mechanism", ["kmp-affinity", "kmp-hw-subset"])
+def test_libomp_confines_a_thread_to_a_part_of_the_node(mechanism: str) -> None:
+    mapping = Mapping("m", "pcores", "pin", mechanism)
+    assert bound("libomp", mapping, threads=1) == Proof("proved")
+
+
+@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
+@pytest.mark.parametrize("name", ["threads", "cores", "sockets", "ll_caches"])
+def test_places_by_name_are_proved_with_both_runtimes(runtime: str, name: str) -> None:
+    mapping = Mapping("m", "all", "pin", "omp-places-named", name)
+    assert bound(runtime, mapping) == Proof("proved")
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        Mapping("m", "pcores", "pin", "kmp-hw-subset"),
+        Mapping("m", "pcores", "set", "kmp-hw-subset"),
+        Mapping("m", "pcpus", "pin", "omp-places-named", "cores:intel_core"),
+    ],
+)
+def test_core_types_that_libomp_does_not_find_violate_the_placement(mapping: Mapping) -> None:
+    # The CPUs of this machine have core types for pinstudy only.
+    proof = bound("libomp", mapping, kinds="PE", threads=1)
+    assert isinstance(proof, Proof)
+    assert proof.verdict == "violated"
+    assert "the OpenMP runtime" in proof.reason and "OMP: Warning" in proof.reason
+
+
+def test_what_libgomp_does_not_read_is_not_started() -> None:
+    reason = bound("libgomp", Mapping("m", "pcores", "pin", "kmp-hw-subset"))
+    assert reason == "libgomp does not read KMP_HW_SUBSET; use omp-places"
