@@ -68,14 +68,13 @@ class Resolver:
         self._check_variables(choices)
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
-        rows = sum(
-            _count_tables(choice) * len(mappings if choice.mappings is None else choice.mappings)
-            for choice in choices
-        )
+        rows = 0
+        for choice in choices:
+            its_mappings = mappings if choice.mappings is None else choice.mappings
+            rows += self._count_tables(choice) * len(its_mappings)
         guests = len(vcpu_mappings) if self.engine == "vm" else 1
-        policies = self.data.get("wait_policies", Study.wait_policies)
         governors = self.data.get("governors", Study.governors)
-        cases = rows * guests * len(policies) * len(governors)
+        cases = rows * guests * len(governors)
         runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
@@ -157,15 +156,27 @@ class Resolver:
             self._check_check(entry, app, (*path, "app"))
             choice = self._choice(entry, app, path)
             choices.append(choice)
-            if len(rows) + _count_tables(choice) > MAX_CASES:
+            if len(rows) + self._count_tables(choice) > MAX_CASES:
                 # So many cases are a mistake by themselves, and their rows would fill the memory.
                 continue
-            again = rows & (new := set(product([app.name], *_table_parts(choice))))
+            again = rows & (new := set(product([app.name], *self._table_parts(choice))))
             if again:
-                what = " ".join(str(part) for part in min(again, key=str) if part)
+                *parts, _policy = min(again, key=str)
+                what = " ".join(str(part) for part in parts if part)
                 self._mistake(path, f"asks again for what an entry before it asks for: {what}")
             rows |= new
         return tuple(choices)
+
+    def _table_parts(self, choice: AppChoice) -> tuple[Sequence[object], ...]:
+        """Return what distinguishes the tables of an app."""
+        variants = [variant.name for variant in choice.variants]
+        sizes = [size.name for size in choice.sizes]
+        of_study = self.data.get("wait_policies", Study.wait_policies)
+        policies = choice.wait_policies or of_study
+        return variants, sizes, choice.threads, choice.schedules or [""], policies
+
+    def _count_tables(self, choice: AppChoice) -> int:
+        return prod(map(len, self._table_parts(choice)))
 
     def _check_variables(self, choices: tuple[AppChoice, ...]) -> None:
         """Refuse variables of the study that tell an app its thread count."""
@@ -207,6 +218,7 @@ class Resolver:
             sizes=self._named(entry, "sizes", app.sizes, app, path),
             threads=threads,
             schedules=tuple(filter(None, entry.get("schedules", ()))),
+            wait_policies=tuple(filter(None, entry.get("wait_policies", ()))) or None,
             mappings=mappings,
             oversubscribe=entry.get("oversubscribe", False),
         )
@@ -279,17 +291,6 @@ def _mechanism_problem(mapping: Mapping) -> str | None:
         f"mapping {shown(mapping.name)} names the mechanism {mapping.mechanism}; pinstudy itself "
         "places virtual CPUs"
     )
-
-
-def _table_parts(choice: AppChoice) -> tuple[Sequence[object], ...]:
-    """Return what distinguishes the tables of an app under one wait policy."""
-    variants = [variant.name for variant in choice.variants]
-    sizes = [size.name for size in choice.sizes]
-    return variants, sizes, choice.threads, choice.schedules or [""]
-
-
-def _count_tables(choice: AppChoice) -> int:
-    return prod(map(len, _table_parts(choice)))
 
 
 def _race_mistakes(

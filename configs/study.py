@@ -222,7 +222,7 @@ def _mappings() -> OneOrMore:
 
 @dataclass(frozen=True)
 class AppChoice:
-    """What a study uses of one app; `mappings` are None where those of the study hold."""
+    """What a study uses of one app; where a field is None, that of the study holds."""
 
     app: Annotated[
         App,
@@ -235,6 +235,13 @@ class AppChoice:
     schedules: Annotated[
         tuple[str, ...], OneOrMore(Schedule()), "values of OMP_SCHEDULE, where its loops take one"
     ] = ()
+    wait_policies: Annotated[
+        tuple[str, ...] | None,
+        Called("wait_policy"),
+        OneOrMore(Word("wait policy", WAIT_POLICIES)),
+        "its own wait policies",
+        Without("those of the study"),
+    ] = None
     mappings: Annotated[
         tuple[Mapping, ...] | None, _mappings(), "its own mappings", Without("those of the study")
     ] = None
@@ -261,7 +268,8 @@ class Study:
         # A dict, until the app and what it has by these names are looked up.
         OneOrMore(Table(AppChoice, "an app with variants, sizes, threads", dict)),
         "programs, each with `variants`, `sizes`, `threads` and, where its loops take one, "
-        "`schedules`; an entry may have `mappings` of its own, and `oversubscribe: true` where "
+        "`schedules`; an entry may have `mappings` and a `wait_policy` of its own, and "
+        "`oversubscribe: true` where "
         "more threads than CPUs are meant (not pinned ones)",
     ]
     repetitions: Annotated[

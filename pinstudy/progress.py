@@ -10,6 +10,7 @@ from typing import Any
 
 from base.text import plural, printable
 from base.units import duration, percent
+from configs.study import RUNTIME_DEFAULT
 from pinstudy.output import say
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
@@ -129,11 +130,13 @@ class TerminalProgress:
         self._say(warning)
 
     def _label(self, case: Case) -> str:
-        """Return a case's name; cases of a race differ by schedule and governor too."""
+        """Return a case's name; cases of a race differ by schedule, waiting and governor too."""
         if not self._race:
             return case.label
         threads, mapping = plural(case.threads, "thread"), case.mapping.name
-        return f"{threads}, {mapping}, schedule {case.schedule}, governor {case.governor}"
+        waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
+        how = f"schedule {case.schedule}{waiting}"
+        return f"{threads}, {mapping}, {how}, governor {case.governor}"
 
     def _show(self, text: str) -> None:
         if self._bar:

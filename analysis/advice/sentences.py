@@ -55,10 +55,23 @@ def _gain(advice: Advice) -> Iterator[str]:
     assert advice.best is not None
     yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
+    if free := _left_free(advice.best, advice.reference):
+        verb = "is" if len(free) == 1 else "are"
+        yield (
+            f"CPU{'' if len(free) == 1 else 's'} {format_cpulist(free)} {verb} left to other "
+            "programs."
+        )
     if advice.difference:
         gain = gain_bounds(advice)
         at_least = f"; at least {percent(gain.low)} (95 %, one-sided)" if gain else ""
         yield f"The gain: {_tried(advice, f'{at_least}, {_p(advice)}')}"
+
+
+def _left_free(best: Candidate, reference: Candidate) -> list[int]:
+    """Return the CPUs that doing nothing may use and the best case, bound to its own, does not."""
+    if best.summary.binding == "none":
+        return []
+    return sorted(set(cpus_of(reference.summary.cpus)) - set(cpus_of(best.summary.cpus)))
 
 
 def _no_gain(advice: Advice) -> Iterator[str]:

@@ -196,6 +196,7 @@ def _case_data(candidate: Candidate) -> dict[str, Any]:
         "mapping": case.mapping,
         "binding": case.binding,
         "schedule": case.table.schedule,
+        "wait_policy": case.table.wait_policy,
         "governor": case.governor,
         "runs": candidate.runs,
         "runs_proved": candidate.placed.proved,

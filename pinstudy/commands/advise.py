@@ -58,6 +58,11 @@ if TYPE_CHECKING:
     help="Loop schedules that race, or none; without it, if the program has such loops.",
 )
 @click.option(
+    "--wait-policies",
+    metavar="active,passive",
+    help="How waiting threads wait, or none; without it both and the runtime's default race.",
+)
+@click.option(
     "--governors",
     metavar="current,performance",
     help="Governors that race; without it, those that may be set here.",
@@ -101,9 +106,9 @@ def advise_command(
 ) -> None:
     """Find how PROGRAM is run best on this node: pinstudy advise -- ./my_app 100.
 
-    Thread counts, mappings, loop schedules and governors race against what you get without
-    pinstudy, until one is reliably better or none is. {threads} in an argument stands for the
-    thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
+    Thread counts, mappings, loop schedules, wait policies and governors race against what you get
+    without pinstudy, until one is reliably better or none is. {threads} in an argument stands for
+    the thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
     """
     from configs.library import load_site
     from pinstudy.study_run import show_advice

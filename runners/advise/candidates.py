@@ -1,4 +1,4 @@
-"""Which threads, mappings and schedules race on a node, the most promising first. Pure.
+"""Which threads, mappings, schedules and wait policies race, the most promising first. Pure.
 
 The topology suggests thread counts, and the mappings on which each is worth trying. Mappings that
 the node cannot run, or that repeat a placement under another name, are left out.
@@ -33,7 +33,8 @@ _REPORTED = {
 SCHEDULER = "scheduler"
 # On nodes with more CPUs one thread is seldom worth its time.
 FEW_CPUS = 8
-# Loop schedules race on these, where their CPUs are of several kinds or all that there are.
+# Loop schedules and wait policies race on these, where their CPUs are of several kinds or all that
+# there are.
 _WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
 _HALF = ("half-clusters-pin", "half-clusters-set")
 # Mappings to try with any thread count that fits them.
@@ -55,13 +56,14 @@ class PlacedMapping:
 
 @dataclass(frozen=True)
 class Group:
-    """The candidates of one thread count and schedule.
+    """The candidates of one thread count, schedule and wait policy.
 
     With `oversubscribe` there are more threads than CPUs.
     """
 
     threads: int
     schedule: str
+    wait_policy: str
     placed: tuple[PlacedMapping, ...]
     oversubscribe: bool = False
 
@@ -108,13 +110,15 @@ def make_field(
     threads: int,
     requested: Sequence[int] | None,
     schedules: Sequence[str],
+    wait_policies: Sequence[str],
     most: int = MAX_CANDIDATES,
 ) -> Field:
     """Return the candidates of a node.
 
-    The reference has so many `threads`, left to the OS scheduler, and the first of `schedules`; the
-    other schedules race against it. `requested` are the user's thread counts, None for those
-    that the topology suggests. The least promising candidates beyond `most` are left out.
+    The reference has so many `threads`, left to the OS scheduler, and the first of `schedules` and
+    of `wait_policies`; the others race against it, one by one. `requested` are the user's thread
+    counts, None for those that the topology suggests. The least promising candidates beyond `most`
+    are left out.
     """
     groups: list[Group] = []
     left_out = _impossible(context)
@@ -130,12 +134,13 @@ def make_field(
             placed = [PlacedMapping(context.mappings[SCHEDULER], context.topology.allowed)]
         elif one.threads > cpus:
             left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(cpus, 'CPU')}")
-        groups += _groups(one, placed, schedules, context.topology)
-    best = _best_of(groups, schedules[0], most)
+        groups += _groups(one, placed, schedules, wait_policies, context.topology)
+    best = _best_of(groups, most)
     if cut := Field(tuple(groups)).size - Field(tuple(best)).size:
         left_out.append(
             f"{plural(cut, 'placement')} of the least promise, beyond the {most} that a race "
-            "takes under each governor; --threads, --schedules and --governors make room"
+            "takes under each governor; --threads, --schedules, --wait-policies and --governors "
+            "make room"
         )
     return Field(tuple(best), tuple(left_out))
 
@@ -177,12 +182,18 @@ def _identity(placed: PlacedMapping, threads: int, topology: Topology) -> tuple[
 
 
 def _groups(
-    one: Suggestion, placed: Sequence[PlacedMapping], schedules: Sequence[str], topology: Topology
+    one: Suggestion,
+    placed: Sequence[PlacedMapping],
+    schedules: Sequence[str],
+    wait_policies: Sequence[str],
+    topology: Topology,
 ) -> Iterator[Group]:
+    """Yield the group of all placements, then those that change schedule or wait policy only."""
     if not placed:
         return
     more = one.threads > len(topology.allowed)
-    yield Group(one.threads, schedules[0], tuple(placed), more)
+    first = Group(one.threads, schedules[0], wait_policies[0], tuple(placed), more)
+    yield first
     wide = tuple(
         each
         for each in placed
@@ -190,7 +201,10 @@ def _groups(
     )
     if wide:
         for schedule in schedules[1:]:
-            yield Group(one.threads, schedule, wide, more)
+            yield replace(first, schedule=schedule, placed=wide)
+        # A single thread waits for no other.
+        for wait_policy in wait_policies[1:] if one.threads > 1 else ():
+            yield replace(first, wait_policy=wait_policy, placed=wide)
 
 
 def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
@@ -199,17 +213,18 @@ def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
     return len(kinds) > 1 or set(placed.cpus) == set(topology.allowed)
 
 
-def _best_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
+def _best_of(groups: Sequence[Group], most: int) -> list[Group]:
     """Return the groups with the best `most` candidates, by their places in their groups.
 
-    Under another schedule a mapping comes one place after the same mapping under `schedule`.
+    Under another schedule or wait policy than the first group's a mapping comes one place after the
+    same mapping under these.
     """
     ranks = []
     first: Mapping[PlacedMapping, int] = {}
     for number, group in enumerate(groups):
-        if group.schedule == schedule:
+        later = (group.schedule, group.wait_policy) != (groups[0].schedule, groups[0].wait_policy)
+        if not later:
             first = {placed: place for place, placed in enumerate(group.placed)}
-        later = group.schedule != schedule
         ranks += [(first[placed] + later, number, placed) for placed in group.placed]
     best = {(number, placed) for _, number, placed in sorted(ranks, key=lambda it: it[:2])[:most]}
     smaller = []

@@ -16,7 +16,7 @@ from base.structure import Kind, OneOrMore
 from base.text import shown
 from configs.app import THREADS_PLACE, Schedule
 from configs.repetitions import MAX_RACE_RUNS, MIN_RACE_RUNS
-from configs.study import GOVERNORS, MAX_THREADS
+from configs.study import GOVERNORS, MAX_THREADS, WAIT_POLICIES
 from configs.values import (
     Arguments,
     Count,
@@ -34,7 +34,7 @@ from runners.host.software import find_program
 METRIC = "metric"
 # Without --limit a longer run counts as hanging.
 DEFAULT_LIMIT = "1 h"
-NO_SCHEDULES = "none"
+NONE = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
 _REGEX = "a regular expression"
@@ -45,12 +45,12 @@ class Request:
     """A checked request.
 
     `of` is what cases race for, METRIC, which `pattern` picks, or a word of
-    configs.repetitions.RACE_OF. Times are in seconds, `margin` is a share. `threads`, `schedules`
-    and `governors` are None where pinstudy chooses; empty `schedules` mean that none race. At most
-    one of `check_pattern` and `check_command` is set. `directory` is the working directory.
-    `threads_by` are the variables that tell the program its thread count, or BY_ARGUMENTS; None
-    where pinstudy chooses. `starts` is the thread count of a program that ignores the requested
-    count; None for others.
+    configs.repetitions.RACE_OF. Times are in seconds, `margin` is a share. `threads`, `schedules`,
+    `wait_policies` and `governors` are None where pinstudy chooses; empty `schedules` or
+    `wait_policies` mean that none race. At most one of `check_pattern` and `check_command` is set.
+    `directory` is the working directory. `threads_by` are the variables that tell the program its
+    thread count, or BY_ARGUMENTS; None where pinstudy chooses. `starts` is the thread count of a
+    program that ignores the requested count; None for others.
     """
 
     program: Path
@@ -65,6 +65,7 @@ class Request:
     limit_s: float
     threads: tuple[int, ...] | None
     schedules: tuple[str, ...] | None
+    wait_policies: tuple[str, ...] | None
     governors: tuple[str, ...] | None
     check_pattern: str | None
     check_command: tuple[str, ...]
@@ -93,6 +94,7 @@ def make_request(
     margin: str = "1%",
     threads: str | None = None,
     schedules: str | None = None,
+    wait_policies: str | None = None,
     governors: str | None = None,
     check: str | None = None,
     limit: str = DEFAULT_LIMIT,
@@ -120,7 +122,11 @@ def make_request(
         runs=option_value("--runs", runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)),
         limit_s=time_option("--limit", limit) or 0.0,
         threads=_list("--threads", threads, Count("a thread count", 1, MAX_THREADS)),
-        schedules=_schedules(schedules),
+        # The comma before a chunk size is part of a schedule.
+        schedules=_list_or_none("--schedules", schedules, Schedule(), r",(?!\d)"),
+        wait_policies=_list_or_none(
+            "--wait-policies", wait_policies, Word("wait policy", WAIT_POLICIES)
+        ),
         governors=_list("--governors", governors, Word("governor", GOVERNORS)),
         check_pattern=check_pattern,
         check_command=check_command,
@@ -189,9 +195,11 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
     return option_value("--check", text, Pattern(_REGEX, picks=False)), ()
 
 
-def _schedules(text: str | None) -> tuple[str, ...] | None:
-    # The comma before a chunk size is part of a schedule.
-    return () if text == NO_SCHEDULES else _list("--schedules", text, Schedule(), r",(?!\d)")
+def _list_or_none(
+    option: str, text: str | None, each: Kind, separator: str = ","
+) -> tuple[Any, ...] | None:
+    """Return the values that an option lists, or no value where it says `none`."""
+    return () if text == NONE else _list(option, text, each, separator)
 
 
 def _list(

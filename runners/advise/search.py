@@ -24,9 +24,16 @@ from base.units import duration
 from configs.app import kind_of
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
-from configs.study import CURRENT_GOVERNOR, Study
+from configs.study import CURRENT_GOVERNOR, WAIT_POLICIES, Study
 from configs.variables import OMP_NUM_THREADS, counting
-from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, PlacedMapping, make_field
+from runners.advise.candidates import (
+    MAX_CANDIDATES,
+    Field,
+    Group,
+    NodeContext,
+    PlacedMapping,
+    make_field,
+)
 from runners.advise.program import Program, inspect_program
 from runners.advise.reference import Reference, reference_of, threads_by
 from runners.advise.request import Request
@@ -38,6 +45,9 @@ from runners.study.machine import Machine
 
 # The schedules that race against the reference's, where loops take theirs from OMP_SCHEDULE.
 SCHEDULES = ("dynamic", "guided", "static")
+
+# The runtimes that read OMP_WAIT_POLICY.
+_WAITING = ("libgomp", "libomp")
 
 # Returns why cases cannot run under a governor on these CPUs, None when they can.
 GovernorProblem = Callable[[str, Sequence[int]], "str | None"]
@@ -75,6 +85,8 @@ class Search:
         told = counting(threads_by(self.program, request))
         if told != (OMP_NUM_THREADS,):
             lines.append(("threads", f"told by {' and '.join(told) or 'its arguments alone'}"))
+        if line := self._waiting_line():
+            lines.append(("waiting", line))
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:
             first, *others = self.governors.governors
@@ -92,22 +104,25 @@ class Search:
         """Return a line for each omission from the candidates, with its reason."""
         return [*self.field.left_out, *self.governors.left_out]
 
-    def candidates(self) -> Iterator[tuple[int, str, PlacedMapping, str]]:
-        """Yield threads, schedule, mapping and governor of each, in the order of the study."""
+    def candidates(self) -> Iterator[tuple[Group, PlacedMapping, str]]:
+        """Yield group, mapping and governor of each, in the order of the study."""
         for group in self.field.groups:
             for governor in self.governors.governors:
                 for placed in group.placed:
-                    yield group.threads, group.schedule, placed, governor
+                    yield group, placed, governor
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the candidates as rows of a table, the reference first."""
         several_schedules = len({group.schedule for group in self.field.groups}) > 1
+        several_policies = len({group.wait_policy for group in self.field.groups}) > 1
         several_governors = len(self.governors.governors) > 1
         rows = []
-        for number, (threads, schedule, placed, governor) in enumerate(self.candidates(), 1):
-            row = [f"#{number}", plural(threads, "thread"), placed.mapping.name]
+        for number, (group, placed, governor) in enumerate(self.candidates(), 1):
+            row = [f"#{number}", plural(group.threads, "thread"), placed.mapping.name]
             if several_schedules:
-                row.append(schedule)
+                row.append(group.schedule)
+            if several_policies:
+                row.append(f"waiting: {group.wait_policy}")
             if several_governors:
                 row.append(governor)
             cpus = f"CPUs {format_cpulist(placed.cpus)}"
@@ -129,14 +144,15 @@ class Search:
             "found": [{"what": name, "told": line} for name, line in self.facts()],
             "candidates": [
                 {
-                    "threads": threads,
-                    "schedule": schedule,
+                    "threads": group.threads,
+                    "schedule": group.schedule,
+                    "wait_policy": group.wait_policy,
                     "mapping": placed.mapping.name,
                     "governor": governor,
                     "cpus": format_cpulist(placed.cpus),
                     "reference": number == 0,
                 }
-                for number, (threads, schedule, placed, governor) in enumerate(self.candidates())
+                for number, (group, placed, governor) in enumerate(self.candidates())
             ],
             "left_out": self.left_out(),
             "most": self.most(),
@@ -149,6 +165,14 @@ class Search:
         if len(schedules) > 1:
             return f"{self.program.loops_line}; schedules {', '.join(schedules)} race"
         return f"{self.program.loops_line}; no schedules race"
+
+    def _waiting_line(self) -> str:
+        """Return which wait policies race; empty where only the reference's does."""
+        policies = list(dict.fromkeys(group.wait_policy for group in self.field.groups))
+        if len(policies) < 2:
+            return ""
+        why = "" if self.request.wait_policies is None else ": what --wait-policies says"
+        return f"threads that wait: {', '.join(policies)} race{why}"
 
 
 def _objective(request: Request) -> str:
@@ -219,6 +243,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
         reference.threads,
         request.threads,
         _schedules(program, request, reference),
+        _wait_policies(program, request, reference),
         MAX_CANDIDATES // len(governors.governors),
     )
     file = make_study_file(request, program, reference, field, governors.governors, topology)
@@ -234,6 +259,14 @@ def _schedules(program: Program, request: Request, reference: Reference) -> list
     # section 11.5.3).
     same = first if kind_of(first) == "static" else first.removesuffix(",1")
     return [first, *(other for other in others if other not in (first, same))]
+
+
+def _wait_policies(program: Program, request: Request, reference: Reference) -> list[str]:
+    """Return the reference's wait policy, then those that race against it."""
+    others = request.wait_policies
+    if others is None:
+        others = WAIT_POLICIES if program.runtime in _WAITING else ()
+    return list(dict.fromkeys([reference.wait_policy, *others]))
 
 
 def _check_energy(machine: Machine, request: Request) -> None:

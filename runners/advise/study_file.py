@@ -102,14 +102,14 @@ def make_study_file(
         "app": {key: value for key, value in app.items() if key != "schedules"},
         "race": {key: value for key, value in race.items() if key not in _CHANGEABLE},
         "reference": [reference.threads, reference.schedule, reference.wait_policy],
-        "asked": [request.threads, request.schedules, request.governors],
+        "asked": [request.threads, request.schedules, request.governors, request.wait_policies],
         "directory": request.directory,
         "node": _shape(topology),
     }
     digits = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     document = {
         "title": one_line(f"How is {name} run best here?"),
-        "apps": [_entry(app, program, group) for group in field.groups],
+        "apps": [_entry(app, program, group, reference) for group in field.groups],
         "governors": list(governors),
         "repetitions": {"race": race},
         "warmup": 1,
@@ -185,7 +185,7 @@ def _split(request: Request) -> tuple[list[str], list[str]]:
     return [*arguments, SIZE_PLACE], []
 
 
-def _entry(app: Document, program: Program, group: Group) -> Document:
+def _entry(app: Document, program: Program, group: Group, reference: Reference) -> Document:
     entry: Document = {
         "app": app,
         "variants": [_variant(program)],
@@ -194,6 +194,8 @@ def _entry(app: Document, program: Program, group: Group) -> Document:
     }
     if "schedules" in app:
         entry["schedules"] = [group.schedule]
+    if group.wait_policy != reference.wait_policy:
+        entry["wait_policy"] = group.wait_policy
     if group.oversubscribe:
         entry["oversubscribe"] = True
     return entry | {"mappings": [placed.mapping.name for placed in group.placed]}

@@ -149,8 +149,9 @@ def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, Variant, str, st
     """Yield what is fixed for all rows of each table."""
     for choice in study.apps:
         schedules = choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
+        policies = choice.wait_policies or study.wait_policies
         yield from product(
-            (choice,), choice.sizes, choice.threads, choice.variants, schedules, study.wait_policies
+            (choice,), choice.sizes, choice.threads, choice.variants, schedules, policies
         )
 
 

@@ -69,6 +69,20 @@ def test_a_gain_its_lines_and_what_was_ruled_out_stand_in_the_advice(
     assert set(found.confirmation.other_objectives) == {"energy", "edp"}
 
 
+def test_cpus_that_a_recommendation_leaves_free_are_named(tmp_path: Path) -> None:
+    slow = Entrant("scheduler", 2.0)
+
+    def free(best: Entrant) -> str:
+        answer = headline_text(tmp_path / best.mapping, SimulatedRace([slow, best]))
+        return answer.partition(" programs. ")[0].partition("CPUs 0-15). ")[2]
+
+    assert free(Entrant("pcores-pin", 1.0)) == "CPUs 1,3,5,7-15 are left to other"
+    assert free(Entrant("pcores-set", 1.0)) == "CPUs 1,3,5,7,9,11-15 are left to other"
+    # A thread that the OS scheduler moves leaves no CPU to others.
+    unbound = replace(slow, time_s=1.0, schedule="guided")
+    assert "left to other" not in headline_text(tmp_path, SimulatedRace([slow, unbound]))
+
+
 def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     found = advice(tmp_path, GAIN)
     assert found.confirmation is not None

@@ -23,6 +23,10 @@ KNOWN = {mapping.name: mapping for mapping in list_mappings()}
 TOOLS = ("taskset",)
 
 
+# Only the reference's wait policy.
+DEFAULT = ("runtime-default",)
+
+
 def context(
     node: Topology, runtime: str = "libgomp", tools: tuple[str, ...] = TOOLS
 ) -> NodeContext:
@@ -30,7 +34,7 @@ def context(
 
 
 def field(node: Topology, schedules: tuple[str, ...] = ("static",)) -> Field:
-    return make_field(context(node), len(node.allowed), None, schedules)
+    return make_field(context(node), len(node.allowed), None, schedules, DEFAULT)
 
 
 def names(made: Field, threads: int, schedule: str = "static") -> list[str]:
@@ -71,7 +75,7 @@ def test_low_power_cores_are_tried_alone_where_there_are_no_others_beside_p_core
     assert {"pcores-set", "lpecores-set", "lpecores-pin"} <= set(names(made, 4))
     assert "lpecores-set" in names(made, 1)
     assert not any("LP-E-cores alone" in line for line in made.left_out)
-    asked = make_field(context(node), 8, [3], ("static",))
+    asked = make_field(context(node), 8, [3], ("static",), DEFAULT)
     assert {"pcores-set", "lpecores-set", "lpecores-pin"} <= set(names(asked, 3))
 
 
@@ -99,9 +103,21 @@ def test_schedules_race_where_threads_are_on_unlike_cpus_or_on_all() -> None:
     assert {group.threads for group in made.groups if group.schedule != "dynamic"} == {24}
 
 
+def test_waiting_races_on_the_same_placements_under_the_reference_s_schedule() -> None:
+    node = i9_14900k_without_smt()
+    policies = ("passive", "active")
+    made = make_field(context(node), 24, None, ("dynamic", "static"), policies)
+    others = [group for group in made.groups if group.wait_policy == "active"]
+    assert [(group.threads, group.schedule) for group in others] == [(24, "dynamic")]
+    assert [placed.mapping.name for placed in others[0].placed] == ["scheduler", "cores-pin"]
+    # One thread waits for no other.
+    alone = make_field(context(node), 1, (1,), ("static",), policies)
+    assert {group.wait_policy for group in alone.groups} == {"passive"}
+
+
 def test_of_the_thread_counts_asked_for_the_widest_races_schedules() -> None:
     node = i9_14900k_without_smt()
-    made = make_field(context(node), 24, (4, 8), ("static", "dynamic"))
+    made = make_field(context(node), 24, (4, 8), ("static", "dynamic"), DEFAULT)
     assert names(made, 8, "dynamic") == ["scheduler", "mixed-pin"]
     # Four threads on both kinds have unlike CPUs, too.
     assert names(made, 4, "dynamic") == ["mixed-pin"]
@@ -111,31 +127,31 @@ def test_of_the_thread_counts_asked_for_the_widest_races_schedules() -> None:
 def test_the_reference_comes_first_whatever_is_asked_for() -> None:
     node = i9_14900k_without_smt()
     for threads, asked in ((24, None), (4, None), (24, (2, 8)), (100, None), (100, (2,))):
-        first = make_field(context(node), threads, asked, ("static",)).groups[0]
+        first = make_field(context(node), threads, asked, ("static",), DEFAULT).groups[0]
         assert first.threads == threads
         assert first.placed[0].mapping.name == "scheduler"
         assert first.placed[0].cpus == node.allowed
         assert first.oversubscribe is (threads > 24)
-    assert [g.threads for g in make_field(context(node), 24, (2, 8), ("static",)).groups] == [
-        *(24, 2, 8)
-    ]
+    assert [
+        g.threads for g in make_field(context(node), 24, (2, 8), ("static",), DEFAULT).groups
+    ] == [*(24, 2, 8)]
 
 
 def test_more_threads_than_cpus_are_told_and_not_tried() -> None:
-    made = make_field(context(i9_14900k_without_smt()), 24, (8, 32), ("static",))
+    made = make_field(context(i9_14900k_without_smt()), 24, (8, 32), ("static",), DEFAULT)
     assert [group.threads for group in made.groups] == [24, 8]
     assert "32 threads: more than the 24 CPUs" in made.left_out
 
 
 def test_a_program_of_one_thread_tries_one_cpu_of_each_kind() -> None:
-    made = make_field(context(i9_14900k_without_smt(), "none"), 1, (4,), ("static",))
+    made = make_field(context(i9_14900k_without_smt(), "none"), 1, (4,), ("static",), DEFAULT)
     assert {group.threads for group in made.groups} == {1}
     assert {"scheduler", "pcores-pin", "ecores-pin", "pcores-set"} <= set(names(made, 1))
     assert "other thread counts: the program has one thread" in made.left_out
 
 
 def test_without_taskset_only_the_scheduler_is_left() -> None:
-    made = make_field(context(i9_14900k_without_smt(), tools=()), 24, None, ("static",))
+    made = make_field(context(i9_14900k_without_smt(), tools=()), 24, None, ("static",), DEFAULT)
     assert {placed.mapping.name for group in made.groups for placed in group.placed} == {
         "scheduler"
     }
@@ -145,7 +161,7 @@ def test_without_taskset_only_the_scheduler_is_left() -> None:
 def test_of_what_is_too_much_each_thread_count_keeps_what_promises_most() -> None:
     node = i9_14900k_without_smt()
     every = field(node)
-    some = make_field(context(node), 24, None, ("static",), 10)
+    some = make_field(context(node), 24, None, ("static",), DEFAULT, 10)
     assert some.size == 10
     assert [group.threads for group in some.groups] == [24, 8, 16, 12, 6]
     assert [names(some, threads) for threads in (24, 8, 16, 12, 6)] == [
@@ -156,7 +172,9 @@ def test_of_what_is_too_much_each_thread_count_keeps_what_promises_most() -> Non
 
 def test_a_hybrid_with_schedules_and_two_governors_still_tries_every_kind() -> None:
     node = core_ultra_7_164u()
-    made = make_field(context(node), 14, None, ("dynamic", "guided", "static"), MAX_CANDIDATES // 2)
+    made = make_field(
+        context(node), 14, None, ("dynamic", "guided", "static"), DEFAULT, MAX_CANDIDATES // 2
+    )
     tried = {placed.mapping.name for group in made.groups for placed in group.placed}
     assert {"pcores-pin", "pcpus-pin", "ecores-pin", "half-clusters-pin", "cores-pin"} <= tried
 
@@ -180,7 +198,7 @@ def test_any_node_gets_candidates_that_it_can_run_each_once(
     node = topology(made, allowed=",".join(map(str, allowed)))
     threads = data.draw(st.integers(1, 40))
     asked = data.draw(st.none() | st.lists(st.integers(1, 40), unique=True, min_size=1))
-    check(node, make_field(context(node), threads, asked, ("static", "dynamic")))
+    check(node, make_field(context(node), threads, asked, ("static", "dynamic"), DEFAULT))
 
 
 def check(node: Topology, made: Field) -> None:

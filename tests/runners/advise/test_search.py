@@ -15,6 +15,7 @@ from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
 from runners.study.machine import Machine, open_machine
 from tests.runners.advise.requests import request
+from tests.support.programs import built
 from tests.support.trees import CPU, build_tree, write
 
 ENVIRONMENT = dict(os.environ)
@@ -35,7 +36,10 @@ def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Machine) -
     assert not plan.skipped
     assert [
         (case.threads, case.schedule, case.mapping.name, case.governor) for case in plan.cases
-    ] == [(t, schedule, placed.mapping.name, g) for t, schedule, placed, g in made.candidates()]
+    ] == [
+        (group.threads, group.schedule, placed.mapping.name, governor)
+        for group, placed, governor in made.candidates()
+    ]
     assert len(made.rows()) == made.size == len(plan.cases)
     assert made.rows()[0][-1] == "CPUs 0-23: the reference"
     assert [row[-1] for row in made.rows()].count("CPUs 0-7") > 1
@@ -78,6 +82,27 @@ def test_schedules_that_are_the_same_do_not_race_twice(node: Machine) -> None:
     mine = ENVIRONMENT | {"OMP_SCHEDULE": "dynamic,1"}
     first = make_search(here, request(schedules="static,dynamic"), mine)
     assert {group.schedule for group in first.field.groups} == {"static", "dynamic,1"}
+
+
+def test_waiting_races_where_the_runtime_reads_the_wait_policy(node: Machine) -> None:
+    def policies(program: str, mine: str = "", **options: str) -> list[str]:
+        here = open_machine(Path("/"), None)
+        environment = ENVIRONMENT | ({"OMP_WAIT_POLICY": mine} if mine else {})
+        made = make_search(here, request(program, **options), environment)
+        return list(dict.fromkeys(group.wait_policy for group in made.field.groups))
+
+    openmp = str(built("mandelbrot-libgomp"))
+    assert policies(openmp, threads="2") == ["runtime-default", "active", "passive"]
+    assert policies(openmp, "passive", threads="2") == ["passive", "active", "runtime-default"]
+    assert policies(openmp, threads="2", wait_policies="none") == ["runtime-default"]
+    assert policies(openmp, threads="2", wait_policies="passive") == ["runtime-default", "passive"]
+    # A shell is no OpenMP program, and a single thread waits for nobody.
+    assert policies("/bin/sh") == ["runtime-default"]
+    assert policies(openmp, "passive", threads="1") == ["passive"]
+    told = dict(search(node, wait_policies="active").facts())
+    assert told["waiting"] == (
+        "threads that wait: runtime-default, active race: what --wait-policies says"
+    )
 
 
 def test_the_governors_are_what_is_in_force_and_what_may_be_set(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import list_mappings, load_study
-from configs.study import Study
+from configs.study import RUNTIME_DEFAULT, WAIT_POLICIES, Study
 from configs.values import is_name
 from runners.advise.candidates import Field, NodeContext, make_field
 from runners.advise.program import Program
@@ -28,17 +28,18 @@ NODE = i9_14900k_without_smt()
 SCHEDULES = ("dynamic", "guided", "static")
 
 
-def field_of(program: Program, threads: int = 24) -> Field:
+def field_of(program: Program, threads: int = 24, wait: str = RUNTIME_DEFAULT) -> Field:
     schedules = SCHEDULES if program.loops == "yes" else ("static",)
+    policies = (wait, *(other for other in WAIT_POLICIES if other != wait))
     return make_field(
-        NodeContext(NODE, ("taskset",), KNOWN, program.runtime), threads, None, schedules
+        NodeContext(NODE, ("taskset",), KNOWN, program.runtime), threads, None, schedules, policies
     )
 
 
 def file_of(
     asked: Request, program: Program = LIBGOMP, threads: int = 24, wait: str = "runtime-default"
 ) -> StudyFile:
-    field = field_of(program, threads)
+    field = field_of(program, threads, wait)
     reference = Reference(threads, field.groups[0].schedule, wait, ())
     program = replace(program, path=asked.program)
     return make_study_file(asked, program, reference, field, ("current", "performance"), NODE)
@@ -157,6 +158,7 @@ def test_the_name_is_of_the_question_and_not_of_how_long_it_may_take() -> None:
         file_of(request(limit="1 min")),
         file_of(request(threads="2,4")),
         file_of(request(schedules="none")),
+        file_of(request(wait_policies="active")),
         file_of(request(governors="current")),
         file_of(request(), threads=8),
         file_of(request(), wait="active"),
