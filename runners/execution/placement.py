@@ -161,10 +161,21 @@ class Expected:
         """The CPUs, ascending, each once."""
         return tuple(sorted(set(self.cpus)))
 
+    def place_of(self, thread: ThreadTrace) -> Mask:
+        """Return the mask that a thread must have: under `pin` the last of its own that is a place.
+
+        A thread that was never in a place gets its last mask.
+        """
+        if self.binding != "pin":
+            return self.mask
+        places = self.capacity
+        own = (stay.allowed for stay in reversed(thread.stays) if stay.allowed in places)
+        return next(own, thread.allowed)
+
     def in_place(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
         """Return a predicate: whether a stay of this thread is where the mapping puts it."""
         within = set(self.cpus)
-        place = thread.allowed if self.binding == "pin" else self.mask
+        place = self.place_of(thread)
         possible = self.binding != "pin" or place in self.capacity
         return lambda stay: possible and stay.allowed == place and within.issuperset(stay.ran_on)
 
@@ -191,8 +202,8 @@ def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> 
     team = without_helpers(deciding, expected)
     late = ""
     for thread in team:
-        forgiven = 0 if long_lived else settling_looks(thread, expected)
-        problem, only_late = _misplaced(thread, expected, forgiven)
+        first, last = (0, 0) if long_lived else forgiven_looks(thread, expected)
+        problem, only_late = _misplaced(thread, expected, first, last)
         if problem and not only_late:
             return Proof("violated", problem)
         late = late or problem
@@ -293,6 +304,11 @@ def _sampling_problem(samples: Samples) -> str:
     return ""
 
 
+def forgiven_looks(thread: ThreadTrace, expected: Expected) -> tuple[int, int]:
+    """Return how many of a thread's first and of its last looks are forgiven."""
+    return settling_looks(thread, expected), released_looks(thread, expected)
+
+
 def settling_looks(thread: ThreadTrace, expected: Expected) -> int:
     """Return how many of a thread's first looks are forgiven: those until it was bound.
 
@@ -307,16 +323,40 @@ def settling_looks(thread: ThreadTrace, expected: Expected) -> int:
     return sum(stay.looks for stay in early) if len(early) < len(thread.stays) else 0
 
 
-def _misplaced(thread: ThreadTrace, expected: Expected, forgiven: int) -> tuple[str, bool]:
+def released_looks(thread: ThreadTrace, expected: Expected) -> int:
+    """Return how many of a thread's last looks are forgiven: those after it was let go.
+
+    When a program ends, libomp (16 and 19, not 14) gives its main thread the mask of before, which
+    contains the thread's place. Only the runtime does so; it must be the last look, or the thread
+    must have used next to no CPU time since it was seen in its place.
+    """
+    in_place = expected.in_place(thread)
+    free = list(takewhile(lambda stay: not in_place(stay), reversed(thread.stays)))
+    bound = thread.stays[: len(thread.stays) - len(free)]
+    if not free or not bound or not (expected.binding == "pin" or expected.by_words):
+        return 0
+    place, within = set(expected.place_of(thread)), set(expected.cpus)
+    if not all(place < set(stay.allowed) and within.issuperset(stay.ran_on) for stay in free):
+        return 0
+    looks = sum(stay.looks for stay in free)
+    used_s = thread.cpu_s - bound[-1].cpu_s
+    return looks if looks == 1 or used_s <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s) else 0
+
+
+def _misplaced(
+    thread: ThreadTrace, expected: Expected, first_looks: int, last_looks: int
+) -> tuple[str, bool]:
     """Return where a misplaced thread was (empty: in its place), and whether it was bound late.
 
-    The first `forgiven` looks do not count. Under `pin`, a thread was bound late if it was unbound
-    for more than its first moments and then stayed in its place: some runtimes bind threads only at
-    their first parallel region.
+    So many first and last looks do not count. Under `pin`, a thread was bound late if it was
+    unbound for more than its first moments and then stayed in its place: some runtimes bind threads
+    only at their first parallel region.
     """
     in_place, stays = expected.in_place(thread), list(thread.stays)
-    while forgiven > 0:
-        forgiven -= stays.pop(0).looks
+    while first_looks > 0:
+        first_looks -= stays.pop(0).looks
+    while last_looks > 0:
+        last_looks -= stays.pop().looks
     wrong = [stay for stay in stays if not in_place(stay)]
     if not wrong:
         return "", False
@@ -359,8 +399,8 @@ def _bound_late(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> bool
 def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> str:
     """Return a message about a CPU with too many threads, or too many threads in all, if any."""
     capacity = expected.capacity
-    for place in dict.fromkeys(thread.allowed for thread in team):
-        those = (thread for thread in team if thread.allowed == place)
+    for place in dict.fromkeys(map(expected.place_of, team)):
+        those = (thread for thread in team if expected.place_of(thread) == place)
         there = _most_at_work(those, elapsed_s)
         if len(there) > capacity[place]:
             listed = " and ".join(str(thread.tid) for thread in there)

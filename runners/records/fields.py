@@ -360,9 +360,9 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "placement.threads",
             "per thread: `process` (0 the program, 1… its descendants), `allowed` CPUs when "
             "last seen, `seen`: CPU → number of looks, `cpu_s`: CPU time when last seen; "
-            "`runnable_s`: for how long it worked or waited for a CPU; `masks`: allowed CPUs → "
-            "number of looks, if there were several masks; `settling_looks`: number of first "
-            "looks, before it was bound, that do not count",
+            "`runnable_s`: how long it worked or waited for a CPU; `masks`: allowed CPUs → "
+            "number of looks, if there were several; `settling_looks`, `released_looks`: first "
+            "looks before it was bound, last ones after its release, which do not count",
         ),
         Field("placement.looks", "number of looks at the threads"),
         Field(

@@ -19,8 +19,8 @@ from runners.execution.placement import (
     Expected,
     Proof,
     ThreadTrace,
+    forgiven_looks,
     hotplug_problem,
-    settling_looks,
 )
 from runners.execution.witness import Ending
 from runners.host.tree import Unavailable, reading_of
@@ -196,6 +196,7 @@ def _thread_fields(thread: ThreadTrace, expected: Expected) -> dict[str, Any]:
     }
     if len(thread.masks) > 1:
         fields["masks"] = {format_cpulist(mask): looks for mask, looks in thread.masks.items()}
-    if settling := settling_looks(thread, expected):
-        fields["settling_looks"] = settling
+    names = ("settling_looks", "released_looks")
+    looks = zip(names, forgiven_looks(thread, expected), strict=True)
+    fields |= {name: number for name, number in looks if number}
     return fields

@@ -69,9 +69,9 @@ def test_places_by_name_are_proved_with_both_runtimes(runtime: str, name: str) -
 @pytest.mark.parametrize(
     "mapping",
     [
-        Mapping("m", "pcores", "pin", "kmp-hw-subset"),
-        Mapping("m", "pcores", "set", "kmp-hw-subset"),
-        Mapping("m", "pcpus", "pin", "omp-places-named", "cores:intel_core"),
+        Mapping("m", "ecores", "pin", "kmp-hw-subset"),
+        Mapping("m", "ecores", "set", "kmp-hw-subset"),
+        Mapping("m", "ecpus", "pin", "omp-places-named", "cores:intel_atom"),
     ],
 )
 def test_core_types_that_libomp_does_not_find_violate_the_placement(mapping: Mapping) -> None:
@@ -79,7 +79,9 @@ def test_core_types_that_libomp_does_not_find_violate_the_placement(mapping: Map
     proof = bound("libomp", mapping, kinds="PE", threads=1)
     assert isinstance(proof, Proof)
     assert proof.verdict == "violated"
-    assert "the OpenMP runtime" in proof.reason and "OMP: Warning" in proof.reason
+    # Where no thread is bound to a place, libomp from 16 on says nothing.
+    if mapping.binding == "pin":
+        assert "the OpenMP runtime says: OMP: Warning" in proof.reason
 
 
 def test_what_libgomp_does_not_read_is_not_started() -> None:

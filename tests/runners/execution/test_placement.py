@@ -18,6 +18,7 @@ from runners.execution.placement import (
     busy_threads,
     most_at_a_time,
     prove,
+    released_looks,
     settling_looks,
 )
 
@@ -203,6 +204,37 @@ def test_the_first_looks_at_a_thread_are_forgiven_and_counted() -> None:
     assert prove(Samples([settled], 46, 2.0, unmet=0), wanted).verdict == "proved"
     assert settling_looks(settled, wanted) == 6
     assert settling_looks(steady(100, (0,), 0), wanted) == 0
+
+
+@pytest.mark.parametrize(
+    ("last", "cpu_s", "released", "verdict"),
+    [
+        # When the program ends, libomp 16 lets the main thread go.
+        (((0, 1), {1: 1}), 2.1, 1, "proved"),
+        (((0, 1), {0: 3}), 2.1, 3, "proved"),
+        # It worked on, or could leave the mapping's CPUs, or lost its place.
+        (((0, 1), {0: 3}), 2.2, 0, "violated"),
+        (((0, 1, 2), {2: 1}), 2.0, 0, "violated"),
+        (((1, 2), {1: 1}), 2.0, 0, "violated"),
+    ],
+)
+def test_the_last_looks_at_a_thread_are_forgiven_when_it_was_let_go(
+    last: tuple[tuple[int, ...], dict[int, int]], cpu_s: float, released: int, verdict: str
+) -> None:
+    bound = ((0,), {0: 40}, 2.0)
+    thread = trace(100, ((0, 1), {0: 2}, 0.0), bound, (*last, cpu_s))
+    other = steady(101, (1,), 1, cpu_s=2.0)
+    wanted = Expected("pin", (0, 1), 2)
+    assert released_looks(thread, wanted) == released
+    seen = Samples([thread, other], 43, 2.0, unmet=0)
+    assert prove(seen, wanted).verdict == verdict
+    # Its place stays its own: no other thread may be bound there.
+    crowd = Samples([thread, steady(101, (0,), 0, cpu_s=2.0)], 43, 2.0, unmet=0)
+    assert prove(crowd, wanted).verdict == "violated"
+    # Nobody lets go of a virtual CPU, nor of the CPUs of a set that the kernel was told.
+    assert prove(seen, wanted, long_lived=True).verdict == "violated"
+    in_set = Samples([trace(100, bound, (*last, cpu_s))], 43, 2.0, unmet=0)
+    assert prove(in_set, Expected("set", (0,), 1)).verdict == "violated"
 
 
 def test_a_process_that_waits_for_its_child_does_not_share_its_cpu_with_it() -> None:

@@ -56,6 +56,9 @@ def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: 
 CASES = [
     ("rebind", "none", "01", "1", 1, "violated"),
     ("rebind", "pin", "0", "1", 1, "violated"),
+    ("release", "pin", "01", "1", 1, "proved"),
+    ("release", "pin", "0", "1", 1, "violated"),
+    ("release", "set", "01", "1", 1, "violated"),
     ("daemonise", "none", "01", "1", 1, "violated"),
     ("daemonise", "set", "0", "1", 1, "violated"),
     ("daemonise", "pin", "0", "1", 1, "violated"),
