@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from base.text import as_typed, first_of
+from base.text import as_typed, ended_by, first_of
 from tests.support.tools import need_tool
 
 
@@ -24,6 +24,12 @@ from tests.support.tools import need_tool
 )
 def test_a_path_is_written_as_a_shell_takes_it(path: str, typed: str) -> None:
     assert as_typed(path) == typed
+
+
+def test_an_end_by_a_signal_has_its_name_or_its_number() -> None:
+    assert ended_by(9) == "ended by SIGKILL"
+    # Of the real-time signals the first and the last have names.
+    assert ended_by(50) == "ended by signal 50"
 
 
 # A shell hands over arguments as bytes without a NUL.

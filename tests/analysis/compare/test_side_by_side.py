@@ -219,6 +219,20 @@ def test_a_row_with_a_known_governor_is_matched_first(tmp_path: Path) -> None:
         ] == [("performance", "performance")]
 
 
+def test_a_row_without_a_known_governor_is_the_only_one_that_it_can_be(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    unknown = {"governor": "current", "governor_read": None}
+    b = results(tmp_path / "b", {1: 30.0, 3: 36.0}, **unknown)
+    for one, other in ((a, b), (b, a)):
+        both = rows(side_by_side(one, other))
+        assert [row.agreement for row in both] == ["baseline", "agree"]
+
+    # Under two governors it may be either.
+    twice = results(tmp_path / "twice", {1: 10.0, 6: 12.0})
+    both = rows(side_by_side(twice, results(tmp_path / "once", {1: 30.0}, **unknown)))
+    assert {row.agreement for row in both} == {"only in A", "only in B"}
+
+
 def test_rows_of_current_governors_are_matched_where_it_is_known_which_was_in_force(
     tmp_path: Path,
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from analysis.affinity.team import MAX_CELLS
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.experiments import MAX_TEAMS
 from analysis.figures.gallery import write_figures
@@ -147,6 +148,17 @@ def test_a_node_with_hundreds_of_cpus_is_drawn(tmp_path: Path) -> None:
     assert figure.figure.get_figheight() < 5
     assert "Where dots would be too many there are none." in figure.caption
     assert len(figure.data("svg")) < 500_000
+
+
+def test_more_threads_on_more_cpus_than_a_page_has_room_for_are_not_drawn(tmp_path: Path) -> None:
+    seen = {str(cpu): 1 for cpu in range(1024)}
+    threads = [{"process": 0, "allowed": "0-1023", "seen": seen}]
+    threads += [{"process": 0, "allowed": "0-1023", "seen": {"0": 1}}] * (MAX_CELLS // 1024)
+    run = record(1, 1, app="threadmap", threads=len(threads), placement={"threads": threads})
+
+    none = figures_of(tmp_path, [run])["threads-1"]
+    assert isinstance(none, NotDrawn)
+    assert none.reason == "so many threads and CPUs cannot be drawn"
 
 
 def test_of_many_teams_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:

@@ -260,6 +260,17 @@ def test_numbers_in_sentences_have_no_exponent_that_nobody_would_write(
     assert three_digits(value) == text
 
 
+def test_of_many_cases_the_plane_numbers_baselines_and_those_on_the_front(tmp_path: Path) -> None:
+    # The further from the first case, the slower and the hungrier; #6 is the other baseline.
+    runs = [
+        record(n, r, elapsed_s=10.0 + n + r / 100, energy_pkg_j=90.0 + 9 * n)
+        for n in range(1, 62)
+        for r in (1, 2)
+    ]
+    numbers = [text for text in texts(drawing_of(tmp_path, PLANE, *runs).figure) if "#" in text]
+    assert numbers == ["#1", "#6"]
+
+
 def test_a_case_that_lost_too_many_runs_is_never_on_the_front(tmp_path: Path) -> None:
     good = [record(1, r, elapsed_s=45.0 + r / 10) for r in range(1, 6)]
     good += [record(2, r, elapsed_s=9.0, energy_pkg_j=9.0) for r in range(1, 6)]

@@ -57,6 +57,37 @@ def test_status_and_reason(
 
 
 @pytest.mark.parametrize(
+    ("stderr", "by_words", "reason"),
+    [
+        ("", True, ""),
+        ("OMP: Warning #250: OMP_PLACES: syntax error, using core.", False, ""),
+        (
+            "one\nOMP: Warning #250: OMP_PLACES: syntax error,  using core.\ntwo",
+            True,
+            "the OpenMP runtime did not do what it was asked: OMP: Warning #250: OMP_PLACES: "
+            "syntax error, using core.",
+        ),
+        (
+            "\nlibgomp: Invalid value for environment variable OMP_PLACES: cors\n",
+            True,
+            "the OpenMP runtime did not do what it was asked: libgomp: Invalid value for "
+            "environment variable OMP_PLACES: cors",
+        ),
+        # Not a line of a runtime, and not about where threads are.
+        ("my OMP: Warning #1: OMP_PLACES", True, ""),
+        ("OMP: Warning #96: Cannot form a team with 9 threads", True, ""),
+    ],
+)
+def test_a_runtime_that_says_it_did_otherwise_violates_even_where_threads_are_in_place(
+    stderr: str, by_words: bool, reason: str
+) -> None:
+    thread = ThreadTrace(7, 7, [Stay((0,), 20, Counter({0: 20}), 1.0)], 1, 20)
+    run = replace(seen(), threads=(thread,), looks=20, stderr=stderr)
+    proof = proof_of(run, Expected("pin", (0,), 1, by_words=by_words))
+    assert proof == (Proof("violated", reason) if reason else Proof("proved"))
+
+
+@pytest.mark.parametrize(
     ("uncharged", "verdict"),
     [
         ({}, "unproved"),

@@ -177,6 +177,14 @@ def test_the_published_guests_are_put_on_the_published_cpus() -> None:
     assert [case.host_mask for case in made.cases] == [tuple(sorted(cpus)) for _, cpus in on_host]
 
 
+def test_a_guest_that_the_node_has_no_cpus_for_is_left_out_with_the_reason() -> None:
+    made = plan(in_guests(cpus=9))
+    assert {item.case.vcpus.mapping.name: item.reason for item in made.skipped if item.case.vcpus}[
+        "pcores-pin"
+    ] == "the guest's CPUs cannot be mapped: 9 vCPUs need 9 CPUs; pcores has 8 here (0-7)"
+    assert "ecores-pin" in {case.vcpus.mapping.name for case in made.cases if case.vcpus}
+
+
 def test_in_the_guest_threads_have_all_of_its_cpus() -> None:
     for case in plan(PAPER_VM).cases:
         assert (case.cpus, case.mask, case.mechanism) == (tuple(range(8)), tuple(range(8)), None)

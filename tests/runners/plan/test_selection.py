@@ -134,6 +134,11 @@ def test_what_a_node_has_no_room_for_is_a_reason(
         cpus(selection, "pin", threads, node)
 
 
+def test_without_a_cpu_there_is_nothing_to_choose_from() -> None:
+    with pytest.raises(CannotMapError, match="no CPU may be used"):
+        cpus("all", "none", 1, topology([("0", "P", 0)], allowed=""))
+
+
 def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() -> None:
     batch_job = i9_14900k_without_smt(allowed="2-5")
     assert cpus("pcores", "pin", 2, batch_job) == (2, 3)

@@ -114,6 +114,22 @@ def test_a_file_that_cannot_be_read_is_the_reason(tmp_path: Path) -> None:
     assert meter.reading((0,), 0.0) == Reading({}, absent)
 
 
+def test_foreign_time_is_not_known_without_the_programs_own_or_the_last_look(
+    tmp_path: Path,
+) -> None:
+    names = ("foreign_cpu_s", "interrupts_s", "steal_s")
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/stat").write_text("cpu0 1 0 0 0 0 0 0 0 0 0\n")
+    meter = BusyMeter(Tree(tmp_path))
+    meter.start()
+    meter.stop()
+    unknown = dict.fromkeys(names, "the program's own CPU time is not known")
+    assert meter.reading((0,), None) == Reading({}, unknown)
+    (tmp_path / "proc/stat").unlink()
+    meter.stop()
+    assert meter.reading((0,), 0.0) == Reading({}, dict.fromkeys(names, "/proc/stat is missing"))
+
+
 OWN = 500
 
 
@@ -187,6 +203,11 @@ def test_parents_in_a_circle_end(meter: ForeignTasksMeter, tmp_path: Path) -> No
 def test_a_node_that_cannot_be_looked_at_has_a_reason(tmp_path: Path) -> None:
     empty = ForeignTasksMeter(Tree(tmp_path), OWN)
     empty.start()
+    empty.stop()
+    assert empty.reading((0,)) == Reading({}, {"foreign_tasks": "/proc is missing"})
+    (tmp_path / "proc").mkdir()
+    empty.start()
+    (tmp_path / "proc").rmdir()
     empty.stop()
     assert empty.reading((0,)) == Reading({}, {"foreign_tasks": "/proc is missing"})
 

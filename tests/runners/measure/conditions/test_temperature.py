@@ -124,6 +124,18 @@ def test_a_sensor_that_vanishes_leaves_the_others(tmp_path: Path) -> None:
     }
 
 
+def test_the_only_sensor_that_vanishes_leaves_its_reason(tmp_path: Path) -> None:
+    folder = hwmon(tmp_path, 0, "coretemp", {"Package id 0": 45000})
+    meter = Thermometer(Tree(tmp_path), ONE_PACKAGE)
+    meter.start()
+    (tmp_path / folder / "temp1_input").unlink()
+    meter.stop()
+    assert meter.reading() == Reading(
+        {"temperature_before_c": {"package 0": 45.0}},
+        {"temperature_after_c.package 0": "/sys/class/hwmon/hwmon0/temp1_input is missing"},
+    )
+
+
 GARBAGE = st.sampled_from([b"", b"hot", b"-273000", b"200000", b"9" * 19, b"45.0"])
 
 
