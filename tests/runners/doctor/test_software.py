@@ -80,6 +80,19 @@ def test_a_program_without_a_runtime_is_no_runtime(
     assert "loads no OpenMP runtime" in ask("libgomp")["libgomp"].reason
 
 
+def test_a_runtime_that_does_not_tell_how_it_waits_is_limited(
+    commands: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(software, "ROOT", commands)
+    library = commands / "libgomp.so.1"
+    library.touch()
+    install(commands, "ldd", f"echo '\tlibgomp.so.1 => {library} (0x0)'")
+    install(commands, "lu-libgomp", "")
+    found = ask("libgomp")["libgomp"]
+    assert found.state == "limited"
+    assert found.reason.endswith("it does not tell how it waits (GOMP_SPINCOUNT)")
+
+
 def test_no_batch_system_is_one_line(commands: Path) -> None:
     (found,) = ask("batch").values()
     assert (found.name, found.state, found.optional) == ("batch", "missing", True)
@@ -130,6 +143,19 @@ def test_guests_need_busybox_beside_qemu(tmp_path: Path, commands: Path) -> None
     found = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
     assert (found.state, found.grant) == ("missing", "make vm")
     assert "busybox is missing" in found.reason
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="guests are x86-64 ones so far")
+def test_a_bare_machine_without_virtualisation_names_its_firmware(
+    tmp_path: Path, commands: Path
+) -> None:
+    write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu")
+    write_kernel(tmp_path / "node")
+    install(commands, QEMU, "")
+    install(commands, "busybox", "")
+    found = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
+    assert (found.state, found.grant) == ("limited", "enable virtualisation in the firmware")
+    assert "no vmx or svm in /proc/cpuinfo" in found.reason
 
 
 def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, commands: Path) -> None:
