@@ -247,7 +247,8 @@ class App:
         tuple[str, ...] | None,
         OneOrMore(ThreadsBy()),
         "the variable, or a list of them, that tells the program its thread count, such as "
-        "`OPENBLAS_NUM_THREADS`; or `arguments`, where `{threads}` stands",
+        "`OPENBLAS_NUM_THREADS`; or `arguments`, where `{threads}` stands; or `affinity`, where it "
+        "starts a thread for each CPU that it may use",
         Without(f"`{OMP_NUM_THREADS}`"),
     ] = None
     helper_threads: Annotated[

@@ -23,6 +23,9 @@ PLACES = {
 OMP_NUM_THREADS = "OMP_NUM_THREADS"
 # In place of a variable: the program's arguments have the thread count.
 BY_ARGUMENTS = "arguments"
+# The program starts as many threads as its affinity mask has CPUs.
+BY_AFFINITY = "affinity"
+_NO_VARIABLE = (BY_ARGUMENTS, BY_AFFINITY)
 
 # What pinstudy sets itself, and the key that decides it.
 OWN = {
@@ -81,10 +84,12 @@ class Variables(Kind):
 
 
 class ThreadsBy(Kind):
-    """The name of a variable that tells a program its thread count, or `arguments`."""
+    """The name of a variable that tells a program its thread count, or what else tells it."""
 
     def __init__(self) -> None:
-        super().__init__(f"a variable such as OPENBLAS_NUM_THREADS, or {BY_ARGUMENTS!r}")
+        super().__init__(
+            f"a variable such as OPENBLAS_NUM_THREADS, {BY_ARGUMENTS!r} or {BY_AFFINITY!r}"
+        )
 
     def decode(self, value: Any) -> str:  # noqa: ANN401
         """Return the name."""
@@ -92,7 +97,7 @@ class ThreadsBy(Kind):
             raise self.mismatch(value)
         if value in OWN and value != OMP_NUM_THREADS:
             raise InvalidError(f"{value} is set by pinstudy: {OWN[value]}")
-        if value.islower() and value != BY_ARGUMENTS:
+        if value.islower() and value not in _NO_VARIABLE:
             raise self.mismatch(value)
         return value
 
@@ -121,7 +126,7 @@ def _value_problem(value: object) -> str | None:
 
 def counting(threads_by: Iterable[str]) -> tuple[str, ...]:
     """Return the variables among what tells a program its thread count."""
-    return tuple(name for name in threads_by if name != BY_ARGUMENTS)
+    return tuple(name for name in threads_by if name not in _NO_VARIABLE)
 
 
 def merged(sources: Iterable[tuple[str, Assignments | None]]) -> tuple[SetVariable, ...]:

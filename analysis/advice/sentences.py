@@ -296,8 +296,8 @@ def _group(eliminations: Sequence[Elimination]) -> str:
         return _GROUPS.get(first.why, first.why)
     started = first.reason.partition(",")[0]
     return (
-        f"It starts {started} whatever OMP_NUM_THREADS says; write {{threads}} where it takes the "
-        "number. Cases that were told another one"
+        f"It starts {started} whatever it is told; write {{threads}} where it takes the number. "
+        "Cases that were told another one"
     )
 
 

@@ -16,7 +16,7 @@ from base.text import plural
 from configs.app import App
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
-from runners.plan.mechanism import check_mechanism, choose_mechanism
+from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, describe, resolve_cpus
 
 # A program that leaves its mechanism to pinstudy.
@@ -86,20 +86,22 @@ class Field:
 
 @dataclass(frozen=True)
 class NodeContext:
-    """What candidates depend on: a node, its launchers, and a program's runtime.
+    """What candidates depend on: a node, its launchers, a program's runtime and thread count.
 
-    `mappings` are all known mappings by name.
+    `mappings` are all known mappings by name; `threads_by` tells the program its thread count.
     """
 
     topology: Topology
     tools: Collection[str]
     mappings: Mapping[str, CpuMapping]
     runtime: str
+    threads_by: tuple[str, ...] = ()
 
     def place(self, name: str, threads: int) -> PlacedMapping:
         """Return the mapping with its CPUs; raises CannotMapError when the node cannot do it."""
         mapping = self.mappings[name]
         cpus = resolve_cpus(mapping, self.topology, threads)
+        check_count(self.threads_by, cpus, threads)
         mechanism = choose_mechanism(mapping, _ANY_APP, self.runtime, threads)
         check_mechanism(mechanism, mapping, threads, self.topology, self.tools)
         return PlacedMapping(mapping, cpus)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from base.files import NotAFileError, open_regular
+from configs.variables import BY_AFFINITY
 from runners.host.program_files import (
     RUNTIME_NAMES,
     OpenMPRuntime,
@@ -46,13 +47,14 @@ _STARTS_OTHERS = re.compile(
 )
 
 
-# Libraries with threads of their own, and the variable that has their number: OpenBLAS's README
-# ("Setting the number of threads"), oneMKL's guide ("Environment variables"), BLIS's guide
-# (Multithreading).
+# Libraries with threads of their own, and what tells them how many: OpenBLAS's README ("Setting the
+# number of threads"), oneMKL's guide ("Environment variables"), BLIS's guide (Multithreading),
+# oneTBB's reference (`info::default_concurrency`, by the process's affinity mask).
 _TELLS = {
     re.compile(r"libopenblas\S*\.so\S*"): "OPENBLAS_NUM_THREADS",
     re.compile(r"libmkl_(?:rt|core|tbb_thread|intel_thread|gnu_thread)\.so\S*"): "MKL_NUM_THREADS",
     re.compile(r"libblis\S*\.so\S*"): "BLIS_NUM_THREADS",
+    re.compile(r"libtbb\.so\S*"): BY_AFFINITY,
 }
 
 
@@ -67,8 +69,8 @@ class Program:
     `runtime` is a word of configs.app.RUNTIMES: `none` when it surely starts neither threads nor
     programs, `other` when it is not known what runs its threads. `loops` says whether loops
     take their schedule from OMP_SCHEDULE: `yes`, `maybe` or `no`. `runtime_line` and `loops_line`
-    are a line on each, with the evidence. `threads_by` is the variable from which a library takes
-    the number of its threads; empty without such a library.
+    are a line on each, with the evidence. `threads_by` is what tells a library the number of its
+    threads, a variable or BY_AFFINITY; empty without such a library.
     """
 
     path: Path
@@ -105,7 +107,8 @@ def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
     for library in loaded if isinstance(loaded, dict) else ():
         for pattern, variable in _TELLS.items():
             if pattern.fullmatch(library):
-                line = f"threads by {library}, which takes their number from {variable}"
+                source = "the CPUs that it may use" if variable == BY_AFFINITY else variable
+                line = f"threads by {library}, which takes their number from {source}"
                 return Program(path, "other", "no", line, loops, variable)
     line = f"{runtime}; what its threads are is not known (it calls {called or 'no library'})"
     return Program(path, "other", "no", line, loops)

@@ -72,7 +72,7 @@ def _threads(
     if program.runtime == "none":
         return 1, program.runtime_line
     if request.starts:
-        return request.starts, "what it starts, whatever OMP_NUM_THREADS says"
+        return request.starts, "what it starts, whatever it is told"
     if program.runtime == "other" and request.threads and len(request.threads) == 1:
         return request.threads[0], "what --threads says of it"
     ignored = ""
@@ -88,7 +88,7 @@ def _threads(
 
 
 def threads_by(program: Program, request: Request) -> tuple[str, ...]:
-    """Return what tells the program its thread count: variables, or BY_ARGUMENTS."""
+    """Return what tells the program its thread count: variables, or what else does."""
     return request.threads_by or (program.threads_by or OMP_NUM_THREADS,)
 
 
@@ -201,7 +201,7 @@ def _is_rarely_sampled(record: Mapping[str, Any]) -> bool:
 def ignored_count(started: int, requested: int) -> str:
     """Return the text for a program that ignores the requested number of threads."""
     return (
-        f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({requested} here); "
+        f"it starts {plural(started, 'thread')} whatever it is told ({requested} here); "
         "write {threads} where it takes the number"
     )
 

@@ -25,7 +25,7 @@ from configs.app import kind_of
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
 from configs.study import CURRENT_GOVERNOR, WAIT_POLICIES, Study
-from configs.variables import OMP_NUM_THREADS, counting
+from configs.variables import BY_AFFINITY, BY_ARGUMENTS, OMP_NUM_THREADS, counting
 from runners.advise.candidates import (
     MAX_CANDIDATES,
     Field,
@@ -46,6 +46,7 @@ from runners.study.machine import Machine
 # The schedules that race against the reference's, where loops take theirs from OMP_SCHEDULE.
 SCHEDULES = ("dynamic", "guided", "static")
 
+_OTHERWISE = {BY_ARGUMENTS: "its arguments alone", BY_AFFINITY: "how many CPUs it may use"}
 # The runtimes that read OMP_WAIT_POLICY.
 _WAITING = ("libgomp", "libomp")
 
@@ -82,9 +83,10 @@ class Search:
         """Return the program's properties and the request, as pairs of name and line."""
         request = self.request
         lines = [("program", self.program.runtime_line), ("loops", self._schedules_line())]
-        told = counting(threads_by(self.program, request))
+        by = threads_by(self.program, request)
+        told = counting(by)
         if told != (OMP_NUM_THREADS,):
-            lines.append(("threads", f"told by {' and '.join(told) or 'its arguments alone'}"))
+            lines.append(("threads", f"told by {' and '.join(told) or _OTHERWISE[by[0]]}"))
         if line := self._waiting_line():
             lines.append(("waiting", line))
         lines += [("reference", line) for line in self.reference.lines]
@@ -239,7 +241,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     governors = choose_governors(request.governors, node.cpufreq, topology.allowed, problem_of)
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(
-        NodeContext(topology, machine.tools, known, program.runtime),
+        NodeContext(topology, machine.tools, known, program.runtime, threads_by(program, request)),
         reference.threads,
         request.threads,
         _schedules(program, request, reference),

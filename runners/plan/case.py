@@ -58,7 +58,7 @@ class Case:
 
     @property
     def threads_by(self) -> tuple[str, ...]:
-        """The variables that tell the program its thread count, or BY_ARGUMENTS."""
+        """The variables that tell the program its thread count, or what else does."""
         return self.variant.threads_by or self.app.threads_by or (OMP_NUM_THREADS,)
 
     @property

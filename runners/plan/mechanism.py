@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from base.cpulist import format_cpulist
 from configs.app import App
 from configs.mapping import BINDINGS, PINS_ONE_THREAD, PLACE_NAMES, Mapping
+from configs.variables import BY_AFFINITY
 from runners.host.software import for_tools
 from runners.node.topology import Core, Topology, sharing
 from runners.plan.selection import CannotMapError, ranked_cores, usable
@@ -60,6 +61,16 @@ def _usual_mechanism(binding: str, runtime: str, threads: int) -> str | None:
             "does, or give the mapping a mechanism: omp-places or likwid-pin"
         )
     return next(iter(BINDINGS[binding]), None)
+
+
+def check_count(threads_by: Iterable[str], cpus: Iterable[int], threads: int) -> None:
+    """Raise CannotMapError when a program that counts its CPUs would start other threads."""
+    counted = len(set(cpus))
+    if BY_AFFINITY in threads_by and counted != threads:
+        raise CannotMapError(
+            f"the program starts a thread for each CPU that it may use, {counted} here and not "
+            f"{threads}"
+        )
 
 
 def check_mechanism(

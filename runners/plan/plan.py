@@ -17,7 +17,13 @@ from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE
-from runners.plan.mechanism import check_mechanism, choose_mechanism, hw_subset, named_places
+from runners.plan.mechanism import (
+    check_count,
+    check_mechanism,
+    choose_mechanism,
+    hw_subset,
+    named_places,
+)
 from runners.plan.runs import PlannedRun, plan_groups
 from runners.plan.selection import CannotMapError, resolve_cpus
 
@@ -180,6 +186,7 @@ def _mapped(
         case = replace(case, mechanism=choose_mechanism(mapping, case.app, runtime, threads))
         cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
         case = replace(case, cpus=cpus)
+        check_count(case.threads_by, cpus, threads)
         check_mechanism(case.mechanism, mapping, threads, topology, tools)
         if case.mechanism == NAMED:
             case = replace(case, places=named_places(str(mapping.places), cpus, topology))

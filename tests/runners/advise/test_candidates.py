@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given
@@ -148,6 +149,17 @@ def test_a_program_of_one_thread_tries_one_cpu_of_each_kind() -> None:
     assert {group.threads for group in made.groups} == {1}
     assert {"scheduler", "pcores-pin", "ecores-pin", "pcores-set"} <= set(names(made, 1))
     assert "other thread counts: the program has one thread" in made.left_out
+
+
+def test_a_program_that_counts_its_cpus_races_where_they_are_as_many_as_its_threads() -> None:
+    node = i9_14900k_without_smt()
+    counts = replace(context(node, "other"), threads_by=("affinity",))
+    made = make_field(counts, 24, None, ("static",), DEFAULT)
+    assert [(group.threads, len(group.placed)) for group in made.groups][:2] == [(24, 1), (8, 1)]
+    for group in made.groups:
+        assert {len(set(placed.cpus)) for placed in group.placed} == {group.threads}
+    assert names(made, 8) == ["pcores-set"]
+    assert names(made, 16) == ["half-clusters-set", "ecores-set"]
 
 
 def test_without_taskset_only_the_scheduler_is_left() -> None:

@@ -129,6 +129,16 @@ def test_a_mapping_s_variables_count_before_the_study_s_the_variant_s_and_the_ap
             assert scheduler[name] == (value[without[-1]], last[without[-1]])
 
 
+def test_a_program_that_counts_its_cpus_is_not_told_another_number() -> None:
+    counts = replace(DEMO, threads_by=("affinity",))
+    made = plan(study(apps=(AppChoice(counts, (LIBGOMP,), (SMALL,), (8,)),)))
+    assert [case.mapping.name for case in made.cases] == ["pcores-set", "pcores-pin", "ecores-pin"]
+    assert {item.reason for item in made.skipped} == {
+        "the program starts a thread for each CPU that it may use, 24 here and not 8",
+        "the program starts a thread for each CPU that it may use, 16 here and not 8",
+    }
+
+
 def test_variables_and_the_way_to_tell_the_thread_count_make_other_cases() -> None:
     def identities(app: App = DEMO, **changes: object) -> set[str]:
         choice = AppChoice(app, (LIBGOMP,), (SMALL,), (2,))
