@@ -18,7 +18,7 @@ from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import counting, filled
 from runners.plan.case import Case
-from runners.plan.mechanism import needed_tool
+from runners.plan.mechanism import IN_ANY_ORDER, needed_tool
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
 # Inherited variables that are kept, because a program may need them, and recorded, because they
@@ -84,7 +84,7 @@ def build_launch(
 def program_arguments(case: Case) -> list[str]:
     """Return the program's arguments; the item `{size}` becomes the arguments of the size.
 
-    The app's placement arguments come last, if it has any and threads are pinned.
+    The app's placement arguments come last, if it has any and each thread has a CPU of its own.
     """
     arguments: list[str] = []
     for argument in case.app.arguments:
@@ -93,7 +93,9 @@ def program_arguments(case: Case) -> list[str]:
         else:
             arguments.append(argument.replace(THREADS_PLACE, str(case.threads)))
     placement = case.app.placement
-    if placement and case.mapping.binding == "pin":
+    # A runtime that finds the CPUs itself decides which thread gets which.
+    by_thread = case.mapping.binding == "pin" and case.mechanism not in IN_ANY_ORDER
+    if placement and by_thread:
         own = placement.pin if case.mechanism == "program" else placement.expect
         cpus = ",".join(map(str, case.cpus))
         arguments += [argument.replace("{cpus}", cpus) for argument in own]

@@ -21,6 +21,7 @@ from runners.plan.selection import CannotMapError, ranked_cores, usable
 WITHOUT_OPENMP = ("none", "pthreads")
 # The runtime itself finds the CPUs that a name, a list or a count describes.
 BY_WORDS = ("omp-places-named", "kmp-affinity", "kmp-hw-subset")
+IN_ANY_ORDER = ("omp-places-named", "kmp-hw-subset")
 BY_OPENMP = ("omp-places", *BY_WORDS)
 # What libgomp does not read.
 OF_LIBOMP = {"kmp-affinity": "KMP_AFFINITY", "kmp-hw-subset": "KMP_HW_SUBSET"}

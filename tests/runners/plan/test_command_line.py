@@ -151,6 +151,19 @@ def test_places_by_name_start_within_their_cpus_unless_the_name_chooses_them(
     assert " ".join(launch.launcher) == launcher
 
 
+def test_a_program_expects_no_cpus_that_its_runtime_is_to_find() -> None:
+    app = replace(DEMO, placement=OwnPlacement(expect=("--expect", "{cpus}")))
+    for mechanism, expects in (
+        ("omp-places", True),
+        ("kmp-affinity", True),
+        ("kmp-hw-subset", False),
+        ("omp-places-named", False),
+    ):
+        mapping = Mapping("m", "pcores", "pin", mechanism, "cores")
+        arguments = program_arguments(case(app=app, mapping=mapping, mechanism=mechanism))
+        assert (arguments[-2:] == ["--expect", "4,2"]) is expects
+
+
 @pytest.mark.parametrize(
     ("schedule", "of_libomp"),
     [

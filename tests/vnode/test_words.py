@@ -1,0 +1,37 @@
+"""Threads bound in a runtime's own words, on a node that has SMT and two core kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.tools import ROOT
+from vnode.commands import pinstudy, records, study
+from vnode.node import VirtualNode
+
+pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
+
+# QEMU translates a program when it is first run, which takes longer than a run may be unbound.
+TRANSLATE = f"cd {ROOT}/build/emulated/bin && ./threadmap-libomp --team-only --duration 0.1"
+
+
+def test_places_by_name_are_proved_and_core_types_that_are_not_found_are_violations(
+    node: VirtualNode,
+) -> None:
+    node.shell(TRANSLATE)
+
+    ended = pinstudy(node, *study("words"))
+
+    assert ended.status == 0, ended
+    runs = {run["mapping"]: run for run in records(node, "words")}
+    # CPUs 0-3 are two P-cores with SMT, 4-7 E-cores.
+    for mapping, masks in (
+        ("cores-pin-named", ["0-1", "2-3", "4", "5"]),
+        ("ecores-pin-kmp", ["4", "5", "6", "7"]),
+    ):
+        run = runs[mapping]
+        assert run["placement"]["verdict"] == "proved", run["unavailable"].get("placement", run)
+        assert sorted(thread["allowed"] for thread in run["placement"]["threads"]) == masks
+    ignored = runs["pcores-pin-subset"]
+    assert ignored["environment"]["set"]["KMP_HW_SUBSET"] == "2c:intel_core,1t"
+    assert ignored["status"] == "placement-violated"
+    assert "outside 0,2; the OpenMP runtime says: OMP: Warning" in ignored["reason"]
