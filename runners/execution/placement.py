@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, takewhile
 
 from base.cpulist import format_cpulist
@@ -149,7 +150,7 @@ class Expected:
     places: tuple[Mask, ...] = ()
     by_words: bool = False
 
-    @property
+    @cached_property
     def capacity(self) -> dict[Mask, int]:
         """How many threads each place may have at a time under `pin`."""
         if self.places:
@@ -398,11 +399,12 @@ def _bound_late(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> bool
 
 def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> str:
     """Return a message about a CPU with too many threads, or too many threads in all, if any."""
-    capacity = expected.capacity
-    for place in dict.fromkeys(map(expected.place_of, team)):
-        those = (thread for thread in team if expected.place_of(thread) == place)
+    by_place = defaultdict(list)
+    for thread in team:
+        by_place[expected.place_of(thread)].append(thread)
+    for place, those in by_place.items():
         there = _most_at_work(those, elapsed_s)
-        if len(there) > capacity[place]:
+        if len(there) > expected.capacity[place]:
             listed = " and ".join(str(thread.tid) for thread in there)
             every = "both" if len(there) == 2 else "all"
             return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
