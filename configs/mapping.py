@@ -108,6 +108,11 @@ class Mapping:
         Without("none"),
     ] = None
 
+    @property
+    def names_core_type(self) -> bool:
+        """Whether its name of places chooses CPUs itself, by their core type."""
+        return self.places is not None and PLACE_NAMES[self.places] is not None
+
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse what no mechanism can express."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from analysis.advice.model import Advice, Candidate, Elimination
 from analysis.format.numbers import percent
@@ -56,11 +56,7 @@ def _gain(advice: Advice) -> Iterator[str]:
     yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
     if free := _left_free(advice.best, advice.reference):
-        verb = "is" if len(free) == 1 else "are"
-        yield (
-            f"CPU{'' if len(free) == 1 else 's'} {format_cpulist(free)} {verb} left to other "
-            "programs."
-        )
+        yield f"{_named(free)} {'is' if len(free) == 1 else 'are'} left to other programs."
     if advice.difference:
         gain = gain_bounds(advice)
         at_least = f"; at least {percent(gain.low)} (95 %, one-sided)" if gain else ""
@@ -170,9 +166,14 @@ _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
 
 def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
-    cpus = format_cpulist(cpus_of(candidate.summary.cpus))
-    where = f" (CPU{'' if cpus.isdecimal() else 's'} {cpus})" if cpus else ""
+    cpus = cpus_of(candidate.summary.cpus)
+    where = f" ({_named(cpus)})" if cpus else ""
     return f"{candidate.name}: {do(candidate.summary)}{where}"
+
+
+def _named(cpus: Collection[int]) -> str:
+    """Return CPUs by their numbers: `CPU 3`, `CPUs 0-7`."""
+    return f"CPU{'' if len(set(cpus)) == 1 else 's'} {format_cpulist(cpus)}"
 
 
 def _tried(advice: Advice, also: str = "") -> str:

@@ -328,8 +328,9 @@ def released_looks(thread: ThreadTrace, expected: Expected) -> int:
     """Return how many of a thread's last looks are forgiven: those after it was let go.
 
     When a program ends, libomp (16 and 19, not 14) gives its main thread the mask of before, which
-    contains the thread's place. Only the runtime does so; it must be the last look, or the thread
-    must have used next to no CPU time since it was seen in its place.
+    contains the thread's place. It must be the last look, or the thread must have used next to no
+    CPU time since it was seen in its place. Where the kernel was told the CPUs before the program
+    began, under `none` and `set`, no runtime has bound a thread that it could let go.
     """
     in_place = expected.in_place(thread)
     free = list(takewhile(lambda stay: not in_place(stay), reversed(thread.stays)))
@@ -371,7 +372,7 @@ def _misplaced(
     elif expected.binding == "pin":
         text = (
             f"thread {thread.tid} was allowed CPU {allowed}{often}; "
-            f"the mapping pins each thread to one {_what(expected)}"
+            f"the mapping pins each thread to one {_kind_of_place(expected)}"
         )
     else:
         text = f"thread {thread.tid} was bound to CPU {allowed}{often}; the mapping allows {mask}"
@@ -382,7 +383,7 @@ def _misplaced(
     return text, late
 
 
-def _what(expected: Expected) -> str:
+def _kind_of_place(expected: Expected) -> str:
     """Return what a thread is pinned to one of."""
     if not expected.places:
         return f"CPU of {format_cpulist(expected.mask)}"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from base.cpulist import format_cpulist
 from configs.app import App
-from configs.mapping import BINDINGS, PINS_ONE_THREAD, PLACE_NAMES, Mapping
+from configs.mapping import BINDINGS, PINS_ONE_THREAD, Mapping
 from configs.variables import BY_AFFINITY
 from runners.host.software import for_tools
 from runners.node.topology import Core, Topology, sharing
@@ -44,7 +44,7 @@ def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> 
         raise CannotMapError(f"a program without OpenMP does not read {variable}; use {instead}")
     if mechanism in OF_LIBOMP and runtime == "libgomp":
         raise CannotMapError(f"libgomp does not read {OF_LIBOMP[mechanism]}; use omp-places")
-    if runtime == "libgomp" and mapping.places and PLACE_NAMES[mapping.places]:
+    if runtime == "libgomp" and mapping.names_core_type:
         raise CannotMapError(f"libgomp has no places {mapping.places!r}; use omp-places")
     if mechanism == "program" and not (app.placement and app.placement.pin):
         raise CannotMapError(f"{app.name} cannot pin its threads itself; use likwid-pin")
@@ -104,7 +104,7 @@ def needed_tool(mechanism: str | None, mapping: Mapping) -> str | None:
     OpenMP's places and a program's own pinning are combined with taskset, unless the runtime itself
     chooses the CPUs: under taskset one would not see that it ignored what it was asked.
     """
-    if mechanism == "kmp-hw-subset" or (mapping.places and PLACE_NAMES[mapping.places]):
+    if mechanism == "kmp-hw-subset" or mapping.names_core_type:
         return None
     return "taskset" if mechanism in (*BY_OPENMP, "program") else mechanism
 

@@ -77,6 +77,15 @@ def test_the_window_is_the_programs_own() -> None:
     until(lambda: elapsed_s() < 0.45)
 
 
+def test_what_the_launcher_does_is_outside_the_window() -> None:
+    def elapsed_s() -> float:
+        slow = ["/bin/sh", "-c", 'sleep 1; exec "$@"', "sh"]
+        return run(["/bin/sleep", "0.3"], slow).ending.elapsed_s
+
+    # With the launcher it would be 1.3 s at least.
+    until(lambda: 0.3 <= elapsed_s() < 1.0)
+
+
 class LoggingMeter:
     """A meter that logs its calls."""
 

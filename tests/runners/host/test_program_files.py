@@ -67,7 +67,12 @@ def test_a_library_of_the_programs_own_belongs_to_it(tmp_path: Path) -> None:
     assert changed == ["libown.so"]
 
 
-def test_a_library_that_is_found_earlier_than_before_is_another(tmp_path: Path) -> None:
+# Seconds by which the clock is ahead of the files: what was read is kept, or read again.
+@pytest.mark.parametrize("ahead_s", [0, 10])
+def test_a_library_that_is_found_earlier_than_before_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead_s: int
+) -> None:
+    monkeypatch.setattr("time.time_ns", lambda now=time.time_ns: now() + ahead_s * 10**9)
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
         folder.mkdir()
@@ -157,6 +162,13 @@ def test_what_has_not_changed_for_seconds_is_not_read_again(
     with monkeypatch.context() as patch:
         patch.setattr("os.read", lambda *_: pytest.fail("it was read again"))
         assert read(program, reader=reader) is before
+
+
+def test_what_has_just_changed_is_read_again(tmp_path: Path) -> None:
+    # Another change within the clock's resolution would leave the same times.
+    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n", "-static")
+    reader = ProgramReader(ENVIRONMENT)
+    assert read(program, reader=reader) is not read(program, reader=reader)
 
 
 # An ldd that is killed so many times before it answers.
