@@ -18,6 +18,7 @@ from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_en
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.experiments import draw_contention, draw_smt, draw_teams
+from analysis.figures.imbalance import draw_imbalance
 from analysis.figures.latency import draw_latency
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
@@ -45,6 +46,8 @@ def table_figures(
         yield at, draw_time_and_energy(results, table, runs, f"table-{number}-time-and-energy")
         yield at, draw_plane(results, table, f"table-{number}-time-energy-plane")
         yield at, draw_kinds(results, table, f"table-{number}-kinds")
+        for drawn in draw_imbalance(results, table, f"table-{number}-imbalance"):
+            yield at, drawn
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
 
 

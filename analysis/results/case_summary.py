@@ -54,8 +54,9 @@ class CaseSummary:
 
     `number` is the row's. `n` runs are averaged (status ok, no warm-up), None where the source of
     imported means does not say how many. `measures` has all of MEASURES and MORE_MEASURES;
-    `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are not known. `residency`
-    (shares) and `freq_ghz` are means by core kind. `drivers`, `governors_read` and
+    `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are not known. `residency`,
+    `cpu_share` (shares) and `freq_ghz` are means by core kind, and so is `waited`. `team_cpu_s` has
+    the mean CPU seconds of each thread of the team by core kind. `drivers`, `governors_read` and
     `implementations` are the distinct ones of the averaged runs.
 
     `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
@@ -92,6 +93,9 @@ class CaseSummary:
     time_max_s: float = math.nan
     residency: Mapping[str, float] = field(default_factory=dict)
     freq_ghz: Mapping[str, float] = field(default_factory=dict)
+    cpu_share: Mapping[str, float] = field(default_factory=dict)
+    waited: Mapping[str, Moments] = field(default_factory=dict)
+    team_cpu_s: Sequence[Mapping[str, float]] = ()
     drivers: Sequence[str] = ()
     governors_read: Sequence[str] = ()
     implementations: Sequence[str] = ()
@@ -164,12 +168,16 @@ MORE_MEASURES = (
     "edp_js",
     "ed2p_js2",
     "vcpu_migrations",
+    "imbalance",
 )
-# Columns of a frame that only some records have: by core kind, and by the names of an app's own
-# metrics. No study of pinstudy's own has as many metrics as are kept.
+# Columns of a frame that only some records have: by core kind, by the names of an app's own
+# metrics, by thread and core kind. No study of pinstudy's own has as many metrics as are kept, and
+# a figure of more threads could not be read.
 L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
 MAX_METRICS = 32
+TEAM_CPU_S = "team_cpu_s_{}"
+MAX_TEAM = 64
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
 
 

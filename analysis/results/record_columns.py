@@ -15,11 +15,13 @@ from analysis.results import columns
 from analysis.results.case_summary import (
     L1D_MISS_RATE,
     MAX_METRICS,
+    MAX_TEAM,
     MEASURES,
     METRIC,
     MORE_MEASURES,
     ROW_KEYS,
     TABLE_KEYS,
+    TEAM_CPU_S,
 )
 from analysis.results.columns import Reasons, Sparse, Texts
 from runners.node.topology import KIND_ORDER
@@ -43,7 +45,7 @@ _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
 # Texts that combine several values of a record.
 _COMBINED = ("disturbed", "daemons")
-_BY_KIND = ("freq_{}_ghz", "residency_{}")
+_BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
 COLUMNS = (
@@ -52,7 +54,7 @@ COLUMNS = (
 )  # fmt: skip
 
 # Objects from names to numbers, of which only some records have any.
-_SPARSE = ("l1d_miss_rate", "metrics")
+_SPARSE = ("l1d_miss_rate", "metrics", "team_cpu_s")
 # The fields that `_row` takes unchanged, and the names of all that it returns.
 _PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
 _ROW = (*_PLAIN, *_VERDICTS, *_COMBINED, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
@@ -77,8 +79,11 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         _joined(get("daemons")),
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
+        *columns.by_kind(get("cpu_share")),
+        *columns.by_kind(get("waited")),
         columns.highest(get("temperature_before_c")),
-        *map(get, _SPARSE),
+        *map(get, _SPARSE[:2]),
+        columns.by_thread_and_kind(get("team_cpu_s"), MAX_TEAM),
         reasons.number(get("unavailable")),
     )
 
@@ -108,6 +113,7 @@ class RecordColumns:
         self.sparse = {
             "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
             "metrics": Sparse(METRIC, str.isprintable, MAX_METRICS),
+            "team_cpu_s": Sparse(TEAM_CPU_S, str.isprintable, MAX_TEAM * len(KIND_ORDER)),
         }
 
     def read(self, part: Part) -> None:

@@ -66,7 +66,10 @@ _KIND = "([A-Za-z][A-Za-z0-9-]{0,15})"
 _BY_KIND = {
     "residency": re.compile(f"residency_{_KIND}"),
     "freq_ghz": re.compile(f"freq_{_KIND}_mean_ghz"),
+    "cpu_share": re.compile(f"cpu_share_{_KIND}"),
+    "waited": re.compile(f"waited_{_KIND}"),
 }
+_SHARES = ("residency_", "cpu_share_", "waited_", "imbalance_")
 # Of a run's CPU time; parts may have been rounded up.
 _MAX_SHARE = 1.01
 
@@ -215,7 +218,7 @@ def _why_no_number(name: str, text: str) -> str:
         return "is below 0"
     if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
         return "is no time that a program takes"
-    if name.startswith("residency_") and float(text) > _MAX_SHARE:
+    if name.startswith(_SHARES) and float(text) > _MAX_SHARE:
         return "is more than 1, and a share"
     return ""
 
@@ -314,7 +317,9 @@ def _circumstances(row: _Row) -> dict[str, Any]:
             what, kind = of
             by_kind[what][kind] = float(field.text)
     excluded = _parsed_counts(row.text("excluded") or "")
+    waited = {kind: Moments(row.count("n"), mean) for kind, mean in by_kind["waited"].items()}
     return by_kind | {
+        "waited": waited,
         "excluded": excluded,
         "governors_read": _parts(row.text("governor_read")),
         "drivers": _parts(row.text("driver")),

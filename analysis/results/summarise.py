@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from analysis.results.case_summary import (
     ROW_FACTS,
     ROW_KEYS,
     TABLE_KEYS,
+    TEAM_CPU_S,
     CaseSummary,
     Moments,
     TableKey,
@@ -62,6 +63,9 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "implementations": _distinct(cases, good, "implementation"),
         "residency": _means_by_kind(cases, good, "residency_{}", runs.kinds),
         "freq_ghz": _means_by_kind(cases, good, "freq_{}_ghz", runs.kinds),
+        "cpu_share": _means_by_kind(cases, good, "cpu_share_{}", runs.kinds),
+        "waited": _moments_by_kind(cases, good, "waited_{}", runs.kinds),
+        "team_cpu_s": _teams(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
     }
@@ -118,15 +122,19 @@ def _plain(value: object) -> str | int | None:
 
 
 def _measures(cases: _Cases, good: Mask) -> list[dict[str, Moments]]:
-    names = [*MEASURES, *MORE_MEASURES]
+    return _moments(cases, good, {name: name for name in (*MEASURES, *MORE_MEASURES)})
+
+
+def _moments(cases: _Cases, good: Mask, names: Mapping[str, str]) -> list[dict[str, Moments]]:
+    """Return the moments of some columns over each case's runs, by the names for the columns."""
     numbers = pd.RangeIndex(cases.count)
-    values = cases.frame.loc[good, names].groupby(cases.number[good], sort=False)
+    values = cases.frame.loc[good, list(names)].groupby(cases.number[good], sort=False)
     mean, sd = values.mean().reindex(numbers), values.std(ddof=1).reindex(numbers)
     known = values.count().reindex(numbers, fill_value=0)
     of_cases: list[dict[str, Moments]] = cases.new_for_each(dict)
-    for name in names:
-        moments = zip(known[name].tolist(), mean[name].tolist(), sd[name].tolist(), strict=True)
-        for of_case, each in zip(of_cases, moments, strict=True):
+    for column, name in names.items():
+        of_runs = (of[column].tolist() for of in (known, mean, sd))
+        for of_case, each in zip(of_cases, zip(*of_runs, strict=True), strict=True):
             of_case[name] = Moments(*each)
     return of_cases
 
@@ -213,3 +221,27 @@ def _means_by_kind(
         for number, mean in zip(known.index.tolist(), known.tolist(), strict=True):
             means_by_kind[number][kind] = mean
     return means_by_kind
+
+
+def _moments_by_kind(
+    cases: _Cases, good: Mask, pattern: str, kinds: tuple[str, ...]
+) -> list[dict[str, Moments]]:
+    """Return the moments of each core kind's numbers, of the kinds of which a case has some."""
+    moments = _moments(cases, good, {pattern.format(kind): kind for kind in kinds})
+    return [{kind: of for kind, of in of_case.items() if of.n} for of_case in moments]
+
+
+def _teams(cases: _Cases, good: Mask) -> list[list[dict[str, float]]]:
+    """Return the mean CPU seconds by core kind of each thread of the team."""
+    teams: list[list[dict[str, float]]] = cases.new_for_each(list)
+    prefix = TEAM_CPU_S.format("")
+    names = [name for name in cases.frame.columns if name.startswith(prefix)]
+    means = cases.frame.loc[good, names].groupby(cases.number[good], sort=False).mean()
+    for number, row in zip(means.index.tolist(), means.to_numpy().tolist(), strict=True):
+        by_thread: dict[int, dict[str, float]] = {}
+        for name, mean in zip(names, row, strict=True):
+            if not math.isnan(mean):
+                thread, kind = name.removeprefix(prefix).split(" ")
+                by_thread.setdefault(int(thread), {})[kind] = mean
+        teams[number] = [by_thread[thread] for thread in sorted(by_thread)]
+    return teams

@@ -135,6 +135,8 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
     values["elapsed_max_s"] = finite(case.time_max_s)
     values["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
     values |= {f"residency_{kind}": value for kind, value in case.residency.items()}
+    values |= {f"cpu_share_{kind}": value for kind, value in case.cpu_share.items()}
+    values |= {f"waited_{kind}": finite(of.mean) for kind, of in case.waited.items()}
     values |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
     values["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
     values["reasons"] = case.skip_reason or joined(

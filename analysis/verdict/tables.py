@@ -9,11 +9,13 @@ from typing import Any
 from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
 from analysis.format.table import Column, Table
 from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
+from analysis.results.case_summary import Moments
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, TableFindings
 from analysis.verdict.phrases import WIDEST
 from base.text import one_line
+from runners.node.topology import KIND_ORDER
 
 _HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
 RATIO_DECIMALS = 3
@@ -72,6 +74,40 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
         )
         or NOTHING,
     )
+
+
+def division_table(table: TableFindings) -> Table | None:
+    """Return how the work of each case was divided, as means over its runs; None if unknown."""
+    cases = [case for case in table.cases if case.summary.cpu_share or _imbalance(case).n]
+    if not cases:
+        return None
+    kinds = [kind for kind in KIND_ORDER if any(kind in case.summary.cpu_share for case in cases)]
+    waited = [kind for kind in kinds if any(kind in case.summary.waited for case in cases)]
+    columns = (
+        *_HEAD,
+        Column("imbalance", "%"),
+        *(Column(f"{kind}-threads without work", "%") for kind in waited),
+        *(Column(f"CPU time on {kind}", "%") for kind in kinds),
+    )
+    cells = tuple(
+        (
+            *_head(case),
+            _per_cent(_imbalance(case).mean),
+            *(_per_cent(of.mean if (of := case.summary.waited.get(kind)) else math.nan)
+              for kind in waited),
+            *(_per_cent(case.summary.cpu_share.get(kind, math.nan)) for kind in kinds),
+        )
+        for case in cases
+    )  # fmt: skip
+    return Table(f"{table.title}: how the work was divided", columns, cells)
+
+
+def _imbalance(case: CaseFinding) -> Moments:
+    return case.summary.measures["imbalance"]
+
+
+def _per_cent(share: float) -> str:
+    return NOTHING if math.isnan(share) else fixed(100 * share, 1)
 
 
 def comparison_table(table: TableFindings) -> Table | None:

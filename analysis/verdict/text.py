@@ -20,6 +20,7 @@ from analysis.verdict.tables import (
     raw_statistics,
     statistics_tables,
 )
+from analysis.verdict.waiting import waiting_sentences
 from base.text import plural
 
 QUESTION = "To pin or not to pin?"
@@ -96,7 +97,7 @@ def verdict_lines(table: TableFindings) -> list[str]:
             "as good as one of these in one and better in the other (Pareto front): "
             f"{listed(front)}."
         )
-    return lines
+    return [*lines, *waiting_sentences(table)]
 
 
 def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:

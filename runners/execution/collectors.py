@@ -13,6 +13,7 @@ from base.reading import Reading
 from configs.study import Study
 from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute
+from runners.execution.imbalance import read_imbalance
 from runners.execution.outcome import failure_of
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
@@ -53,10 +54,12 @@ class Collectors:
     ) -> None:
         """`programs` and `tools` are paths by name; raises UserError for a bad event.
 
-        The attribute `perf` is the path of perf, empty when nothing is counted.
+        The attribute `perf` is the path of perf, empty when nothing is counted; `kind_of` gives the
+        core kind of a CPU.
         """
         root = self.root = node.root
         self._node = node
+        self.kind_of = node.topology.kind_of
         self._pmus = read_core_pmus(root)
         self._unsupported_reason = unsupported_reason(root)
         self._energy = (
@@ -151,8 +154,9 @@ class LocalEngine:
         return replace(run, check_failure=check_failure)
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
-        """Return the collectors' readings of the run."""
-        return self.collectors.measured(case, run)
+        """Return the collectors' readings of the run, and how its work was divided."""
+        divided = read_imbalance(run, case, self.collectors.kind_of)
+        return [*self.collectors.measured(case, run), divided]
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import ShortageError, shortage_in, shortage_of
+from runners.execution.course import Point
 from runners.execution.output_file import OutputFile
 from runners.execution.placement import ThreadTrace
 from runners.execution.process_events import ProcessEvents
@@ -38,8 +39,8 @@ class Observation:
 
     `cost` is what pinstudy itself used while the program ran. `invalid_reason` is (status, reason)
     when the engine found the run invalid, else None. `check_failure` is why the check command
-    rejected the result; empty when it accepted it, or was not run. The other fields are those of
-    Samples, Ending and PerfStat.
+    rejected the result; empty when it accepted it, or was not run. `course` is the sampler's. The
+    other fields are those of Samples, Ending and PerfStat.
     """
 
     ending: Ending
@@ -57,6 +58,7 @@ class Observation:
     hotplugged_cpus: tuple[int, ...] = ()
     unmet: int | None = None
     overflowed: bool = False
+    course: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ def _observe(
         hotplugged_cpus=sampler.hotplugged_cpus,
         unmet=unmet,
         overflowed=sampler.overflowed,
+        course=sampler.course,
     )
 
 

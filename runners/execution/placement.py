@@ -55,7 +55,8 @@ class ThreadTrace:
 
     `gone_s` estimates how long it lived after the last look that found it: half of the time until
     the next look, or all of it when that look was at the program's end. `runnable` has the looks at
-    which it worked or waited for a CPU only, each with the time since the look before.
+    which it worked or waited for a CPU only, each with the time since the look before. `cpu_s_on`
+    has its CPU time by CPU, without the look at the program's end.
     Times are in seconds, looks are numbered.
     """
 
@@ -66,6 +67,7 @@ class ThreadTrace:
     last_look: int = 0
     gone_s: float = 0.0
     runnable: dict[int, float] = field(default_factory=dict)
+    cpu_s_on: dict[int, float] = field(default_factory=dict)
 
     @property
     def allowed(self) -> Mask:

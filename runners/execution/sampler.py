@@ -13,6 +13,7 @@ from pathlib import Path
 
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
+from runners.execution.course import Course, Point
 from runners.execution.placement import Mask, Stay, ThreadTrace
 from runners.host.processes import is_runnable, parse_task, tick_s
 
@@ -68,6 +69,9 @@ class PlacementSampler:
         self._present: dict[tuple[int, int], float] = {}
         self._hotplugged_cpus: set[int] = set()
         self._looked_s = clock()
+        self._first_look_s: float | None = None
+        self._cpu_s_on: dict[int, float] = {}
+        self._course = Course()
         self.samples = 0
         self.overflowed = False
 
@@ -80,6 +84,11 @@ class PlacementSampler:
     def hotplugged_cpus(self) -> tuple[int, ...]:
         """CPUs that went offline or came back between the looks."""
         return tuple(sorted(self._hotplugged_cpus))
+
+    @property
+    def course(self) -> tuple[Point, ...]:
+        """What all threads had used until some of the looks, without the one at the end."""
+        return tuple(self._course.points)
 
     def sample(self, *, at_end: bool = False) -> None:
         """Look once at every thread; threads that end meanwhile keep their earlier samples.
@@ -94,12 +103,16 @@ class PlacementSampler:
         for pid in pids:
             for tid in self._tids(pid):
                 if pid != self._root_pid or not self._descendants_only:
-                    self._look_at(pid, tid)
+                    self._look_at(pid, tid, at_end)
                 pids.extend(self._children(pid, tid))
         self._looked_s = now = self._clock()
         for key, last_s in before.items():
             if key not in self._present:
                 self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
+        if not at_end:
+            if self._first_look_s is None:
+                self._first_look_s = now
+            self._course.add(now - self._first_look_s, self._cpu_s_on)
 
     def grown(self) -> bool:
         """Return whether a process ended or changed its number of threads since the last look."""
@@ -131,7 +144,7 @@ class PlacementSampler:
         text = _read(f"{self._proc}/{pid}/task/{tid}/children")
         return [int(child) for child in text.split() if child.isdigit()]
 
-    def _look_at(self, pid: int, tid: int) -> None:
+    def _look_at(self, pid: int, tid: int, at_end: bool) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
         allowed = self._usable(_read(f"{base}/status"))
         stat = _read(f"{base}/stat")
@@ -149,10 +162,15 @@ class PlacementSampler:
         self._present[key] = now = self._clock()
         if is_runnable(stat):
             trace.runnable[self.samples] = now - self._looked_s
+        before_s = trace.cpu_s
         stay = _stay_of(trace, allowed, task.cpu)
         stay.looks += 1
         stay.ran_on[task.cpu] += 1
         stay.cpu_s = task.cpu_ticks * tick_s()
+        # Of the threads of a team, only the main thread is still there at the end.
+        if not at_end:
+            for cpu_s_on in (trace.cpu_s_on, self._cpu_s_on):
+                cpu_s_on[task.cpu] = cpu_s_on.get(task.cpu, 0.0) + stay.cpu_s - before_s
 
     def _usable(self, status: str) -> Mask | None:
         """Return the online CPUs of the mask in a thread's status.

@@ -63,8 +63,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "crc32",
             "checksum of the line without this field, including the line end, in eight "
             "hexadecimal digits. The fields that show a study's progress come before it; if it "
-            "agrees, `plan`, `run` and `status` read only those of a run that ended, 100 000 "
-            "records in about a second. Lines of schema 1 to 3 may lack it",
+            "agrees, `plan`, `run` and `status` read only those. Lines of schema 1 to 3 may "
+            "lack it",
         ),
         Field(
             "study study_digest",
@@ -126,7 +126,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
         Field(
             "node_id node_digest boot_id",
-            "the node; the digest names `nodes/<node_digest>.json`",
+            "the node; the digest names [its file](nodes.md#the-nodes-file), "
+            "`nodes/<node_digest>.json`",
         ),
         Field(
             "program_digest",
@@ -370,6 +371,17 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "number of new threads that no look has met; absent if the kernel does not report "
             "births",
         ),
+    ),
+    "work": (
+        Field(
+            "imbalance",
+            "[how the work was divided](imbalance.md): 1 - mean / largest CPU time of a thread",
+            number=(0, 1),
+        ),
+        Field("waited", "by core kind, the share of the largest that threads lack", each=(0, 1)),
+        Field("cpu_share", "share of CPU time by core kind, by the looks", each=_SHARE),
+        Field("team_cpu_s", "a list: CPU seconds of each thread by core kind"),
+        Field("course", "a list: the same for each quarter of the run"),
     ),
     "state": (
         Field(

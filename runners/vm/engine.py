@@ -17,6 +17,7 @@ from base.reading import Reading
 from configs.study import Vm
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
+from runners.execution.imbalance import FIELDS
 from runners.host.software import ask_version
 from runners.measure.perf.counters import read_counters
 from runners.measure.perf.output import parse_perf_output
@@ -33,6 +34,9 @@ MAX_BOOTS_LOST = 3
 OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
 # The host counts these for the virtual CPUs' threads as well.
 OF_VCPUS_TOO = ("migrations", "context_switches")
+NOT_IN_GUESTS = (
+    "not measured in guests, where a thread's CPU time includes what the host took from its CPU"
+)
 
 
 class VmEngine:
@@ -80,7 +84,8 @@ class VmEngine:
         assert self._view and self._guest, "a run was made"
         collected = self._collectors.measured(case, self._view.qemu)
         facts = self._facts(self._view, self._guest)
-        return [*map(named_after_vcpus, collected), counts_in_guest(observed), facts]
+        divided = Reading({}, dict.fromkeys(FIELDS, NOT_IN_GUESTS))
+        return [*map(named_after_vcpus, collected), counts_in_guest(observed), divided, facts]
 
     def close(self) -> None:
         """End the guest that is up, if any."""

@@ -235,11 +235,12 @@ _OBSERVATION = {
     "timed_out": False, "stdout": "out", "stderr": "", "looks": 3, "perf_output": "",
     "threads": [{
         "tid": 7, "pid": 7, "first_look": 1, "last_look": 3, "gone_s": 0.0,
-        "runnable": {"1": 0.1, "3": 0.2},
+        "runnable": {"1": 0.1, "3": 0.2}, "cpu_s_on": {"0": 0.4},
         "stays": [{"allowed": [0, 1], "looks": 3, "ran_on": {"0": 3}, "cpu_s": 0.4}],
     }],
     "perf_problem": "", "perf_command": ["perf"], "hotplugged_cpus": [], "unmet": 0,
     "overflowed": False, "invalid_reason": None, "check_failure": "",
+    "course": [{"at_s": 0.0, "cpu_s_on": {}}, {"at_s": 0.9, "cpu_s_on": {"0": 0.4}}],
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
 }  # fmt: skip
 

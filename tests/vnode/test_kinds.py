@@ -50,6 +50,10 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
     assert time_s["one-of-each", "static"] > 1.1 * mean_s
     # In turns the thread on the P-core takes most of the work.
     assert time_s["one-of-each", "dynamic"] < 0.75 * time_s["one-of-each", "static"]
+    imbalance = {(row["mapping"], row["schedule"]): row["imbalance_mean"] for row in rows}
+    # Equal parts of the work take 2.5 to 5 times as long on the E-core: 1 - mean / largest of 1 and
+    # 2.5 is 0.3. In turns both work until the end.
+    assert imbalance["one-of-each", "static"] > imbalance["one-of-each", "dynamic"] + 0.1
 
     asked = ("verdict", "--baseline", "pcores-set", "--json")
     (verdict,) = json.loads(read_on_host(packed, tmp_path, *asked))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
+from matplotlib.patches import Rectangle
 
 from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn
@@ -23,6 +24,7 @@ TIME = "table-1-time-and-energy"
 PLANE = "table-1-time-energy-plane"
 KINDS = "table-1-kinds"
 MIGRATIONS = "table-1-migrations"
+IMBALANCE = "table-1-imbalance"
 
 
 def drawing_of(folder: Path, name: str, *records: Record) -> Drawing:
@@ -92,13 +94,40 @@ def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(
     assert texts(drawing(study, KINDS).figure).count("E 3.1 %") == 2
 
 
+def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
+    teams = [[{"P": 8.0, "E": 1.0}, {"E": 2.0}], [{"P": 12.0, "E": 1.0}, {"E": 18.0}]]
+    divided = [
+        record(1, n, team_cpu_s=team, imbalance=imbalance)
+        for n, (team, imbalance) in enumerate(zip(teams, (0.4, 0.2), strict=True), 1)
+    ]
+
+    drawn = drawing_of(tmp_path, IMBALANCE, *divided, record(2, 1))
+
+    # The means are 10 s on P and 1 s on E, and 10 s on E: the first thread is the busiest, of 11 s.
+    bars = [
+        (bar.get_x(), bar.get_width(), bar.get_y() < 0)
+        for bar in drawn.figure.axes[0].patches
+        if isinstance(bar, Rectangle)
+    ]
+    assert bars == [
+        pytest.approx(of)
+        for of in ((0, 1000 / 11, True), (1000 / 11, 100 / 11, True), (0, 1000 / 11, False))
+    ]
+    assert {"30 %", "n/a"} <= {*texts(drawn.figure)}
+    assert "The imbalance is 30 % for #1 scheduler (performance)." in drawn.alt
+
+
+def test_of_results_in_which_work_was_not_looked_at_nothing_is_said(study: Figures) -> None:
+    assert IMBALANCE not in study
+
+
 def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None:
-    names = ["energy_pkg_j", "freq_ghz", "freq_mean_ghz", "residency", "migrations"]
+    names = ["energy_pkg_j", "freq_ghz", "freq_mean_ghz", "residency", "migrations", "imbalance"]
     runs = [without(names, NO_ENERGY, number=1, repetition=r) for r in range(1, 6)]
 
     drawn = figures_of(tmp_path, runs)
 
-    for name in (PLANE, KINDS, MIGRATIONS):
+    for name in (PLANE, KINDS, IMBALANCE, MIGRATIONS):
         assert isinstance(drawn[name], NotDrawn), name
         assert drawn[name].reason == NO_ENERGY  # type: ignore[union-attr]
     time = drawing(drawn, TIME)

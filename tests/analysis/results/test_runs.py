@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from analysis.results.record_columns import COLUMNS
 from analysis.results.runs import Runs, read_runs
+from analysis.results.summarise import summarise
 from analysis.tables.means import make_tables, render
 from base.errors import UserError
 from runners.records.shard import SCHEMA
@@ -29,7 +30,8 @@ def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:
 
     runs = read_runs(tmp_path)
 
-    of_kinds = ["freq_P_ghz", "freq_E_ghz", "residency_P", "residency_E"]
+    fields = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}")
+    of_kinds = [field.format(kind) for field in fields for kind in "PE"]
     assert list(runs.frame.columns) == [*COLUMNS, *of_kinds]
     assert runs.kinds == ("P", "E")
     assert list(zip(runs.frame["case_number"], runs.frame["repetition"], strict=True)) == [
@@ -94,7 +96,7 @@ def test_numbers_by_kind_are_columns_and_other_names_of_kinds_are_not(tmp_path: 
 
     assert runs.kinds == ("LP-E",)
     assert [name for name in runs.frame if name not in COLUMNS] == [
-        "freq_LP-E_ghz", "residency_LP-E",
+        "freq_LP-E_ghz", "residency_LP-E", "cpu_share_LP-E", "waited_LP-E",
     ]  # fmt: skip
     assert runs.frame["freq_LP-E_ghz"].tolist()[0] == 2.5
     assert runs.frame["freq_LP-E_ghz"].isna().tolist() == [False, True]
@@ -402,3 +404,22 @@ def test_an_idle_baseline_is_no_run_and_no_damage(tmp_path: Path) -> None:
     assert (runs.refused, runs.unusable) == ({}, 0)
     (table,) = make_tables(tmp_path)
     assert table.raw_values[0]["energy_pkg_mean_j"] == 2215.08
+
+
+def test_cpu_times_by_thread_and_kind_are_columns_and_nothing_else_in_their_list_is(
+    tmp_path: Path,
+) -> None:
+    teams = ([{"P": 2.0, "E": 0.5}, 7, {"E": 1.0}], [{"P": -1.0, "X": 1.0}, {"E": "1"}], {"P": 1.0})
+    write(tmp_path, [record(1, n, team_cpu_s=team) for n, team in enumerate(teams, 1)])
+
+    runs = read_runs(tmp_path)
+
+    threads = {name: of.tolist() for name, of in runs.frame.items() if "team" in str(name)}
+    nan = pytest.approx(math.nan, nan_ok=True)
+    assert threads == {
+        "team_cpu_s_0 E": [0.5, nan, nan],
+        "team_cpu_s_0 P": [2.0, nan, nan],
+        "team_cpu_s_2 E": [1.0, nan, nan],
+    }
+    (case,) = summarise(runs)
+    assert list(case.team_cpu_s) == [{"E": 0.5, "P": 2.0}, {"E": 1.0}]

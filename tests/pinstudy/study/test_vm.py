@@ -136,6 +136,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> No
         assert record["placement"]["verdict"] == "proved"
         assert record["vm_accelerator"] in ("kvm", "tcg")
         assert {"migrations", "vcpu_migrations", "task_clock_s"} <= set(record)
+        assert "not measured in guests" in record["unavailable"]["imbalance"]
     pinned = [record for record in runs if record["vcpu_binding"] == "pin"]
     assert all(record["vcpu_migrations"] == 0 for record in pinned)
     assert all(record["vcpu_placement"]["others_apart"] for record in pinned)

@@ -1,0 +1,151 @@
+"""How a run's work was divided: among its threads, among core kinds, and over its course. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from base.reading import Reading
+from base.text import plural
+from configs.study import RUNTIME_DEFAULT
+from runners.execution.course import quarters
+from runners.execution.execute import Observation
+from runners.execution.placement import NEGLIGIBLE_SHARE, TICK_S, ThreadTrace, most_at_a_time
+from runners.host.tree import Unavailable, reading_of
+from runners.plan.case import Case
+
+FIELDS = ("imbalance", "waited", "cpu_share", "team_cpu_s", "course")
+# User and system time are each rounded down to a tick: with this much, imbalance is wrong by at
+# most 0.04.
+MIN_WORK_S = 50 * TICK_S
+_OPENMP = ("libgomp", "libomp")
+# They say how long threads wait actively, whatever the wait policy is.
+_SPIN_VARIABLES = ("GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+
+
+def read_imbalance(run: Observation, case: Case, kind_of: Callable[[int], str | None]) -> Reading:
+    """Return the fields of a run's record that say how its work was divided.
+
+    `kind_of` gives the core kind of a CPU. The team are the busiest threads, as many as were asked
+    for, of the process that used almost all CPU time. What they used after the last look before the
+    program's end is not known, and not counted.
+
+    Fields: `imbalance`, 1 - mean / largest CPU time of a thread of the team (Pearce, Gamblin, de
+    Supinski, Schulz, Amato, "Quantifying the Effectiveness of Load Balance Algorithms", 2012, have
+    largest / mean - 1); `waited`, the same with the mean over the threads of each core kind, if
+    each thread stayed on one and there are two or more; `team_cpu_s`, CPU seconds by core kind of
+    each thread of the team; `cpu_share`, the share of all CPU time by core kind; `course`, CPU
+    seconds by core kind in each quarter of the run.
+    """
+    kinds = _Kinds(kind_of)
+    team = _team(run.threads, case.threads)
+    if isinstance(team, Unavailable):
+        return reading_of(dict.fromkeys(FIELDS, team))
+    times = [sum(thread.cpu_s_on.values()) for thread in team]
+    if max(times) < MIN_WORK_S:
+        few = Unavailable(
+            f"the busiest thread used less than {MIN_WORK_S:g} s of CPU time, which the kernel "
+            f"rounds to {TICK_S:g} s"
+        )
+        return reading_of(dict.fromkeys(FIELDS, few))
+    by_kind = [kinds.of(thread.cpu_s_on) for thread in team]
+    everyone = kinds.of(_sum(thread.cpu_s_on for thread in run.threads))
+    divided: dict[str, object] = {
+        "team_cpu_s": [_rounded(of) for of in by_kind],
+        "cpu_share": {kind: round(s / sum(everyone.values()), 4) for kind, s in everyone.items()},
+        "course": [_rounded(kinds.of(quarter)) for quarter in quarters(run.course)],
+    }
+    if kinds.unknown:
+        unknown = Unavailable(f"the core kind of CPU {min(kinds.unknown)} is not known")
+        divided = dict.fromkeys(divided, unknown)
+    if why := _hides_waiting(case):
+        return reading_of(divided | {"imbalance": why, "waited": why})
+    divided["imbalance"] = round(max(0.0, 1 - sum(times) / len(times) / max(times)), 4)
+    if not kinds.unknown and (waited := _waited(by_kind, times)):
+        divided["waited"] = waited
+    return reading_of(divided)
+
+
+def _team(threads: Sequence[ThreadTrace], size: int) -> list[ThreadTrace] | Unavailable:
+    """Return the team's threads in the order in which they were found, or why it is not known."""
+    total_s = sum(thread.cpu_s for thread in threads)
+    if not total_s:
+        return Unavailable("no look found a thread that had used CPU time")
+    used_s: dict[int, float] = {}
+    for thread in threads:
+        used_s[thread.pid] = used_s.get(thread.pid, 0.0) + thread.cpu_s
+    process = max(used_s, key=lambda pid: used_s[pid])
+    own_s = used_s[process]
+    if total_s - own_s > NEGLIGIBLE_SHARE * total_s:
+        return Unavailable(f"{len(used_s)} processes worked, not one team")
+    alive = most_at_a_time(thread for thread in threads if thread.pid == process)
+    if len(alive) < size:
+        return Unavailable(f"only {len(alive)} of {plural(size, 'thread')} were seen at a time")
+    team = sorted(alive, key=lambda thread: thread.cpu_s, reverse=True)[:size]
+    rest_s = own_s - sum(thread.cpu_s for thread in team)
+    if rest_s > NEGLIGIBLE_SHARE * own_s:
+        return Unavailable(f"threads were started anew, or more than {size} worked")
+    return [thread for thread in alive if thread in team]
+
+
+def _hides_waiting(case: Case) -> Unavailable | None:
+    """Return why CPU time does not show who waited; None where it does."""
+    runtime, policy = case.variant.runtime, case.wait_policy
+    own = [variable.name for variable in case.variables if variable.name in _SPIN_VARIABLES]
+    if case.threads == 1:
+        return Unavailable("one thread has none to wait for")
+    if own:
+        return Unavailable(f"{own[0]} is set: threads that wait may use CPU time")
+    if policy == "active":
+        return Unavailable("threads that wait actively use CPU time; set wait_policy: passive")
+    if policy == RUNTIME_DEFAULT and runtime in _OPENMP:
+        first = f"{runtime} by default waits actively at first"
+        return Unavailable(f"{first}; set wait_policy: passive")
+    return None
+
+
+def _waited(by_kind: Sequence[Mapping[str, float]], times: Sequence[float]) -> dict[str, float]:
+    """Return by core kind for which share of the busiest thread's CPU time its threads had none.
+
+    Empty where all threads were on one kind, or one was on several.
+    """
+    shares: dict[str, list[float]] = {}
+    for of_thread, time_s in zip(by_kind, times, strict=True):
+        kind = max(of_thread, key=lambda kind: of_thread[kind])
+        if time_s - of_thread[kind] > NEGLIGIBLE_SHARE * time_s:
+            return {}
+        shares.setdefault(kind, []).append(1 - time_s / max(times))
+    if len(shares) < 2:
+        return {}
+    return {kind: round(sum(of) / len(of), 4) for kind, of in shares.items()}
+
+
+class _Kinds:
+    """Sums CPU times by core kind; `unknown` are the CPUs without one."""
+
+    def __init__(self, kind_of: Callable[[int], str | None]) -> None:
+        self._kind_of = kind_of
+        self.unknown: set[int] = set()
+
+    def of(self, cpu_s_on: Mapping[int, float]) -> dict[str, float]:
+        """Return CPU seconds by core kind."""
+        by_kind: dict[str, float] = {}
+        for cpu, seconds in cpu_s_on.items():
+            kind = self._kind_of(cpu)
+            if not kind:
+                self.unknown.add(cpu)
+            else:
+                by_kind[kind] = by_kind.get(kind, 0.0) + seconds
+        return by_kind
+
+
+def _sum(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    total: dict[int, float] = {}
+    for part in parts:
+        for cpu, seconds in part.items():
+            total[cpu] = total.get(cpu, 0.0) + seconds
+    return total
+
+
+def _rounded(by_kind: Mapping[str, float]) -> dict[str, float]:
+    # 0 is added because -0.0 may be left of a difference.
+    return {kind: round(seconds, 3) + 0.0 for kind, seconds in by_kind.items()}
