@@ -112,11 +112,13 @@ def advise_command(
     """
     from configs.library import load_site
     from pinstudy.study_run import show_advice
+    from runners.advise.program import takes_number
     from runners.advise.reference import (
         adapt_threads,
         ignored_count,
         raise_failure,
         reference_problem,
+        told_by_loaded,
     )
     from runners.advise.request import make_request
     from runners.advise.search import make_search
@@ -132,9 +134,14 @@ def advise_command(
         return
     session = _search(machine, search, results, fresh, as_json)
     problem = reference_problem(session.summary, session.folder)
-    if problem and (corrected := adapt_threads(search.program, request, problem)):
-        ignored = ignored_count(corrected.starts or 0, search.reference.threads)
-        say(f"pinstudy: {ignored}. Thread counts do not race: once more with that one", err=True)
+    while problem and (corrected := adapt_threads(search.program, search.request, problem)):
+        if corrected.starts:
+            ignored = ignored_count(corrected.starts, search.reference.threads)
+            say(
+                f"pinstudy: {ignored}. Thread counts do not race: once more with that one", err=True
+            )
+        elif told := told_by_loaded(problem):
+            say(f"pinstudy: it loads {told[0]}, {takes_number(told[1])}: once more so", err=True)
         search = make_search(machine, corrected, os.environ)
         session = _search(machine, search, results, fresh, as_json)
         problem = reference_problem(session.summary, session.folder)

@@ -18,6 +18,7 @@ from runners.host.program_files import (
     OpenMPRuntime,
     loaded_libraries,
     runtime_among,
+    threads_told_by,
 )
 
 # Programs with more libraries than this are not read.
@@ -45,17 +46,6 @@ _STARTS_OTHERS = re.compile(
     rb"|v?fork|posix_spawnp?|exec[lv]\w*|fexecve|system|popen|dlm?open"
     rb"|_gfortran_execute_command_line\w*"
 )
-
-
-# Libraries with threads of their own, and what tells them how many: OpenBLAS's README ("Setting the
-# number of threads"), oneMKL's guide ("Environment variables"), BLIS's guide (Multithreading),
-# oneTBB's reference (`info::default_concurrency`, by the process's affinity mask).
-_TELLS = {
-    re.compile(r"libopenblas\S*\.so\S*"): "OPENBLAS_NUM_THREADS",
-    re.compile(r"libmkl_(?:rt|core|tbb_thread|intel_thread|gnu_thread)\.so\S*"): "MKL_NUM_THREADS",
-    re.compile(r"libblis\S*\.so\S*"): "BLIS_NUM_THREADS",
-    re.compile(r"libtbb\.so\S*"): BY_AFFINITY,
-}
 
 
 class UnreadableProgramError(Exception):
@@ -104,14 +94,18 @@ def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
         line = "it has one thread: it calls nothing that starts threads or programs"
         return Program(path, "none", "no", line, "it has no loops of OpenMP")
     loops = "no loops of OpenMP were found in it"
-    for library in loaded if isinstance(loaded, dict) else ():
-        for pattern, variable in _TELLS.items():
-            if pattern.fullmatch(library):
-                source = "the CPUs that it may use" if variable == BY_AFFINITY else variable
-                line = f"threads by {library}, which takes their number from {source}"
-                return Program(path, "other", "no", line, loops, variable)
+    if found := threads_told_by(loaded if isinstance(loaded, dict) else ()):
+        library, told_by = found
+        line = f"threads by {library}, {takes_number(told_by)}"
+        return Program(path, "other", "no", line, loops, told_by)
     line = f"{runtime}; what its threads are is not known (it calls {called or 'no library'})"
     return Program(path, "other", "no", line, loops)
+
+
+def takes_number(told_by: str) -> str:
+    """Return a clause on what tells a library the number of its threads."""
+    source = "the CPUs that it may use" if told_by == BY_AFFINITY else told_by
+    return f"which takes their number from {source}"
 
 
 def _loops(runtime: str, names: Collection[bytes]) -> tuple[str, str]:

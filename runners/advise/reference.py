@@ -21,6 +21,7 @@ from configs.variables import OMP_NUM_THREADS, counting
 from runners.advise.program import Program
 from runners.advise.request import METRIC, Request
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
+from runners.host.program_files import threads_told_by
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 from runners.race.race import is_placed
 from runners.race.state import race_run
@@ -171,13 +172,25 @@ def check_processes(request: Request, record: Mapping[str, Any]) -> None:
 def adapt_threads(program: Program, request: Request, record: Mapping[str, Any]) -> Request | None:
     """Return the request with the thread count that the program starts; None to keep the request.
 
-    A program with one thread, or with `{threads}` in its arguments, keeps it; another that ignores
-    OMP_NUM_THREADS is placed with the threads that it starts.
+    A program with one thread, or with `{threads}` in its arguments, keeps it. Another one that does
+    not start as many as it was told is told by the variable of a library that it had loaded, or
+    else is placed with the threads that it starts.
     """
     if program.runtime == "none" or request.starts or request.takes_threads:
         return None
     started = _other_count(record)
+    if started and (told := told_by_loaded(record)):
+        _, variable = told
+        if variable not in threads_by(program, request) and request.threads_by is None:
+            return replace(request, threads_by=(variable,))
     return replace(request, threads=(started,), starts=started) if started else None
+
+
+def told_by_loaded(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the library that runs a program's threads, if it loaded one, and what tells it."""
+    loaded = record.get("thread_libraries")
+    names = loaded if isinstance(loaded, list) else []
+    return threads_told_by(name for name in names if isinstance(name, str))
 
 
 def _other_count(record: Mapping[str, Any]) -> int:

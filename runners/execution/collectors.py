@@ -14,6 +14,7 @@ from configs.study import Study
 from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import read_imbalance
+from runners.execution.libraries import LoadedLibraries
 from runners.execution.outcome import failure_of
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
@@ -147,16 +148,18 @@ class LocalEngine:
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Execute a launch once, and run the check command on the result of a good run."""
         harness, check = self.collectors.harness, case.app.check.command
-        run = execute(launch, case.app.limit_s, harness, cpus=case.mask)
+        libraries = LoadedLibraries() if case.variant.runtime == "other" else None
+        run = execute(launch, case.app.limit_s, harness, cpus=case.mask, libraries=libraries)
         if not check or failure_of(case, run):
             return run
         check_failure = check_failure_of(check, run.stdout, launch.environment, harness.witness)
         return replace(run, check_failure=check_failure)
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
-        """Return the collectors' readings of the run, and how its work was divided."""
+        """Return the collectors' readings of the run, and what was seen of its threads."""
         divided = read_imbalance(run, case, self.collectors.kind_of)
-        return [*self.collectors.measured(case, run), divided]
+        loaded = {"thread_libraries": list(run.thread_libraries)} if run.thread_libraries else {}
+        return [*self.collectors.measured(case, run), divided, Reading(loaded)]
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""

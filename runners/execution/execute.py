@@ -18,6 +18,7 @@ from pathlib import Path
 
 from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.course import Point
+from runners.execution.libraries import LoadedLibraries
 from runners.execution.output_file import OutputFile
 from runners.execution.placement import ThreadTrace
 from runners.execution.process_events import ProcessEvents
@@ -39,8 +40,9 @@ class Observation:
 
     `cost` is what pinstudy itself used while the program ran. `invalid_reason` is (status, reason)
     when the engine found the run invalid, else None. `check_failure` is why the check command
-    rejected the result; empty when it accepted it, or was not run. `course` is the sampler's. The
-    other fields are those of Samples, Ending and PerfStat.
+    rejected the result; empty when it accepted it, or was not run. `course` is the sampler's,
+    `thread_libraries` are those that were looked for. The other fields are those of Samples, Ending
+    and PerfStat.
     """
 
     ending: Ending
@@ -59,6 +61,7 @@ class Observation:
     unmet: int | None = None
     overflowed: bool = False
     course: tuple[Point, ...] = ()
+    thread_libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,15 @@ def execute(
     harness: Harness,
     on_start: Callable[[int], None] | None = None,
     cpus: Collection[int] = (),
+    libraries: LoadedLibraries | None = None,
 ) -> Observation:
     """Run the launch once and return what was observed.
 
     A run longer than `limit_s` seconds is killed. `on_start` is called with the program's process
     number once it runs. From the launch to the program's end, pinstudy and perf keep off the
-    program's CPUs, `cpus`, if they can. Raises LaunchError when the launcher refuses, StudyError
-    when there is no room for the program's output. No process is left behind, also after
-    KeyboardInterrupt.
+    program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads. Raises
+    LaunchError when the launcher refuses, StudyError when there is no room for the program's
+    output. No process is left behind, also after KeyboardInterrupt.
     """
     with OutputFile() as out, OutputFile() as err, OutputFile() as log:
         process = WitnessProcess(
@@ -106,7 +110,9 @@ def execute(
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
                     perf = PerfStat(harness.perf_command, ("-p", str(process.pid)))
-                return _observe(process, perf, limit_s, harness, on_start, (out, err), own_cpus)
+                return _observe(
+                    process, perf, limit_s, harness, on_start, (out, err), own_cpus, libraries
+                )
         finally:
             if perf:
                 perf.close()
@@ -121,6 +127,7 @@ def _observe(
     on_start: Callable[[int], None] | None,
     streams: tuple[OutputFile, OutputFile],
     own_cpus: tuple[int, ...],
+    libraries: LoadedLibraries | None,
 ) -> Observation:
     sampler = PlacementSampler(process.witness_pid, descendants_only=True)
     meters = Meters(harness.meters)
@@ -130,7 +137,7 @@ def _observe(
         process.go()
         if on_start:
             on_start(process.pid)
-        timed_out = _watch(process, sampler, events, limit_s, meters, streams)
+        timed_out = _watch(process, sampler, events, limit_s, meters, streams, libraries)
         cost = clock.stop()
         meters.stop()
         sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
@@ -151,6 +158,7 @@ def _observe(
         unmet=unmet,
         overflowed=sampler.overflowed,
         course=sampler.course,
+        thread_libraries=libraries.names if libraries else (),
     )
 
 
@@ -161,6 +169,7 @@ def _watch(
     limit_s: float,
     meters: Meters,
     streams: tuple[OutputFile, ...],
+    libraries: LoadedLibraries | None,
 ) -> bool:
     """Sample the program's threads until it ends; return whether it was killed at its limit."""
     now = time.monotonic()
@@ -171,7 +180,8 @@ def _watch(
         if now >= deadline:
             process.kill()
             return True
-        pace.step(sampler, born=events.read())
+        if pace.step(sampler, born=events.read()) and libraries:
+            libraries.look(dict.fromkeys(thread.pid for thread in sampler.threads))
         if meters.sample_if_due(now):
             for stream in streams:
                 stream.trim()

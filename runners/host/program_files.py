@@ -25,9 +25,20 @@ from typing import Any
 
 from base.command import output_of
 from base.files import open_regular, read_regular
+from configs.variables import BY_AFFINITY
 
 PROGRAM = "program"
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
+# Libraries with threads of their own, and what tells them how many: OpenBLAS's README ("Setting the
+# number of threads"; NumPy's and SciPy's packages bring it as libscipy_openblas), oneMKL's guide
+# ("Environment variables"), BLIS's guide (Multithreading), oneTBB's reference
+# (`info::default_concurrency`, by the process's affinity mask).
+_TOLD_BY = {
+    re.compile(r"lib(?:scipy_)?openblas\S*\.so\S*"): "OPENBLAS_NUM_THREADS",
+    re.compile(r"libmkl_(?:rt|core|tbb_thread|intel_thread|gnu_thread)\.so\S*"): "MKL_NUM_THREADS",
+    re.compile(r"libblis\S*\.so\S*"): "BLIS_NUM_THREADS",
+    re.compile(r"libtbb\.so\S*"): BY_AFFINITY,
+}
 # FAT stores times of content in steps of two seconds; other file systems have finer clocks.
 _SETTLED_NS = 2 * 10**9
 _PIECE_BYTES = 1 << 20
@@ -242,6 +253,23 @@ def find_runtime(program: Path, environment: Mapping[str, str]) -> OpenMPRuntime
     """Return the OpenMP runtime that the loader would give the program, or why it is not known."""
     libraries = loaded_libraries(program, environment)
     return libraries if isinstance(libraries, str) else runtime_among(libraries)
+
+
+def has_threads(library: str) -> bool:
+    """Return whether a library of this name is an OpenMP runtime or has threads of its own."""
+    return library.partition(".so")[0] in RUNTIME_NAMES or threads_told_by([library]) is not None
+
+
+def threads_told_by(libraries: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first library with threads that OMP_NUM_THREADS does not count, and what does.
+
+    That is a variable or BY_AFFINITY; OpenMP runtimes are no such libraries.
+    """
+    for library in libraries:
+        for pattern, told_by in _TOLD_BY.items():
+            if pattern.fullmatch(library):
+                return library, told_by
+    return None
 
 
 def runtime_among(libraries: Mapping[str, Path]) -> OpenMPRuntime | str:

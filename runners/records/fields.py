@@ -382,6 +382,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("cpu_share", "share of CPU time by core kind, by the looks", each=_SHARE),
         Field("team_cpu_s", "a list: CPU seconds of each thread by core kind"),
         Field("course", "a list: the same for each quarter of the run"),
+        Field(
+            "thread_libraries",
+            "of a program whose runtime is not known: OpenMP runtimes and libraries with threads "
+            "that it had loaded",
+        ),
     ),
     "state": (
         Field(

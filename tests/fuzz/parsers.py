@@ -240,6 +240,7 @@ _OBSERVATION = {
     }],
     "perf_problem": "", "perf_command": ["perf"], "hotplugged_cpus": [], "unmet": 0,
     "overflowed": False, "invalid_reason": None, "check_failure": "",
+    "thread_libraries": ["libopenblas.so.0"],
     "course": [{"at_s": 0.0, "cpu_s_on": {}}, {"at_s": 0.9, "cpu_s_on": {"0": 0.4}}],
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
 }  # fmt: skip

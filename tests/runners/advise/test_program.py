@@ -94,7 +94,7 @@ def test_what_starts_threads_or_programs_without_openmp_is_not_known(name: str) 
     ("library", "variable"),
     [
         ("libopenblas.so.0", "OPENBLAS_NUM_THREADS"),
-        ("libscipy_openblas64_.so", ""),
+        ("libscipy_openblas64_.so", "OPENBLAS_NUM_THREADS"),
         ("libmkl_rt.so.2", "MKL_NUM_THREADS"),
         ("libblis-mt.so.4", "BLIS_NUM_THREADS"),
         ("libtbb.so.12", "affinity"),

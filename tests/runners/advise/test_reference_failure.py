@@ -127,3 +127,26 @@ def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() 
     assert adapt_threads(LIBGOMP, request(), UNTOLD | {"elapsed_s": 0.01}) is None
     few = UNTOLD["placement"] | {"looks": 3}
     assert adapt_threads(LIBGOMP, request(), UNTOLD | {"placement": few}) is None
+
+
+def test_a_library_that_the_program_has_loaded_tells_how_to_say_how_many_once() -> None:
+    loaded = {"thread_libraries": [7, "libgomp.so.1", "libscipy_openblas64_-99b7.so"]}
+
+    asked = adapt_threads(OTHER, request(), FEW | loaded)
+
+    assert asked is not None
+    assert (asked.threads, asked.starts) == (None, None)
+    assert asked.threads_by == ("OPENBLAS_NUM_THREADS",)
+    made = reference_of(OTHER, asked, {"OPENBLAS_NUM_THREADS": "3"}, 8)
+    assert (made.threads, made.lines[0].partition(": ")[2]) == (3, "your OPENBLAS_NUM_THREADS")
+    # It was told in this way, and yet started another number.
+    again = adapt_threads(OTHER, asked, FEW | loaded)
+    assert again is not None
+    assert (again.threads, again.starts, again.threads_by) == ((2,), 2, asked.threads_by)
+    # An OpenMP runtime counts as OMP_NUM_THREADS says, and a user knows best.
+    other = adapt_threads(OTHER, request(), FEW | {"thread_libraries": ["libgomp.so.1"]})
+    assert other is not None
+    assert other.starts == 2
+    by_user = adapt_threads(OTHER, request(threads_by="MY_THREADS"), FEW | loaded)
+    assert by_user is not None
+    assert by_user.starts == 2
