@@ -150,7 +150,7 @@ def file_variables(case: Case) -> dict[str, str]:
     places = {
         "threads": str(case.threads),
         "cpus": ",".join(map(str, case.cpus)),
-        "places": places_of(case.mapping.binding, case.cpus),
+        "places": listed_places(case.places) or places_of(case.mapping.binding, case.cpus),
     }
     return {set_.name: filled(set_.value, places) for set_ in case.variables}
 
@@ -160,9 +160,13 @@ def places_of(binding: str, cpus: Iterable[int]) -> str:
 
     Names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
     """
-    if binding == "set":
-        return "{" + ",".join(map(str, sorted(set(cpus)))) + "}"
-    return ",".join(f"{{{cpu}}}" for cpu in cpus)
+    places = [sorted(set(cpus))] if binding == "set" else [(cpu,) for cpu in cpus]
+    return listed_places(places)
+
+
+def listed_places(places: Iterable[Iterable[int]]) -> str:
+    """Return places as OMP_PLACES takes them; empty for none."""
+    return ",".join("{" + ",".join(map(str, place)) + "}" for place in places)
 
 
 def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:

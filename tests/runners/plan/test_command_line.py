@@ -204,15 +204,23 @@ def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
     assert wanted.threads_by == ("MKL_NUM_THREADS",)
 
 
-@pytest.mark.parametrize(("mapping", "places"), [(PCORES_PIN, "{4},{2}"), (PCORES_SET, "{2,4}")])
+@pytest.mark.parametrize(
+    ("mapping", "named", "places"),
+    [
+        (PCORES_PIN, (), "{4},{2}"),
+        (PCORES_SET, (), "{2,4}"),
+        # Places that the mapping names are those of the node.
+        (PCORES_PIN, ((2, 3), (4, 5)), "{2,3},{4,5}"),
+    ],
+)
 def test_variables_of_files_name_the_threads_and_cpus_of_the_case(
-    mapping: Mapping, places: str
+    mapping: Mapping, named: tuple[tuple[int, ...], ...], places: str
 ) -> None:
     variables = (
         SetVariable("KMP_AFFINITY", "proclist=[{cpus}],explicit", "mapping m"),
         SetVariable("TEAM", "{threads} at {places}, {0}", "app demo"),
     )
-    wanted = case(mapping=mapping, mechanism="taskset", variables=variables)
+    wanted = case(mapping=mapping, mechanism="taskset", variables=variables, places=named)
     launch = build_launch(wanted, PROGRAM, {"KMP_AFFINITY": "compact", "TEAM": "none"}, TOOLS)
     assert launch.set_variables["KMP_AFFINITY"] == "proclist=[4,2],explicit"
     assert launch.environment["TEAM"] == f"2 at {places}, {{0}}"
