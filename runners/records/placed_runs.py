@@ -8,7 +8,7 @@ of a case that lost many runs are no sample of it, however many remain.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ MAX_LOST = 0.1
 # threads of one process can had several processes at work. Errors of clocks and the rounding of
 # short runs are within a tenth.
 MORE_THAN_ONE = 1.1
+# On a busy node a process that has just started another may long wait for a CPU before it can wait
+# for its child. Processes that work side by side use more CPU time than that.
+MIN_SHARE_OF_OTHERS = 0.05
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,8 @@ class ObservedTeam:
 
     `threads` is the largest number in one process, 0 where none was found; `processes` is how many
     processes had threads. `several` is set when more than one process worked, or waited for a CPU,
-    at a time, because the threads of the largest cannot have done so for so long; a script that
-    waits for another process does not count.
+    at a time, because the threads of the largest cannot have done so for so long, and the others
+    used CPU time; a script that waits for another process does not count.
     """
 
     requested: int
@@ -114,5 +117,16 @@ def observed_team(record: Mapping[str, Any]) -> ObservedTeam:
         requested if type(requested) is int else 0,
         threads,
         len(by_process),
-        len(by_process) > 1 and worked_more,
+        worked_more and _share_of_others(listed) > MIN_SHARE_OF_OTHERS,
     )
+
+
+def _share_of_others(threads: Iterable[Mapping[str, Any]]) -> float:
+    """Return the share of CPU time that other processes than the busiest have; 0 without any."""
+    used_s: dict[int, float] = {}
+    for thread in threads:
+        if type(process := thread.get("process")) is int:
+            cpu_s = max(0.0, number_or_nan(thread.get("cpu_s")))
+            used_s[process] = used_s.get(process, 0.0) + cpu_s
+    total_s = sum(used_s.values())
+    return 1 - max(used_s.values()) / total_s if total_s > 0 else 0.0

@@ -75,7 +75,10 @@ SEVERAL: dict[str, Any] = {
     "elapsed_s": 1.0,
     "placement": {
         "verdict": "proved",
-        "threads": [{"process": 0, "runnable_s": 1.0}, {"process": 1, "runnable_s": 0.9}],
+        "threads": [
+            {"process": 0, "runnable_s": 1.0, "cpu_s": 0.9},
+            {"process": 1, "runnable_s": 0.9, "cpu_s": 0.8},
+        ],
     },
 }
 

@@ -49,21 +49,33 @@ def test_of_an_imported_log_nobody_looked() -> None:
     assert verdict_of({"placement": "proved"}) is None
 
 
-def record(*threads: tuple[int, float], requested: object = 2) -> dict[str, Any]:
-    """Return the record of a run of a second: threads are a process and a runnable time."""
-    named = [{"process": process, "runnable_s": runnable_s} for process, runnable_s in threads]
+def record(*threads: tuple[int, float, float], requested: object = 2) -> dict[str, Any]:
+    """Return the record of a run of a second: threads are a process, runnable and CPU time."""
+    names = ("process", "runnable_s", "cpu_s")
+    named = [dict(zip(names, thread, strict=True)) for thread in threads]
     return {"threads": requested, "elapsed_s": 1.0, "placement": {"threads": named}}
 
 
 @pytest.mark.parametrize(
     ("made", "seen"),
     [
-        (record((0, 1.0), (0, 1.0)), ObservedTeam(2, 2, 1, several=False)),
+        (record((0, 1.0, 1.0), (0, 1.0, 1.0)), ObservedTeam(2, 2, 1, several=False)),
         # A script that waits for its program of two threads.
-        (record((0, 0.1), (1, 1.0), (1, 1.0)), ObservedTeam(2, 2, 2, several=False)),
-        (record((0, 0.0), (1, 1.0), (2, 0.9)), ObservedTeam(2, 1, 3, several=True)),
+        (
+            record((0, 0.1, 0.0), (1, 1.0, 1.0), (1, 1.0, 1.0)),
+            ObservedTeam(2, 2, 2, several=False),
+        ),
+        (
+            record((0, 0.0, 0.0), (1, 1.0, 0.7), (2, 0.9, 0.6)),
+            ObservedTeam(2, 1, 3, several=True),
+        ),
         # One after the other.
-        (record((0, 0.0), (1, 0.5), (2, 0.5)), ObservedTeam(2, 1, 3, several=False)),
+        (
+            record((0, 0.0, 0.0), (1, 0.5, 0.5), (2, 0.5, 0.5)),
+            ObservedTeam(2, 1, 3, several=False),
+        ),
+        # A script that waits for a CPU, on a busy node, before it can wait for its child.
+        (record((0, 0.9, 0.0), (1, 0.9, 0.4)), ObservedTeam(2, 1, 2, several=False)),
         (record(), ObservedTeam(2, 0, 0, several=False)),
     ],
 )
