@@ -3,7 +3,7 @@
  * The energy of the virtual package: idle power all the time, and while a CPU is busy the power of
  * its kind, in proportion to its clock. A model; no hardware consumes this.
  */
-#include <linux/kernel_stat.h>
+#include <linux/cpufreq.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 
@@ -22,12 +22,15 @@ MODULE_PARM_DESC(busy_mw, "power of a busy CPU at its highest clock in mW: of P,
 static DEFINE_RAW_SPINLOCK(lock);
 static u64 last_ns, last_busy_ns[NR_CPUS], package_pj, core_pj;
 
+/*
+ * Not from the CPU's ticks: of several busy CPUs that take turns in one thread of the host, each gets
+ * its ticks in its turn only, and would seem to be idle in the others'.
+ */
 static u64 busy_ns(int cpu)
 {
-	const u64 *times = kcpustat_cpu(cpu).cpustat;
+	u64 wall_us, idle_us = get_cpu_idle_time(cpu, &wall_us, 0);
 
-	return times[CPUTIME_USER] + times[CPUTIME_NICE] + times[CPUTIME_SYSTEM] +
-	       times[CPUTIME_IRQ] + times[CPUTIME_SOFTIRQ];
+	return (wall_us - idle_us) * NSEC_PER_USEC;
 }
 
 void energy_start(void)
@@ -42,17 +45,23 @@ void energy_start(void)
 static void add_up(void)
 {
 	u64 now = ktime_get_ns();
+	u64 since_ns = now - last_ns;
 	int cpu;
 
-	package_pj += (now - last_ns) * idle_mw;
+	package_pj += since_ns * idle_mw;
 	last_ns = now;
 	for_each_online_cpu(cpu) {
 		u64 busy = busy_ns(cpu);
-		u64 full_pj = (busy - last_busy_ns[cpu]) * busy_mw[kind_of(cpu)];
-		/* The clock as a share in 1/1024, so that the product stays far below 64 bits. */
-		u64 pj = (full_pj >> 10) * div_u64((u64)current_khz(cpu) << 10, highest_khz(cpu));
+		u64 busy_for_ns = busy - last_busy_ns[cpu];
+		u64 full_pj, pj;
 
 		last_busy_ns[cpu] = busy;
+		/* The kernel forgets the idle time of a CPU that goes offline, and may round it. */
+		if (busy_for_ns > since_ns + NSEC_PER_MSEC)
+			continue;
+		full_pj = busy_for_ns * busy_mw[kind_of(cpu)];
+		/* The clock as a share in 1/1024, so that the product stays far below 64 bits. */
+		pj = (full_pj >> 10) * div_u64((u64)current_khz(cpu) << 10, highest_khz(cpu));
 		package_pj += pj;
 		core_pj += pj;
 	}
