@@ -84,7 +84,8 @@ def _team(threads: Sequence[ThreadTrace], size: int) -> list[ThreadTrace] | Unav
     rest_s = own_s - sum(thread.cpu_s for thread in team)
     if rest_s > NEGLIGIBLE_SHARE * own_s:
         return Unavailable(f"threads were started anew, or more than {size} worked")
-    return [thread for thread in alive if thread in team]
+    members = {thread.tid for thread in team}
+    return [thread for thread in alive if thread.tid in members]
 
 
 def _hides_waiting(case: Case) -> Unavailable | None:
@@ -106,10 +107,12 @@ def _hides_waiting(case: Case) -> Unavailable | None:
 def _waited(by_kind: Sequence[Mapping[str, float]], times: Sequence[float]) -> dict[str, float]:
     """Return by core kind for which share of the busiest thread's CPU time its threads had none.
 
-    Empty where all threads were on one kind, or one was on several.
+    Empty where all threads were on one kind, or one was on several or on none.
     """
     shares: dict[str, list[float]] = {}
     for of_thread, time_s in zip(by_kind, times, strict=True):
+        if not of_thread:
+            return {}
         kind = max(of_thread, key=lambda kind: of_thread[kind])
         if time_s - of_thread[kind] > NEGLIGIBLE_SHARE * time_s:
             return {}

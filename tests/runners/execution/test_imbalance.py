@@ -67,9 +67,14 @@ def test_who_waited_for_which_kind_is_known_only_of_threads_that_stay_on_theirs(
         observed(thread(1, {0: 1.0, 2: 0.5}), thread(2, {3: 2.0})), PASSIVE, KINDS.get
     )
 
+    # It was born after the last look but the one at the end.
+    late = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {})), PASSIVE, KINDS.get)
+
+    assert late.fields["imbalance"] == pytest.approx(0.5)
+    assert late.fields["team_cpu_s"] == [{"P": 1.0}, {}]
     assert same.fields["imbalance"] == pytest.approx(0.25)
     assert moved.fields["team_cpu_s"] == [{"P": 1.0, "E": 0.5}, {"E": 2.0}]
-    assert "waited" not in same.fields | moved.fields
+    assert "waited" not in same.fields | moved.fields | late.fields
 
 
 def test_helpers_and_what_has_just_started_the_program_are_no_members_of_the_team() -> None:
