@@ -54,7 +54,9 @@ def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def decided_runs(node: VirtualNode, name: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+def decided_runs(
+    node: VirtualNode, name: str, run_pinstudy: Callable[..., Ended] = pinstudy
+) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Run a study in the guest; return a run of each case by app, variant and mapping.
 
     Cases are repeated while the placement of one is neither proved nor violated. A guest counts
@@ -62,7 +64,7 @@ def decided_runs(node: VirtualNode, name: str) -> dict[tuple[str, str, str], dic
     have worked for long before it was bound.
     """
     for repetitions in range(1, MAX_REPETITIONS + 1):
-        ended = pinstudy(node, *study(name), "--repetitions", str(repetitions))
+        ended = run_pinstudy(node, *study(name), "--repetitions", str(repetitions))
         assert ended.status == 0, ended
         runs: dict[tuple[str, str, str], dict[str, Any]] = {}
         for run in records(node, name):

@@ -18,6 +18,7 @@ from vnode.arm import BigLittle
 from vnode.commands import (
     ENVIRONMENT,
     RESULTS,
+    decided_runs,
     journal_exists,
     packed_results,
     read_on_host,
@@ -162,10 +163,11 @@ def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(
 
 
 def test_threads_are_proved_to_be_where_the_mapping_puts_them(node: VirtualNode) -> None:
-    assert pinstudy(node, *study("arm-team")).status == 0
+    runs = decided_runs(node, "arm-team", pinstudy)
 
     pinned = {"pcores-pin": {"0", "1"}, "ecores-pin": {"2", "3"}, "scheduler": {"0-3"}}
-    for run in records(node, "arm-team"):
+    assert {run["mapping"] for run in runs.values()} == set(pinned)
+    for run in runs.values():
         assert run["placement"]["verdict"] == "proved", run["placement"]
         allowed = {thread["allowed"] for thread in run["placement"]["threads"]}
         assert allowed == pinned[run["mapping"]], run["placement"]
