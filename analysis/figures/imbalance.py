@@ -82,7 +82,13 @@ def _draw_team(axes: Axes, row: int, team: Sequence[Mapping[str, float]]) -> Non
 
 
 def _legend(teams: Mapping[int, Sequence[Mapping[str, float]]]) -> list[Entry]:
-    kinds = {kind for team in teams.values() for of_thread in team for kind in of_thread}
+    kinds = {
+        kind
+        for team in teams.values()
+        for of_thread in team
+        for kind, seconds in of_thread.items()
+        if seconds
+    }
     return [
         Patch(linewidth=0.7, label=f"CPU time, {cores_of(kind)}", **kind_style(kind).areas)
         for kind in sorted(kinds, key=KNOWN_KINDS.index)

@@ -55,12 +55,12 @@ class Collectors:
     ) -> None:
         """`programs` and `tools` are paths by name; raises UserError for a bad event.
 
-        The attribute `perf` is the path of perf, empty when nothing is counted; `kind_of` gives the
-        core kind of a CPU.
+        The attribute `perf` is the path of perf, empty when nothing is counted; `kinds` are the
+        node's core kinds.
         """
         root = self.root = node.root
         self._node = node
-        self.kind_of = node.topology.kind_of
+        self.kinds = node.topology.kinds
         self._pmus = read_core_pmus(root)
         self._unsupported_reason = unsupported_reason(root)
         self._energy = (
@@ -157,7 +157,7 @@ class LocalEngine:
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of the run, and what was seen of its threads."""
-        divided = read_imbalance(run, case, self.collectors.kind_of)
+        divided = read_imbalance(run, case, self.collectors.kinds)
         loaded = {"thread_libraries": list(run.thread_libraries)} if run.thread_libraries else {}
         return [*self.collectors.measured(case, run), divided, Reading(loaded)]
 

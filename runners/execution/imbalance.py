@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from base.reading import Reading
 from base.text import plural
@@ -11,6 +11,7 @@ from runners.execution.course import quarters
 from runners.execution.execute import Observation
 from runners.execution.placement import NEGLIGIBLE_SHARE, TICK_S, ThreadTrace, most_at_a_time
 from runners.host.tree import Unavailable, reading_of
+from runners.node.topology import CoreKind
 from runners.plan.case import Case
 
 FIELDS = ("imbalance", "waited", "cpu_share", "team_cpu_s", "course")
@@ -22,12 +23,12 @@ _OPENMP = ("libgomp", "libomp")
 _SPIN_VARIABLES = ("GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
 
-def read_imbalance(run: Observation, case: Case, kind_of: Callable[[int], str | None]) -> Reading:
+def read_imbalance(run: Observation, case: Case, kinds: Iterable[CoreKind]) -> Reading:
     """Return the fields of a run's record that say how its work was divided.
 
-    `kind_of` gives the core kind of a CPU. The team are the busiest threads, as many as were asked
-    for, of the process that used almost all CPU time. What they used after the last look before the
-    program's end is not known, and not counted.
+    `kinds` are the node's; each has a number, 0 where it was not used. The team are the busiest
+    threads, as many as were asked for, of the process that used almost all CPU time. What they used
+    after the last look before the program's end is not known, and not counted.
 
     Fields: `imbalance`, 1 - mean / largest CPU time of a thread of the team (Pearce, Gamblin, de
     Supinski, Schulz, Amato, "Quantifying the Effectiveness of Load Balance Algorithms", 2012, have
@@ -36,7 +37,7 @@ def read_imbalance(run: Observation, case: Case, kind_of: Callable[[int], str | 
     each thread of the team; `cpu_share`, the share of all CPU time by core kind; `course`, CPU
     seconds by core kind in each quarter of the run.
     """
-    kinds = _Kinds(kind_of)
+    sums = _Kinds(kinds)
     team = _team(run.threads, case.threads)
     if isinstance(team, Unavailable):
         return reading_of(dict.fromkeys(FIELDS, team))
@@ -47,20 +48,21 @@ def read_imbalance(run: Observation, case: Case, kind_of: Callable[[int], str | 
             f"rounds to {TICK_S:g} s"
         )
         return reading_of(dict.fromkeys(FIELDS, few))
-    by_kind = [kinds.of(thread.cpu_s_on) for thread in team]
-    everyone = kinds.of(_sum(thread.cpu_s_on for thread in run.threads))
+    by_kind = [sums.of(thread.cpu_s_on) for thread in team]
+    everyone = sums.of(_sum(thread.cpu_s_on for thread in run.threads))
+    total_s = sum(everyone.values()) or 1.0
     divided: dict[str, object] = {
         "team_cpu_s": [_rounded(of) for of in by_kind],
-        "cpu_share": {kind: round(s / sum(everyone.values()), 4) for kind, s in everyone.items()},
-        "course": [_rounded(kinds.of(quarter)) for quarter in quarters(run.course)],
+        "cpu_share": {kind: round(s / total_s, 4) for kind, s in everyone.items()},
+        "course": [_rounded(sums.of(quarter)) for quarter in quarters(run.course)],
     }
-    if kinds.unknown:
-        unknown = Unavailable(f"the core kind of CPU {min(kinds.unknown)} is not known")
+    if sums.unknown:
+        unknown = Unavailable(f"the core kind of CPU {min(sums.unknown)} is not known")
         divided = dict.fromkeys(divided, unknown)
     if why := _hides_waiting(case):
         return reading_of(divided | {"imbalance": why, "waited": why})
     divided["imbalance"] = round(max(0.0, 1 - sum(times) / len(times) / max(times)), 4)
-    if not kinds.unknown and (waited := _waited(by_kind, times)):
+    if not sums.unknown and (waited := _waited(by_kind, times)):
         divided["waited"] = waited
     return reading_of(divided)
 
@@ -111,7 +113,7 @@ def _waited(by_kind: Sequence[Mapping[str, float]], times: Sequence[float]) -> d
     """
     shares: dict[str, list[float]] = {}
     for of_thread, time_s in zip(by_kind, times, strict=True):
-        if not of_thread:
+        if not time_s:
             return {}
         kind = max(of_thread, key=lambda kind: of_thread[kind])
         if time_s - of_thread[kind] > NEGLIGIBLE_SHARE * time_s:
@@ -125,19 +127,21 @@ def _waited(by_kind: Sequence[Mapping[str, float]], times: Sequence[float]) -> d
 class _Kinds:
     """Sums CPU times by core kind; `unknown` are the CPUs without one."""
 
-    def __init__(self, kind_of: Callable[[int], str | None]) -> None:
-        self._kind_of = kind_of
+    def __init__(self, kinds: Iterable[CoreKind]) -> None:
+        self._names = {cpu: kind.name for kind in kinds for cpu in kind.cpus}
         self.unknown: set[int] = set()
 
     def of(self, cpu_s_on: Mapping[int, float]) -> dict[str, float]:
-        """Return CPU seconds by core kind."""
-        by_kind: dict[str, float] = {}
+        """Return CPU seconds by core kind, 0 for those that were not used.
+
+        Means over runs would otherwise be those of the runs that used a kind.
+        """
+        by_kind = dict.fromkeys(self._names.values(), 0.0)
         for cpu, seconds in cpu_s_on.items():
-            kind = self._kind_of(cpu)
-            if not kind:
-                self.unknown.add(cpu)
+            if cpu in self._names:
+                by_kind[self._names[cpu]] += seconds
             else:
-                by_kind[kind] = by_kind.get(kind, 0.0) + seconds
+                self.unknown.add(cpu)
         return by_kind
 
 

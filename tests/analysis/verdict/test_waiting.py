@@ -19,7 +19,7 @@ DIVIDED: dict[str, Any] = {
     "imbalance": 0.195,
     "waited": {"P": 0.38, "E": 0.01},
     "cpu_share": {"P": 0.385, "E": 0.615},
-    "team_cpu_s": [{"P": 12.4}, {"E": 20.0}],
+    "team_cpu_s": [{"P": 12.4, "E": 0.0}, {"P": 0.0, "E": 20.0}],
     "course": [{"P": 3.1, "E": 5.0}] * 4,
 }
 HELP = (

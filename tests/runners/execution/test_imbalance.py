@@ -20,6 +20,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import FIELDS, read_imbalance
 from runners.execution.placement import Stay, ThreadTrace
 from runners.execution.witness import Ending
+from runners.node.topology import CoreKind
 from runners.plan.command_line import Launch
 from tests.runners.cases import case
 from tests.support.held import looks_counted
@@ -29,7 +30,7 @@ from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
 # Two P-cores, two E-cores; CPU 9 is of no kind.
-KINDS = {0: "P", 1: "P", 2: "E", 3: "E"}
+KINDS = (CoreKind("P", (0, 1), ""), CoreKind("E", (2, 3), ""))
 PASSIVE = case(wait_policy="passive")
 
 
@@ -42,7 +43,7 @@ def thread(
 
 
 def observed(*threads: ThreadTrace) -> Observation:
-    total = {cpu: sum(one.cpu_s_on.get(cpu, 0.0) for one in threads) for cpu in (*KINDS, 9)}
+    total = {cpu: sum(one.cpu_s_on.get(cpu, 0.0) for one in threads) for cpu in (0, 1, 2, 3, 9)}
     points = Point(0.0, {}), Point(2.0, {cpu: used for cpu, used in total.items() if used})
     ending = Ending(0, 2.0, 0.9, 0.1, 1 << 20, None)
     return Observation(ending, False, "", "", threads, 20, "", "", (), course=points)
@@ -51,29 +52,29 @@ def observed(*threads: ThreadTrace) -> Observation:
 def test_a_team_on_two_kinds_is_compared_thread_by_thread_and_kind_by_kind() -> None:
     run = observed(thread(1, {0: 1.2}), thread(2, {2: 2.0}))
 
-    fields = read_imbalance(run, PASSIVE, KINDS.get).fields
+    fields = read_imbalance(run, PASSIVE, KINDS).fields
 
     # The mean is 1.6 s, the largest 2.0 s.
     assert fields["imbalance"] == pytest.approx(0.2)
     assert fields["waited"] == pytest.approx({"P": 0.4, "E": 0.0})
     assert fields["cpu_share"] == pytest.approx({"P": 0.375, "E": 0.625})
-    assert fields["team_cpu_s"] == [{"P": 1.2}, {"E": 2.0}]
+    assert fields["team_cpu_s"] == [{"P": 1.2, "E": 0.0}, {"P": 0.0, "E": 2.0}]
     assert fields["course"] == [{"P": 0.3, "E": 0.5}] * 4
 
 
 def test_who_waited_for_which_kind_is_known_only_of_threads_that_stay_on_theirs() -> None:
-    same = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {1: 2.0})), PASSIVE, KINDS.get)
+    same = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {1: 2.0})), PASSIVE, KINDS)
     moved = read_imbalance(
-        observed(thread(1, {0: 1.0, 2: 0.5}), thread(2, {3: 2.0})), PASSIVE, KINDS.get
+        observed(thread(1, {0: 1.0, 2: 0.5}), thread(2, {3: 2.0})), PASSIVE, KINDS
     )
 
     # It was born after the last look but the one at the end.
-    late = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {})), PASSIVE, KINDS.get)
+    late = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {})), PASSIVE, KINDS)
 
     assert late.fields["imbalance"] == pytest.approx(0.5)
-    assert late.fields["team_cpu_s"] == [{"P": 1.0}, {}]
+    assert late.fields["team_cpu_s"] == [{"P": 1.0, "E": 0.0}, {"P": 0.0, "E": 0.0}]
     assert same.fields["imbalance"] == pytest.approx(0.25)
-    assert moved.fields["team_cpu_s"] == [{"P": 1.0, "E": 0.5}, {"E": 2.0}]
+    assert moved.fields["team_cpu_s"] == [{"P": 1.0, "E": 0.5}, {"P": 0.0, "E": 2.0}]
     assert "waited" not in same.fields | moved.fields | late.fields
 
 
@@ -81,10 +82,10 @@ def test_helpers_and_what_has_just_started_the_program_are_no_members_of_the_tea
     shell, helper = thread(1, {0: 0.02}, pid=1), thread(4, {3: 0.01}, pid=2)
     run = observed(shell, thread(2, {0: 1.0}, pid=2), thread(3, {1: 1.0}, pid=2), helper)
 
-    fields = read_imbalance(run, PASSIVE, KINDS.get).fields
+    fields = read_imbalance(run, PASSIVE, KINDS).fields
 
     assert fields["imbalance"] == pytest.approx(0.0)
-    assert fields["team_cpu_s"] == [{"P": 1.0}, {"P": 1.0}]
+    assert fields["team_cpu_s"] == [{"P": 1.0, "E": 0.0}] * 2
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_helpers_and_what_has_just_started_the_program_are_no_members_of_the_tea
 def test_without_one_team_that_worked_nothing_is_known(
     threads: tuple[ThreadTrace, ...], reason: str
 ) -> None:
-    reading = read_imbalance(observed(*threads), PASSIVE, KINDS.get)
+    reading = read_imbalance(observed(*threads), PASSIVE, KINDS)
 
     assert reading.fields == {}
     assert set(reading.unavailable) == set(FIELDS)
@@ -142,15 +143,15 @@ def test_waiting_that_may_use_cpu_time_hides_an_imbalance(
 ) -> None:
     run = observed(*(ONE_S[:1] if changes.get("threads") == 1 else ONE_S))
 
-    reading = read_imbalance(run, replace(PASSIVE, **changes), KINDS.get)  # type: ignore[arg-type]
+    reading = read_imbalance(run, replace(PASSIVE, **changes), KINDS)  # type: ignore[arg-type]
 
     assert reason in reading.unavailable.get("imbalance", "")
     assert ("imbalance" in reading.fields) == (not reason)
-    assert reading.fields["cpu_share"] == {"P": 1.0}
+    assert reading.fields["cpu_share"] == {"P": 1.0, "E": 0.0}
 
 
 def test_of_a_cpu_without_a_kind_nothing_is_said_by_kind() -> None:
-    reading = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {9: 2.0})), PASSIVE, KINDS.get)
+    reading = read_imbalance(observed(thread(1, {0: 1.0}), thread(2, {9: 2.0})), PASSIVE, KINDS)
 
     assert reading.fields == {"imbalance": pytest.approx(0.25)}
     assert reading.unavailable["course"] == "the core kind of CPU 9 is not known"
@@ -233,7 +234,9 @@ def test_planted_work_of_two_to_one_is_found(
     assert run.ending.exit_code == 0, run.stderr
     made = replace(PASSIVE, variant=Variant(runtime, "uneven", runtime))
 
-    fields = read_imbalance(run, made, {first: "P", second: "E"}.get).fields
+    fields = read_imbalance(
+        run, made, [CoreKind("P", (first,), ""), CoreKind("E", (second,), "")]
+    ).fields
 
     # The kernel rounds each CPU time down to 0.01 s, user and system time separately.
     assert fields["imbalance"] == pytest.approx(0.25, abs=0.03)
