@@ -40,7 +40,8 @@ from configs.variables import (
     thread_count_mistakes,
 )
 
-RUNTIMES = ("none", "pthreads", "libgomp", "libomp", "other")
+OPENMP_RUNTIMES = ("libgomp", "libomp")
+RUNTIMES = ("none", "pthreads", *OPENMP_RUNTIMES, "other")
 STREAMS = ("stdout", "stderr")
 # Parts of an app's arguments that stand for the size's arguments and for the thread count.
 SIZE_PLACE = "{size}"

@@ -82,7 +82,8 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         *columns.by_kind(get("cpu_share")),
         *columns.by_kind(get("waited")),
         columns.highest(get("temperature_before_c")),
-        *map(get, _SPARSE[:2]),
+        get("l1d_miss_rate"),
+        get("metrics"),
         columns.by_thread_and_kind(get("team_cpu_s"), MAX_TEAM),
         reasons.number(get("unavailable")),
     )

@@ -213,14 +213,8 @@ def _means_by_kind(
     cases: _Cases, good: Mask, pattern: str, kinds: tuple[str, ...]
 ) -> list[dict[str, float]]:
     """Return the mean of each core kind's numbers over the runs that have one."""
-    means_by_kind: list[dict[str, float]] = cases.new_for_each(dict)
-    names = {pattern.format(kind): kind for kind in kinds}
-    means = cases.frame.loc[good, list(names)].groupby(cases.number[good], sort=False).mean()
-    for name, kind in names.items():
-        known = means[name].dropna()
-        for number, mean in zip(known.index.tolist(), known.tolist(), strict=True):
-            means_by_kind[number][kind] = mean
-    return means_by_kind
+    moments = _moments_by_kind(cases, good, pattern, kinds)
+    return [{kind: of.mean for kind, of in of_case.items()} for of_case in moments]
 
 
 def _moments_by_kind(

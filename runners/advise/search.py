@@ -21,7 +21,7 @@ from base.errors import UserError
 from base.files import write_atomically
 from base.text import as_typed, plural, word_as_typed
 from base.units import duration
-from configs.app import kind_of
+from configs.app import OPENMP_RUNTIMES, kind_of
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
 from configs.study import CURRENT_GOVERNOR, WAIT_POLICIES, Study
@@ -47,8 +47,6 @@ from runners.study.machine import Machine
 SCHEDULES = ("dynamic", "guided", "static")
 
 _OTHERWISE = {BY_ARGUMENTS: "its arguments alone", BY_AFFINITY: "how many CPUs it may use"}
-# The runtimes that read OMP_WAIT_POLICY.
-_WAITING = ("libgomp", "libomp")
 
 # Returns why cases cannot run under a governor on these CPUs, None when they can.
 GovernorProblem = Callable[[str, Sequence[int]], "str | None"]
@@ -267,7 +265,7 @@ def _wait_policies(program: Program, request: Request, reference: Reference) -> 
     """Return the reference's wait policy, then those that race against it."""
     others = request.wait_policies
     if others is None:
-        others = WAIT_POLICIES if program.runtime in _WAITING else ()
+        others = WAIT_POLICIES if program.runtime in OPENMP_RUNTIMES else ()
     return list(dict.fromkeys([reference.wait_policy, *others]))
 
 

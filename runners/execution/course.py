@@ -21,7 +21,7 @@ POINTS = 64
 class Point:
     """The CPU time that all threads had used until a look: seconds by CPU.
 
-    `at_s` is the time since the first look, in seconds.
+    `at_s` is the time of the look, in seconds of a monotonic clock.
     """
 
     at_s: float
@@ -49,7 +49,9 @@ class Course:
 
 def quarters(points: Sequence[Point]) -> list[dict[int, float]]:
     """Return the CPU time by CPU in each quarter of the time from the first look to the last."""
-    ends = [_until(points, points[-1].at_s * part / QUARTERS) for part in range(QUARTERS + 1)]
+    first_s, last_s = points[0].at_s, points[-1].at_s
+    quarter_s = (last_s - first_s) / QUARTERS
+    ends = [_until(points, first_s + quarter_s * part) for part in range(QUARTERS + 1)]
     return [
         {cpu: after[cpu] - before.get(cpu, 0.0) for cpu in after}
         for before, after in pairwise(ends)

@@ -129,7 +129,7 @@ def _observe(
     own_cpus: tuple[int, ...],
     libraries: LoadedLibraries | None,
 ) -> Observation:
-    sampler = PlacementSampler(process.witness_pid, descendants_only=True)
+    sampler = PlacementSampler(process.witness_pid, descendants_only=True, libraries=libraries)
     meters = Meters(harness.meters)
     meters.start()
     with ProcessEvents((process.witness_pid, process.pid)) as events:
@@ -137,7 +137,7 @@ def _observe(
         process.go()
         if on_start:
             on_start(process.pid)
-        timed_out = _watch(process, sampler, events, limit_s, meters, streams, libraries)
+        timed_out = _watch(process, sampler, events, limit_s, meters, streams)
         cost = clock.stop()
         meters.stop()
         sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
@@ -169,7 +169,6 @@ def _watch(
     limit_s: float,
     meters: Meters,
     streams: tuple[OutputFile, ...],
-    libraries: LoadedLibraries | None,
 ) -> bool:
     """Sample the program's threads until it ends; return whether it was killed at its limit."""
     now = time.monotonic()
@@ -180,8 +179,7 @@ def _watch(
         if now >= deadline:
             process.kill()
             return True
-        if pace.step(sampler, born=events.read()) and libraries:
-            libraries.look(dict.fromkeys(thread.pid for thread in sampler.threads))
+        pace.step(sampler, born=events.read())
         if meters.sample_if_due(now):
             for stream in streams:
                 stream.trim()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from base.reading import Reading
 from base.text import plural
+from configs.app import OPENMP_RUNTIMES
 from configs.study import RUNTIME_DEFAULT
 from runners.execution.course import quarters
 from runners.execution.execute import Observation
@@ -18,7 +19,6 @@ FIELDS = ("imbalance", "waited", "cpu_share", "team_cpu_s", "course")
 # User and system time are each rounded down to a tick: with this much, imbalance is wrong by at
 # most 0.04.
 MIN_WORK_S = 50 * TICK_S
-_OPENMP = ("libgomp", "libomp")
 # They say how long threads wait actively, whatever the wait policy is.
 _SPIN_VARIABLES = ("GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 
@@ -49,7 +49,7 @@ def read_imbalance(run: Observation, case: Case, kinds: Iterable[CoreKind]) -> R
         )
         return reading_of(dict.fromkeys(FIELDS, few))
     by_kind = [sums.of(thread.cpu_s_on) for thread in team]
-    everyone = sums.of(_sum(thread.cpu_s_on for thread in run.threads))
+    everyone = sums.of(run.course[-1].cpu_s_on)
     total_s = sum(everyone.values()) or 1.0
     divided: dict[str, object] = {
         "team_cpu_s": [_rounded(of) for of in by_kind],
@@ -100,7 +100,7 @@ def _hides_waiting(case: Case) -> Unavailable | None:
         return Unavailable(f"{own[0]} is set: threads that wait may use CPU time")
     if policy == "active":
         return Unavailable("threads that wait actively use CPU time; set wait_policy: passive")
-    if policy == RUNTIME_DEFAULT and runtime in _OPENMP:
+    if policy == RUNTIME_DEFAULT and runtime in OPENMP_RUNTIMES:
         first = f"{runtime} by default waits actively at first"
         return Unavailable(f"{first}; set wait_policy: passive")
     return None
@@ -143,14 +143,6 @@ class _Kinds:
             else:
                 self.unknown.add(cpu)
         return by_kind
-
-
-def _sum(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    total: dict[int, float] = {}
-    for part in parts:
-        for cpu, seconds in part.items():
-            total[cpu] = total.get(cpu, 0.0) + seconds
-    return total
 
 
 def _rounded(by_kind: Mapping[str, float]) -> dict[str, float]:

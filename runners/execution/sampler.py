@@ -14,6 +14,7 @@ from pathlib import Path
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
 from runners.execution.course import Course, Point
+from runners.execution.libraries import LoadedLibraries
 from runners.execution.placement import Mask, Stay, ThreadTrace
 from runners.host.processes import is_runnable, parse_task, tick_s
 
@@ -46,13 +47,14 @@ class PlacementSampler:
         clock: Callable[[], float] = time.monotonic,
         *,
         descendants_only: bool = False,
+        libraries: LoadedLibraries | None = None,
     ) -> None:
         """Watch this process, whose files are below `proc`; `online` lists the node's CPUs.
 
         A mask that was never set names every CPU that could be plugged in, but the kernel uses only
         the online ones (Linux kernel/sched/core.c, sched_getaffinity). With `descendants_only` the
         process itself is not sampled: it is the witness, to which the kernel reparents every
-        process whose parent has ended.
+        process whose parent has ended. `libraries` looks at what the processes load.
         """
         self._proc = str(proc)
         self._clock = clock
@@ -63,13 +65,13 @@ class PlacementSampler:
         self._masks: dict[str, Mask | None] = {}
         self._root_pid = pid
         self._descendants_only = descendants_only
+        self._libraries = libraries
         # The links of each process's task folder: one for each thread, and two of its own.
         self._links: dict[int, int] = {}
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
         self._present: dict[tuple[int, int], float] = {}
         self._hotplugged_cpus: set[int] = set()
         self._looked_s = clock()
-        self._first_look_s: float | None = None
         self._cpu_s_on: dict[int, float] = {}
         self._course = Course()
         self.samples = 0
@@ -105,14 +107,14 @@ class PlacementSampler:
                 if pid != self._root_pid or not self._descendants_only:
                     self._look_at(pid, tid, at_end)
                 pids.extend(self._children(pid, tid))
+        if self._libraries:
+            self._libraries.look(pids)
         self._looked_s = now = self._clock()
         for key, last_s in before.items():
             if key not in self._present:
                 self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
         if not at_end:
-            if self._first_look_s is None:
-                self._first_look_s = now
-            self._course.add(now - self._first_look_s, self._cpu_s_on)
+            self._course.add(now, self._cpu_s_on)
 
     def grown(self) -> bool:
         """Return whether a process ended or changed its number of threads since the last look."""
