@@ -73,6 +73,12 @@ def plural(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def team_in_words(ranks: int | None, threads: int) -> str:
+    """Return what runs at a time: `4 threads`, or of an MPI program `2 ranks of 4 threads`."""
+    team = plural(threads, "thread")
+    return f"{plural(ranks, 'rank')} of {team}" if ranks else team
+
+
 def first_of(texts: Sequence[str], most: int, separator: str = "; ") -> str:
     """Return the first texts, and how many more there are: `a; b; c and 2 more`."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""

@@ -42,6 +42,12 @@ from configs.variables import (
 
 OPENMP_RUNTIMES = ("libgomp", "libomp")
 RUNTIMES = ("none", "pthreads", *OPENMP_RUNTIMES, "other")
+# What starts the ranks of an MPI program.
+MPI_LAUNCHERS = {
+    "openmpi": "mpirun of Open MPI",
+    "mpich": "mpiexec of MPICH (Hydra)",
+    "srun": "srun of Slurm, within a job",
+}
 STREAMS = ("stdout", "stderr")
 # Parts of an app's arguments that stand for the size's arguments and for the thread count.
 SIZE_PLACE = "{size}"
@@ -117,6 +123,12 @@ class Variant:
         OneOrMore(ThreadsBy()),
         "how this build is told its thread count",
         Without("as the app says"),
+    ] = None
+    mpi: Annotated[
+        str | None,
+        Word("launcher of ranks", MPI_LAUNCHERS),
+        "for a build with MPI, what starts its ranks ([how](ranks.md)): `openmpi`, `mpich`, `srun`",
+        Without("no ranks"),
     ] = None
 
 

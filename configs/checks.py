@@ -15,7 +15,7 @@ from typing import Any
 from base.errors import ConfigError, Problem, UserError
 from base.structure import Mistake, Mistakes, Path
 from base.text import shown, unknown_word
-from configs.app import App, schedule_problem
+from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.study import AppChoice, Study
@@ -133,9 +133,9 @@ class Resolver:
         threads = tuple(count for choice in shared for count in choice.threads)
         items = self.data.get("mappings", ("scheduler",))
         by_any = {name for choice in shared for name in choice.app.threads_by_any}
-        return self._mappings(
-            items, ("mappings",), partial(_mapping_problem, threads=threads, threads_by=by_any)
-        )
+        ranks = not shared or any(choice.ranks for choice in shared)
+        refuse = partial(_mapping_problem, threads=threads, threads_by=by_any, ranks=ranks)
+        return self._mappings(items, ("mappings",), refuse)
 
     def _mistake(self, path: Path, message: str) -> None:
         self.mistakes.append((path, message))
@@ -173,7 +173,8 @@ class Resolver:
         sizes = [size.name for size in choice.sizes]
         of_study = self.data.get("wait_policies", Study.wait_policies)
         policies = choice.wait_policies or of_study
-        return variants, sizes, choice.threads, choice.schedules or [""], policies
+        ranks = choice.ranks or [""]
+        return variants, sizes, ranks, choice.threads, choice.schedules or [""], policies
 
     def _count_tables(self, choice: AppChoice) -> int:
         return prod(map(len, self._table_parts(choice)))
@@ -208,20 +209,40 @@ class Resolver:
             problem = schedule_problem(app, schedule) if schedule else None
             if problem:
                 self._mistake((*path, "schedules", index), problem)
+        ranks = tuple(count for count in entry.get("ranks", ()) if count is not None) or None
+        if "ranks" in entry:
+            self._check_ranks(variants, (*path, "ranks"))
         mappings = None
         if "mappings" in entry:
-            refuse = partial(_mapping_problem, threads=threads, threads_by=app.threads_by_any)
+            by_any = app.threads_by_any
+            refuse = partial(
+                _mapping_problem, threads=threads, threads_by=by_any, ranks="ranks" in entry
+            )
             mappings = self._mappings(entry["mappings"], (*path, "mappings"), refuse)
         return AppChoice(
             app=app,
             variants=variants,
             sizes=self._named(entry, "sizes", app.sizes, app, path),
             threads=threads,
+            ranks=ranks,
             schedules=tuple(filter(None, entry.get("schedules", ()))),
             wait_policies=tuple(filter(None, entry.get("wait_policies", ()))) or None,
             mappings=mappings,
             oversubscribe=entry.get("oversubscribe", False),
         )
+
+    def _check_ranks(self, variants: tuple[Variant, ...], path: Path) -> None:
+        """Refuse ranks of builds that nothing starts as ranks, and ranks in guests."""
+        if self.engine == "vm":
+            self._mistake(path, "ranks are started on the node itself; write engine: local")
+        for variant in variants:
+            if variant.mpi is None:
+                known = ", ".join(MPI_LAUNCHERS)
+                self._mistake(
+                    path,
+                    f"variant {variant.name!r} does not say what starts its ranks; give it the key "
+                    f"'mpi' with one of: {known}",
+                )
 
     def _named(
         self, entry: dict[str, Any], key: str, known: dict[str, Any], app: App, path: Path
@@ -270,9 +291,17 @@ class Resolver:
 
 
 def _mapping_problem(
-    mapping: Mapping, threads: tuple[int, ...], threads_by: Collection[str]
+    mapping: Mapping, threads: tuple[int, ...], threads_by: Collection[str], *, ranks: bool
 ) -> str | None:
-    """Return why a mapping cannot be one of apps with these thread counts, or None."""
+    """Return why a mapping cannot be one of apps with these thread counts, or None.
+
+    `ranks` is whether any of the apps has ranks.
+    """
+    if mapping.ranks_by and not ranks:
+        return (
+            f"mapping {shown(mapping.name)} divides CPUs among ranks, of which there are none; "
+            "give an entry of 'apps' the key 'ranks'"
+        )
     for _, message in thread_count_mistakes(mapping.variables, threads_by):
         return f"mapping {shown(mapping.name)}: {message}"
     return never_pins_problem(mapping, threads)

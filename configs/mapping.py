@@ -80,6 +80,14 @@ PLACE_NAMES = {
     "cores:intel_atom": "ecpus",
 }
 PINS_ONE_THREAD = ("taskset", "numactl")
+# How the CPUs of a selection are divided among the ranks of an MPI program, which share none.
+RANKS_BY = {
+    "order": "the first CPUs to rank 0, the next to rank 1",
+    "spread": "one CPU to each rank in turn, as cards are dealt",
+    "kind": "each rank on one core kind, the kinds in turn",
+    "cluster": "each rank on cores that share a cache which not all cores share, in turn",
+}
+BY_ORDER = "order"
 # Mechanisms that cost time of the run: likwid-pin preloads a library that pins each thread when the
 # program creates it. Others end before the program's time begins, or are the program's own work.
 WITHIN_THE_RUN = ("likwid-pin",)
@@ -99,6 +107,12 @@ class Mapping:
         str | None,
         Word("place name", PLACE_NAMES),
         "how the runtime is to make the places, with mechanism `omp-places-named`",
+    ] = None
+    ranks_by: Annotated[
+        str | None,
+        Word("way to divide CPUs among ranks", RANKS_BY),
+        "for MPI programs, how the CPUs are divided among ranks ([how](ranks.md))",
+        Without(f"`{BY_ORDER}`"),
     ] = None
     summary: Annotated[str, Text("a summary"), "one line for people"] = ""
     variables: Annotated[
@@ -132,6 +146,11 @@ class Mapping:
                 ("binding",),
                 f"{binding!r} cannot put two threads on one CPU, as selection 'same-cpu' says; "
                 "use 'pin'",
+            )
+        elif binding == "none" and values.get("ranks_by") is not None:
+            yield (
+                ("ranks_by",),
+                AtKey("binding 'none' leaves all CPUs to every rank; use 'set' or 'pin'"),
             )
         elif mechanism is not None and not able:
             message = f"binding {binding!r} needs no mechanism; leave {mechanism!r} out"

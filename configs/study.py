@@ -57,6 +57,8 @@ GOVERNORS = (
 
 # No node that Linux supports today has CPUs for more threads: a larger count is a typing error.
 MAX_THREADS = 4096
+# An MPI job of more ranks on one node is a typing error, too.
+MAX_RANKS = 4096
 # The most that QEMU's machine q35 can have.
 MAX_VCPUS = 255
 # A Debian kernel does not boot with less; no node of today has more.
@@ -232,6 +234,12 @@ class AppChoice:
     variants: Annotated[tuple[Variant, ...], OneOrMore(Text("the name of a variant"))]
     sizes: Annotated[tuple[Size, ...], OneOrMore(Text("the name of a size"))]
     threads: Annotated[tuple[int, ...], OneOrMore(Count("a thread count", 1, MAX_THREADS))]
+    ranks: Annotated[
+        tuple[int, ...] | None,
+        OneOrMore(Count("a number of ranks", 1, MAX_RANKS)),
+        "numbers of MPI ranks, each of so many `threads` ([how](ranks.md))",
+        Without("no MPI"),
+    ] = None
     schedules: Annotated[
         tuple[str, ...], OneOrMore(Schedule()), "values of OMP_SCHEDULE, where its loops take one"
     ] = ()
@@ -267,8 +275,8 @@ class Study:
         tuple[AppChoice, ...],
         # A dict, until the app and what it has by these names are looked up.
         OneOrMore(Table(AppChoice, "an app with variants, sizes, threads", dict)),
-        "programs, each with `variants`, `sizes`, `threads` and, where its loops take one, "
-        "`schedules`; an entry may have `mappings` and a `wait_policy` of its own, and "
+        "programs, each with `variants`, `sizes`, `threads`, `ranks` of MPI and, where its loops "
+        "take one, `schedules`; an entry may have `mappings` and a `wait_policy` of its own, and "
         "`oversubscribe: true` where "
         "more threads than CPUs are meant (not pinned ones)",
     ]

@@ -56,13 +56,14 @@ def plan_command(
 
 
 def _print_row(row: dict[str, Any]) -> None:
-
     start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
     if row["reason"]:
         say(wrap(f"left out: {row['reason']}", f"{start}  "))
         return
     about = duration(row["estimate_s"])
-    say(f"{start}  CPUs {row['cpus']}  about {about} a run")
+    # Ranks that share all CPUs have one list.
+    cpus = " | ".join(dict.fromkeys(row.get("rank_cpus", [row["cpus"]])))
+    say(f"{start}  CPUs {cpus}  about {about} a run")
     say(f"      {row['shell_line']}")
     for by, names in _names_by(row["set_by"]).items():
         say(f"      {', '.join(names)}: set by {by}")

@@ -20,9 +20,10 @@ from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.course import Point
 from runners.execution.libraries import LoadedLibraries
 from runners.execution.output_file import OutputFile
-from runners.execution.placement import ThreadTrace
 from runners.execution.process_events import ProcessEvents
+from runners.execution.rank_processes import RankProcesses
 from runners.execution.sampler import Pace, PlacementSampler
+from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
@@ -42,7 +43,8 @@ class Observation:
     when the engine found the run invalid, else None. `check_failure` is why the check command
     rejected the result; empty when it accepted it, or was not run. `course` is the sampler's,
     `thread_libraries` are those that were looked for. The other fields are those of Samples, Ending
-    and PerfStat.
+    and PerfStat. `ranks` has how each rank of an MPI job ended, `launcher_cpu_s` the CPU time of
+    its launcher's own processes.
     """
 
     ending: Ending
@@ -62,6 +64,8 @@ class Observation:
     overflowed: bool = False
     course: tuple[Point, ...] = ()
     thread_libraries: tuple[str, ...] = ()
+    ranks: tuple[Ending, ...] = ()
+    launcher_cpu_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,21 +99,13 @@ def execute(
     output. No process is left behind, also after KeyboardInterrupt.
     """
     with OutputFile() as out, OutputFile() as err, OutputFile() as log:
-        process = WitnessProcess(
-            harness.witness,
-            launch.launcher,
-            launch.program,
-            launch.environment,
-            out.file,
-            err.file,
-            log.file,
-        )
+        process = _start(harness.witness, launch, (out, err, log))
         perf: PerfStat | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
-                    perf = PerfStat(harness.perf_command, ("-p", str(process.pid)))
+                    perf = PerfStat(harness.perf_command, ("-p", ",".join(map(str, process.pids))))
                 return _observe(
                     process, perf, limit_s, harness, on_start, (out, err), own_cpus, libraries
                 )
@@ -119,8 +115,21 @@ def execute(
             process.close()
 
 
+def _start(
+    witness: Path, launch: Launch, streams: tuple[OutputFile, OutputFile, OutputFile]
+) -> WitnessProcess | RankProcesses:
+    """Start the launcher, and stop the program, or all its ranks, before the exec."""
+    out, err, log = (stream.file for stream in streams)
+    if launch.mpi:
+        # The launcher of ranks passes on what they print, with messages of its own.
+        return RankProcesses(witness, launch, out, err)
+    return WitnessProcess(
+        witness, launch.launcher, launch.program, launch.environment, out, err, log
+    )
+
+
 def _observe(
-    process: WitnessProcess,
+    process: WitnessProcess | RankProcesses,
     perf: PerfStat | None,
     limit_s: float,
     harness: Harness,
@@ -129,22 +138,24 @@ def _observe(
     own_cpus: tuple[int, ...],
     libraries: LoadedLibraries | None,
 ) -> Observation:
-    sampler = PlacementSampler(process.witness_pid, descendants_only=True, libraries=libraries)
+    sampler = PlacementSampler(process.witness_pids, descendants_only=True, libraries=libraries)
     meters = Meters(harness.meters)
     meters.start()
-    with ProcessEvents((process.witness_pid, process.pid)) as events:
+    with ProcessEvents((*process.witness_pids, *process.pids)) as events:
         clock = CostClock(own_cpus)
         process.go()
         if on_start:
-            on_start(process.pid)
+            on_start(process.pids[0])
         timed_out = _watch(process, sampler, events, limit_s, meters, streams)
         cost = clock.stop()
         meters.stop()
         sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
         unmet = events.unmet(trace.tid for trace in sampler.threads)
     perf_output = perf.finish() if perf else ""
+    ending = process.reap()
+    ranks = process if isinstance(process, RankProcesses) else None
     return Observation(
-        ending=process.reap(),
+        ending=ending,
         timed_out=timed_out,
         stdout=streams[0].text(),
         stderr=streams[1].text(),
@@ -159,11 +170,13 @@ def _observe(
         overflowed=sampler.overflowed,
         course=sampler.course,
         thread_libraries=libraries.names if libraries else (),
+        ranks=ranks.endings if ranks else (),
+        launcher_cpu_s=ranks.launcher_cpu_s if ranks else None,
     )
 
 
 def _watch(
-    process: WitnessProcess,
+    process: WitnessProcess | RankProcesses,
     sampler: PlacementSampler,
     events: ProcessEvents,
     limit_s: float,

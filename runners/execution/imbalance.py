@@ -10,7 +10,8 @@ from configs.app import OPENMP_RUNTIMES
 from configs.study import RUNTIME_DEFAULT
 from runners.execution.course import quarters
 from runners.execution.execute import Observation
-from runners.execution.placement import NEGLIGIBLE_SHARE, TICK_S, ThreadTrace, most_at_a_time
+from runners.execution.placement import NEGLIGIBLE_SHARE, TICK_S, most_at_a_time
+from runners.execution.thread_trace import ThreadTrace
 from runners.host.tree import Unavailable, reading_of
 from runners.node.topology import CoreKind
 from runners.plan.case import Case
@@ -37,6 +38,9 @@ def read_imbalance(run: Observation, case: Case, kinds: Iterable[CoreKind]) -> R
     each thread of the team; `cpu_share`, the share of all CPU time by core kind; `course`, CPU
     seconds by core kind in each quarter of the run.
     """
+    if case.ranks > 1:
+        polled = Unavailable("ranks that wait for one another use CPU time")
+        return reading_of(dict.fromkeys(FIELDS, polled))
     sums = _Kinds(kinds)
     team = _team(run.threads, case.threads)
     if isinstance(team, Unavailable):

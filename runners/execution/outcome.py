@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,7 @@ from base.patterns import Spans, TooSlowError, last_match, matches
 from base.text import ended_by, one_line, printable
 from runners.execution.execute import Observation
 from runners.execution.placement import Expected, Proof, Samples, prove
+from runners.execution.rank_placement import prove_ranks
 from runners.plan.case import Case
 from runners.plan.mechanism import BY_WORDS
 from runners.records.values import (
@@ -35,17 +36,22 @@ _BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "KMP_AFFINITY", "KMP_HW_SUB
 _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
-def expected_of(case: Case) -> Expected:
-    """Return the placement that the mapping of a case promises."""
+def expected_of(case: Case) -> tuple[Expected, ...]:
+    """Return the placement that the mapping promises to each rank; to the program without MPI."""
+    binding, threads = case.mapping.binding, case.threads
     helpers = case.app.helper_threads or 0
     by_words = case.mechanism in BY_WORDS
-    return Expected(case.mapping.binding, case.cpus, case.threads, helpers, case.places, by_words)
+    ranks = [case.of_rank(rank) for rank in range(case.ranks)] or [case]
+    mpi = case.ranks > 0
+    return tuple(
+        Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi) for of in ranks
+    )
 
 
 def proof_of(
-    run: Observation, expected: Expected, counts: Mapping[str, Any] | None = None
+    run: Observation, expected: Sequence[Expected], counts: Mapping[str, Any] | None = None
 ) -> Proof:
-    """Return whether the threads of a run were where its mapping puts them.
+    """Return whether the threads of a run were where its mapping puts them, rank by rank.
 
     `counts` holds the record's fields with perf's counts and the time of interrupts and of the
     hypervisor; None when nothing was counted. A runtime that finds the CPUs itself and says that it
@@ -65,11 +71,14 @@ def proof_of(
         run.overflowed,
         counts.get("interrupts_s", 0.0) + counts.get("steal_s", 0.0),
     )
-    proof = prove(samples, expected)
+    if run.ranks:
+        proof = prove_ranks(samples, expected, [of.cpu_s for of in run.ranks])
+    else:
+        proof = prove(samples, expected[0])
     complaint = _complaint(run.stderr)
     if complaint and proof.verdict == "violated":
         return Proof("violated", f"{proof.reason}; the OpenMP runtime says: {complaint}")
-    if complaint and expected.by_words:
+    if complaint and expected[0].by_words:
         return Proof("violated", f"the OpenMP runtime did not do what it was asked: {complaint}")
     return proof
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, takewhile
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from runners.execution.thread_trace import Mask, Stay, ThreadTrace
 
 # A run shorter than this may end before the sampler has seen all its threads.
 TOO_SHORT_S = 0.05
@@ -28,76 +29,12 @@ SETTLING_SHARE = 0.01
 # The placement of threads and processes that used no more than this share of all CPU time does not
 # matter (a shell that waits, a helper that polls). The proof holds for the other 95 %.
 NEGLIGIBLE_SHARE = 0.05
+# A rank's main thread may use so much CPU time elsewhere while MPI starts: libpsm and libpsm2, which
+# Open MPI loads, each bind it to CPU 0 for 100 ms, in which they sleep and wake to measure the clock.
+MPI_START_S = 0.1
 # The kernel moves a thread when it starts, executes a program or is bound. libomp also moves its
 # main thread once to each CPU of its affinity mask.
 MOVES_OF_A_BIRTH = 4
-
-Mask = tuple[int, ...]
-
-
-@dataclass
-class Stay:
-    """Consecutive looks at a thread that found the same affinity mask.
-
-    `ran_on` counts the looks by the CPU on which the thread ran last; `cpu_s` is its CPU time in
-    seconds at the last of these looks.
-    """
-
-    allowed: Mask
-    looks: int = 0
-    ran_on: Counter[int] = field(default_factory=Counter)
-    cpu_s: float = 0.0
-
-
-@dataclass
-class ThreadTrace:
-    """One thread: its process and its stays, from the first look that found it to the last.
-
-    `gone_s` estimates how long it lived after the last look that found it: half of the time until
-    the next look, or all of it when that look was at the program's end. `runnable` has the looks at
-    which it worked or waited for a CPU only, each with the time since the look before. `cpu_s_on`
-    has its CPU time by CPU, without the look at the program's end.
-    Times are in seconds, looks are numbered.
-    """
-
-    tid: int
-    pid: int
-    stays: list[Stay] = field(default_factory=list)
-    first_look: int = 0
-    last_look: int = 0
-    gone_s: float = 0.0
-    runnable: dict[int, float] = field(default_factory=dict)
-    cpu_s_on: dict[int, float] = field(default_factory=dict)
-
-    @property
-    def allowed(self) -> Mask:
-        """The mask at the last look."""
-        return self.stays[-1].allowed if self.stays else ()
-
-    @property
-    def masks(self) -> Counter[Mask]:
-        """The looks by mask, in the order in which the masks were first seen."""
-        return sum((Counter({stay.allowed: stay.looks}) for stay in self.stays), Counter())
-
-    @property
-    def ran_on(self) -> Counter[int]:
-        """The looks by the CPU on which the thread ran last."""
-        return sum((stay.ran_on for stay in self.stays), Counter())
-
-    @property
-    def looks(self) -> int:
-        """How many looks found the thread."""
-        return sum(stay.looks for stay in self.stays)
-
-    @property
-    def runnable_s(self) -> float:
-        """How long it worked or waited for a CPU only, in seconds."""
-        return sum(self.runnable.values())
-
-    @property
-    def cpu_s(self) -> float:
-        """Its CPU time at the last look, in seconds."""
-        return self.stays[-1].cpu_s if self.stays else 0.0
 
 
 @dataclass(frozen=True)
@@ -136,7 +73,8 @@ class Expected:
     """The placement that a mapping promises: binding, CPUs in any order, number of threads.
 
     Beside them at most `helpers` threads may be anywhere. `by_words` is set where the runtime
-    itself finds the CPUs that the mapping describes.
+    itself finds the CPUs that the mapping describes, `mpi` for a rank, which MPI may move while it
+    starts.
 
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
     allowed exactly one of the places, always the same. A place is a CPU, or one of `places` where
@@ -151,6 +89,7 @@ class Expected:
     helpers: int = 0
     places: tuple[Mask, ...] = ()
     by_words: bool = False
+    mpi: bool = False
 
     @cached_property
     def capacity(self) -> dict[Mask, int]:
@@ -205,17 +144,17 @@ def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> 
     team = without_helpers(deciding, expected)
     late = ""
     for thread in team:
-        first, last = (0, 0) if long_lived else forgiven_looks(thread, expected)
-        problem, only_late = _misplaced(thread, expected, first, last)
+        stays = thread.stays if long_lived else _deciding_stays(thread, expected)
+        problem, only_late = _misplaced(thread, stays, expected)
         if problem and not only_late:
             return Proof("violated", problem)
         late = late or problem
     if expected.binding == "pin" and (problem := _crowding(team, expected, samples.elapsed_s)):
         return Proof("violated", problem)
-    problem = late or _cpu_time_problem(samples)
+    problem = late or cpu_time_problem(samples)
     # perf does not tell the migrations of helpers, which may move, from those of the team.
     if len(team) == len(deciding):
-        problem = problem or _migration_problem(samples, expected)
+        problem = problem or migration_problem(samples, expected)
     if problem:
         return Proof("unproved", problem)
     return _team_size_proof(samples, expected, team)
@@ -307,9 +246,47 @@ def _sampling_problem(samples: Samples) -> str:
     return ""
 
 
-def forgiven_looks(thread: ThreadTrace, expected: Expected) -> tuple[int, int]:
-    """Return how many of a thread's first and of its last looks are forgiven."""
-    return settling_looks(thread, expected), released_looks(thread, expected)
+def forgiven_looks(thread: ThreadTrace, expected: Expected) -> dict[str, int]:
+    """Return how many looks at a thread are forgiven, by the reason; without those of none."""
+    looks = {
+        "settling_looks": settling_looks(thread, expected),
+        "released_looks": released_looks(thread, expected),
+        "idle_looks": sum(stay.looks for stay in _idle_elsewhere(thread, expected)),
+    }
+    return {name: number for name, number in looks.items() if number}
+
+
+def _deciding_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
+    """Return the stays of a thread without those that are forgiven."""
+    idle = _idle_elsewhere(thread, expected)
+    return [stay for stay in _bound_stays(thread, expected) if stay not in idle]
+
+
+def _bound_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
+    """Return the stays of a thread from when it was bound until it was let go."""
+    first, last = settling_looks(thread, expected), released_looks(thread, expected)
+    stays = list(thread.stays)
+    while first > 0:
+        first -= stays.pop(0).looks
+    while last > 0:
+        last -= stays.pop().looks
+    return stays
+
+
+def _idle_elsewhere(thread: ThreadTrace, expected: Expected) -> list[Stay]:
+    """Return the stays outside of its place of a rank's thread that used next to no CPU time there.
+
+    They are those of MPI's start. If the thread used more, all its stays count.
+    """
+    away = _away(_bound_stays(thread, expected), expected.in_place(thread)) if expected.mpi else []
+    used_s = sum(stay.used_s for stay in away)
+    return away if used_s <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s) else []
+
+
+def _away(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> list[Stay]:
+    """Return the stays outside of a thread's place; none where it was never in its place."""
+    away = [stay for stay in stays if not in_place(stay)]
+    return away if len(away) < len(stays) else []
 
 
 def settling_looks(thread: ThreadTrace, expected: Expected) -> int:
@@ -347,20 +324,14 @@ def released_looks(thread: ThreadTrace, expected: Expected) -> int:
     return looks if looks == 1 or used_s <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s) else 0
 
 
-def _misplaced(
-    thread: ThreadTrace, expected: Expected, first_looks: int, last_looks: int
-) -> tuple[str, bool]:
-    """Return where a misplaced thread was (empty: in its place), and whether it was bound late.
+def _misplaced(thread: ThreadTrace, stays: Sequence[Stay], expected: Expected) -> tuple[str, bool]:
+    """Return where a misplaced thread was (empty: in its place), and whether that proves nothing.
 
-    So many first and last looks do not count. Under `pin`, a thread was bound late if it was
-    unbound for more than its first moments and then stayed in its place: some runtimes bind threads
-    only at their first parallel region.
+    Of its stays only these decide. Under `pin`, a thread may have been bound late: it was unbound
+    for more than its first moments and then stayed in its place, because some runtimes bind threads
+    only at their first parallel region. A rank may have been moved by MPI's start.
     """
-    in_place, stays = expected.in_place(thread), list(thread.stays)
-    while first_looks > 0:
-        first_looks -= stays.pop(0).looks
-    while last_looks > 0:
-        last_looks -= stays.pop().looks
+    in_place = expected.in_place(thread)
     wrong = [stay for stay in stays if not in_place(stay)]
     if not wrong:
         return "", False
@@ -378,11 +349,13 @@ def _misplaced(
         )
     else:
         text = f"thread {thread.tid} was bound to CPU {allowed}{often}; the mapping allows {mask}"
-    late = expected.binding == "pin" and _bound_late(stays, in_place)
-    if late:
+    if expected.binding == "pin" and _bound_late(stays, in_place):
         share = wrong[-1].cpu_s / thread.cpu_s
-        text += f"; it was bound after {share:.0%} of its CPU time"
-    return text, late
+        return text + f"; it was bound after {share:.0%} of its CPU time", True
+    used_s = sum(stay.used_s for stay in _away(stays, in_place))
+    if expected.mpi and 0 < used_s <= MPI_START_S:
+        return text + "; MPI may have moved it when it started: a larger size would show it", True
+    return text, False
 
 
 def _kind_of_place(expected: Expected) -> str:
@@ -417,7 +390,7 @@ def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> 
     return ""
 
 
-def _cpu_time_problem(samples: Samples) -> str:
+def cpu_time_problem(samples: Samples) -> str:
     """Return a message if much CPU time belongs to threads that no look found, else empty.
 
     There are no such threads where births are reported and all new threads were found.
@@ -453,7 +426,7 @@ def _unsampled_s(thread: ThreadTrace) -> float:
     return min(thread.gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
 
 
-def _migration_problem(samples: Samples, expected: Expected) -> str:
+def migration_problem(samples: Samples, expected: Expected) -> str:
     """Return a message if pinned threads moved more often than their births explain, else empty."""
     # Within a place of several CPUs the scheduler may move a thread.
     moves = any(len(place) > 1 for place in expected.places)

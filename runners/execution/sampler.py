@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
 from runners.execution.course import Course, Point
 from runners.execution.libraries import LoadedLibraries
-from runners.execution.placement import Mask, Stay, ThreadTrace
+from runners.execution.thread_trace import Mask, Stay, ThreadTrace
 from runners.host.processes import is_runnable, parse_task, tick_s
 
 ONLINE = "/sys/devices/system/cpu/online"
@@ -37,11 +37,11 @@ BIRTH_SHARE = 0.02
 
 
 class PlacementSampler:
-    """Collects the masks and CPUs of all threads of a process and of its descendants."""
+    """Collects the masks and CPUs of all threads of processes and of their descendants."""
 
     def __init__(
         self,
-        pid: int,
+        pids: Sequence[int],
         proc: Path = Path("/proc"),
         online: Path = Path(ONLINE),
         clock: Callable[[], float] = time.monotonic,
@@ -49,12 +49,13 @@ class PlacementSampler:
         descendants_only: bool = False,
         libraries: LoadedLibraries | None = None,
     ) -> None:
-        """Watch this process, whose files are below `proc`; `online` lists the node's CPUs.
+        """Watch these processes, whose files are below `proc`; `online` lists the node's CPUs.
 
         A mask that was never set names every CPU that could be plugged in, but the kernel uses only
         the online ones (Linux kernel/sched/core.c, sched_getaffinity). With `descendants_only` the
-        process itself is not sampled: it is the witness, to which the kernel reparents every
-        process whose parent has ended. `libraries` looks at what the processes load.
+        processes themselves are not sampled: each is a witness, to which the kernel reparents every
+        process whose parent has ended. The witnesses of an MPI job are in the order of their ranks.
+        `libraries` looks at what the processes load.
         """
         self._proc = str(proc)
         self._clock = clock
@@ -63,7 +64,7 @@ class PlacementSampler:
         listed = _cpus(self._online_text)
         self._online = frozenset(listed) if listed else None
         self._masks: dict[str, Mask | None] = {}
-        self._root_pid = pid
+        self._roots = tuple(pids)
         self._descendants_only = descendants_only
         self._libraries = libraries
         # The links of each process's task folder: one for each thread, and two of its own.
@@ -101,12 +102,9 @@ class PlacementSampler:
         self.samples += 1
         self._look_for_hotplug()
         before, self._present, self._links = self._present, {}, {}
-        pids = [self._root_pid]
-        for pid in pids:
-            for tid in self._tids(pid):
-                if pid != self._root_pid or not self._descendants_only:
-                    self._look_at(pid, tid, at_end)
-                pids.extend(self._children(pid, tid))
+        pids = []
+        for rank, root in enumerate(self._roots):
+            pids += self._look_at_family(root, rank, at_end)
         if self._libraries:
             self._libraries.look(pids)
         self._looked_s = now = self._clock()
@@ -115,6 +113,16 @@ class PlacementSampler:
                 self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
         if not at_end:
             self._course.add(now, self._cpu_s_on)
+
+    def _look_at_family(self, root: int, rank: int, at_end: bool) -> list[int]:
+        """Look at a process and its descendants; return their numbers."""
+        pids = [root]
+        for pid in pids:
+            for tid in self._tids(pid):
+                if pid != root or not self._descendants_only:
+                    self._look_at(pid, tid, rank, at_end)
+                pids.extend(self._children(pid, tid))
+        return pids
 
     def grown(self) -> bool:
         """Return whether a process ended or changed its number of threads since the last look."""
@@ -146,7 +154,7 @@ class PlacementSampler:
         text = _read(f"{self._proc}/{pid}/task/{tid}/children")
         return [int(child) for child in text.split() if child.isdigit()]
 
-    def _look_at(self, pid: int, tid: int, at_end: bool) -> None:
+    def _look_at(self, pid: int, tid: int, rank: int, at_end: bool) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
         allowed = self._usable(_read(f"{base}/status"))
         stat = _read(f"{base}/stat")
@@ -159,16 +167,19 @@ class PlacementSampler:
             if len(self._traces) >= MAX_THREADS:
                 self.overflowed = True
                 return
-            trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
+            trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples, rank=rank)
         trace.last_look = self.samples
         self._present[key] = now = self._clock()
-        if is_runnable(stat):
+        before_s, works = trace.cpu_s, is_runnable(stat)
+        if works:
             trace.runnable[self.samples] = now - self._looked_s
-        before_s = trace.cpu_s
         stay = _stay_of(trace, allowed, task.cpu)
+        cpu_s = task.cpu_ticks * tick_s()
+        if stay.looks or works:
+            stay.used_s += cpu_s - before_s
         stay.looks += 1
         stay.ran_on[task.cpu] += 1
-        stay.cpu_s = task.cpu_ticks * tick_s()
+        stay.cpu_s = cpu_s
         # Of the threads of a team, only the main thread is still there at the end.
         if not at_end:
             for cpu_s_on in (trace.cpu_s_on, self._cpu_s_on):
@@ -243,7 +254,7 @@ def _stay_of(trace: ThreadTrace, allowed: Mask, cpu: int) -> Stay:
             trace.stays.remove(known)
             trace.stays.append(known)
             return known
-    trace.stays.append(Stay(allowed))
+    trace.stays.append(Stay(allowed, used_s=0.0))
     return trace.stays[-1]
 
 

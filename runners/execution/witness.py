@@ -8,12 +8,13 @@ launcher and witness, and stops the program before exec; counters are attached t
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -66,56 +67,39 @@ class LaunchError(StudyError):
     """The launcher ended, or hung, before the program could be started."""
 
 
-class WitnessProcess:
-    """One run's launcher, witness and program; `close` leaves no process behind."""
+class Witness:
+    """The conversation with one witness, from the program's arguments to its end.
 
-    def __init__(
-        self,
-        witness: Path,
-        launcher: Sequence[str],
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        out: IO[bytes],
-        err: IO[bytes],
-        log: IO[bytes],
-        stdin: IO[bytes] | int = subprocess.DEVNULL,
-    ) -> None:
-        """Start launcher and witness, and stop the program before its exec."""
-        command_read, self._command = os.pipe()
-        self._report, report_write = os.pipe()
-        descriptors = (command_read, report_write, out.fileno(), err.fileno())
-        command = [*launcher, str(witness), *map(str, descriptors)]
-        try:
-            self._launcher = subprocess.Popen(
-                command,
-                env=dict(environment),
-                stdin=stdin,
-                stdout=log,
-                stderr=log,
-                pass_fds=descriptors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            os.close(self._command)
-            os.close(self._report)
-            raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from error
-        finally:
-            os.close(command_read)
-            os.close(report_write)
-        self._started, self._log = command[0], log
+    `failure` returns a message when the witness has ended before its program; `started` names what
+    was started, which in time becomes the witness.
+    """
+
+    def __init__(self, command: int, report: int, started: str, failure: Callable[[], str]) -> None:
+        """Keep the descriptors to write commands to, and to read reports from."""
+        self._command, self._report = command, report
+        self._started, self._failure = started, failure
         self._buffer = b""
-        self._reaped = self._lost = False
+        self.has_ended = self.reaped = self._lost = False
         self._started_s = 0.0
         self.pid = self.witness_pid = 0
         self._exec_errno: int | None = None
-        self._window_ns = (0, 0)
+        # When the program was started and when it ended, by CLOCK_MONOTONIC; 0 where not known.
+        self.window_ns = (0, 0)
+
+    @property
+    def name(self) -> str:
+        """The name of the started process: what was started, and after its exec the witness."""
+        return "pinstudy-witness" if self.pid else self._started
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when there is a report."""
+        return self._report
+
+    def hand_over(self, arguments: Sequence[str]) -> None:
+        """Send the program's arguments; the program waits before its exec from then on."""
         payload = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
-        try:
-            self._send(b"%d\n%b" % (len(payload), payload))
-            self.pid, self.witness_pid = map(int, self._expect("ready", LAUNCH_LIMIT_S))
-        except BaseException:
-            self.close()
-            raise
+        self._send(b"%d\n%b" % (len(payload), payload))
+        self.pid, self.witness_pid = map(int, self.expect("ready", LAUNCH_LIMIT_S))
 
     def go(self) -> None:
         """Let the program start."""
@@ -129,10 +113,11 @@ class WitnessProcess:
             return False
         if line[0] == "failed":
             self._exec_errno = int(line[1])
-            window = self._expect("ended", KILL_GRACE_S)
+            window = self.expect("ended", KILL_GRACE_S)
         else:
             window = _values(line, "ended")
-        self._window_ns = (int(window[0]), int(window[1]))
+        self.window_ns = (int(window[0]), int(window[1]))
+        self.has_ended = True
         return True
 
     def reap(self) -> Ending:
@@ -142,10 +127,10 @@ class WitnessProcess:
             return Ending(signal.SIGKILL, elapsed_s, None, None, None)
         self._send(b"r")
         status, user_us, system_us, max_rss_kb, all_us = map(
-            int, self._expect("reaped", LAUNCH_LIMIT_S)
+            int, self.expect("reaped", LAUNCH_LIMIT_S)
         )
-        self._reaped = True
-        start_ns, end_ns = self._window_ns
+        self.reaped = True
+        start_ns, end_ns = self.window_ns
         return Ending(
             wait_status=status,
             elapsed_s=(end_ns - start_ns) / 1e9 if start_ns else 0.0,
@@ -165,37 +150,35 @@ class WitnessProcess:
             _signal(self.witness_pid, signal.SIGCONT)  # the program may have stopped it
             if self.wait_ended(KILL_GRACE_S):
                 return
-        _kill_tree(self.witness_pid)
-        self._lost = True
+        self.lose()
+
+    def lose(self) -> None:
+        """Kill the witness with all its descendants; how the program ended is not known then."""
+        if self.witness_pid:
+            kill_tree(self.witness_pid)
+        self.has_ended = self._lost = True
 
     def close(self) -> None:
-        """End all processes; when the command pipe closes, the witness kills the program."""
-        for descriptor in (self._command, self._report):
+        """Close the descriptors; the witness kills its program then."""
+        for descriptor in {self._command, self._report}:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
-        try:
-            wait_for(self._launcher, KILL_GRACE_S)
-        except subprocess.TimeoutExpired:
-            if self.witness_pid:
-                _kill_tree(self.witness_pid)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._launcher.pid, signal.SIGKILL)
-            self._launcher.wait()
-        if not self._reaped:
-            _kill_session(self._launcher.pid)
+
+    def expect(self, word: str, timeout_s: float) -> list[str]:
+        """Return the values of the next report, which must be this one; raises LaunchError."""
+        line = self._line(timeout_s)
+        if line is None:
+            raise LaunchError(f"{self.name} did not start the program within {timeout_s:g} s")
+        return _values(line, word)
 
     def _send(self, data: bytes) -> None:
         try:
             while data:
                 data = data[os.write(self._command, data) :]
-        except BrokenPipeError:
-            raise LaunchError(self._launch_failure()) from None
-
-    def _expect(self, word: str, timeout_s: float) -> list[str]:
-        line = self._line(timeout_s)
-        if line is None:
-            raise LaunchError(f"{self._name()} did not start the program within {timeout_s:g} s")
-        return _values(line, word)
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.ECONNRESET):
+                raise
+            raise LaunchError(self._failure()) from None
 
     def _line(self, timeout_s: float) -> list[str] | None:
         """Return the next report, split at blanks, or None when none comes in time."""
@@ -204,26 +187,118 @@ class WitnessProcess:
             left = max(0.0, deadline - time.monotonic())
             if not select.select([self._report], [], [], left)[0]:
                 return None
-            data = os.read(self._report, 4096)
-            if not data:
-                raise LaunchError(self._launch_failure())
-            self._buffer += data
+            with contextlib.suppress(ConnectionResetError):
+                if data := os.read(self._report, 4096):
+                    self._buffer += data
+                    continue
+            raise LaunchError(self._failure())
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line.decode().split()
 
-    def _name(self) -> str:
-        """Return the name of the started process: the launcher, and after its exec the witness."""
-        return "pinstudy-witness" if self.pid else self._started
+
+class WitnessProcess(Witness):
+    """One run's launcher, witness and program; `close` leaves no process behind."""
+
+    def __init__(
+        self,
+        witness: Path,
+        launcher: Sequence[str],
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        out: IO[bytes],
+        err: IO[bytes],
+        log: IO[bytes],
+        stdin: IO[bytes] | int = subprocess.DEVNULL,
+    ) -> None:
+        """Start launcher and witness, and stop the program before its exec."""
+        command_read, command = os.pipe()
+        report, report_write = os.pipe()
+        descriptors = (command_read, report_write, out.fileno(), err.fileno())
+        words = [*launcher, str(witness), *map(str, descriptors)]
+        super().__init__(command, report, words[0], self._launch_failure)
+        self._log = log
+        try:
+            self._launcher = start_launcher(words, environment, log, log, stdin, descriptors)
+        except LaunchError:
+            super().close()
+            raise
+        finally:
+            os.close(command_read)
+            os.close(report_write)
+        try:
+            self.hand_over(arguments)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The program's process number."""
+        return (self.pid,)
+
+    @property
+    def witness_pids(self) -> tuple[int, ...]:
+        """The process number of the witness, the program's parent."""
+        return (self.witness_pid,)
+
+    def close(self) -> None:
+        """End all processes; when the command pipe closes, the witness kills the program."""
+        super().close()
+        end_launcher(self._launcher, self.witness_pids, reaped=self.reaped)
 
     def _launch_failure(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._launcher.wait(KILL_GRACE_S)
-        self._log.seek(0)
-        message = one_line(self._log.read(2000).decode(errors="replace"), None)
-        status = self._launcher.returncode
-        if status is not None and status < 0:
-            return f"{self._name()} was {ended_by(-status)}: {message or 'no message'}"
-        return f"{self._name()} ended with status {status}: {message or 'no message'}"
+        return launch_failure(self._launcher, self.name, self._log)
+
+
+def start_launcher(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    out: IO[bytes],
+    err: IO[bytes],
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    descriptors: Collection[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a launcher in a session of its own; raises LaunchError."""
+    try:
+        return subprocess.Popen(
+            command,
+            env=dict(environment),
+            stdin=stdin,
+            stdout=out,
+            stderr=err,
+            pass_fds=tuple(descriptors),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from error
+
+
+def end_launcher(
+    launcher: subprocess.Popen[bytes], witness_pids: Iterable[int], *, reaped: bool
+) -> None:
+    """Wait for a launcher whose witnesses have ended, or else end it with all processes."""
+    try:
+        wait_for(launcher, KILL_GRACE_S)
+    except subprocess.TimeoutExpired:
+        for pid in filter(None, witness_pids):
+            kill_tree(pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(launcher.pid, signal.SIGKILL)
+        launcher.wait()
+    if not reaped:
+        _kill_session(launcher.pid)
+
+
+def launch_failure(launcher: subprocess.Popen[bytes], name: str, log: IO[bytes]) -> str:
+    """Return how a launcher ended, with the beginning of what it printed."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        launcher.wait(KILL_GRACE_S)
+    log.seek(0)
+    message = one_line(log.read(2000).decode(errors="replace"), None)
+    status = launcher.returncode
+    if status is not None and status < 0:
+        return f"{name} was {ended_by(-status)}: {message or 'no message'}"
+    return f"{name} ended with status {status}: {message or 'no message'}"
 
 
 def _values(line: list[str], word: str) -> list[str]:
@@ -239,14 +314,21 @@ def _signal(pid: int, number: int, send: Callable[[int, int], None] = os.kill) -
         send(pid, number)
 
 
-def _kill_tree(pid: int) -> None:
+def children_of(pid: int) -> list[int]:
+    """Return the numbers of a process's children; none of a process that has ended."""
+    found: list[int] = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, children.read_text().split())
+    return found
+
+
+def kill_tree(pid: int) -> None:
     """Kill a process and all its descendants; all are stopped first, so that none starts others."""
     pids = [pid]
     for one in pids:
         _signal(one, signal.SIGSTOP)
-        for children in Path(f"/proc/{one}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                pids.extend(map(int, children.read_text().split()))
+        pids += children_of(one)
     for one in pids:
         _signal(one, signal.SIGKILL)
 

@@ -25,6 +25,13 @@ EMULATED = ROOT / "build" / "emulated" / "bin"
 ORIGINALS = ROOT / "build" / "originals" / "bin"
 WITNESS = "pinstudy-witness"
 LAUNCHERS = ("taskset", "numactl", "likwid-pin")
+# Launchers of MPI ranks: the names of each, best first, and what its `--version` must contain.
+# An `mpirun` that comes first on the PATH is that of a loaded module, to which the program belongs.
+_OF_MPI = {
+    "openmpi": (("mpirun", "mpiexec", "mpirun.openmpi"), re.compile("Open MPI|OpenRTE")),
+    "mpich": (("mpiexec", "mpirun", "mpiexec.hydra", "mpiexec.mpich"), re.compile("HYDRA")),
+    "srun": (("srun",), re.compile("slurm")),
+}
 MAX_CHARACTERS = 500
 MAX_BYTES = 4096
 # PREFIX/bin may hold other programs too.
@@ -73,6 +80,17 @@ def find_tools() -> dict[str, str]:
     return {name: path for name in LAUNCHERS if (path := shutil.which(name))}
 
 
+def find_mpi() -> dict[str, str]:
+    """Return the paths of the launchers of MPI ranks that this machine has, by name."""
+    return {name: path for name, of in _OF_MPI.items() if (path := _mpi_launcher(*of))}
+
+
+def _mpi_launcher(names: Iterable[str], version: re.Pattern[str]) -> str | None:
+    """Return the first program of these names whose version shows whose it is, or None."""
+    paths = filter(None, map(shutil.which, names))
+    return next((path for path in paths if version.search(ask_version(path) or "")), None)
+
+
 @dataclass(frozen=True)
 class Remedy:
     """How to get something missing: a command that does what `verb` says, or advice without one."""
@@ -106,6 +124,11 @@ def for_tools() -> Remedy:
     if prefix() is None:
         return Remedy("make setup", "install it")
     return Remedy("install this system's package of it, or load its module")
+
+
+def for_mpi() -> Remedy:
+    """Return how to get a launcher of MPI ranks, which must be that of the program's MPI."""
+    return Remedy("load its module, or install this system's package of it")
 
 
 def for_programs() -> Remedy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from base.cpulist import format_cpulist
@@ -37,6 +37,9 @@ class Case:
     pinned threads take them; a CPU that two threads share occurs twice. With `vcpus` the case runs
     in a guest, and `cpus` are the guest's. `variables` are those that the study's files set.
     `places` are those that the mapping's name of places means here, `hw_subset` is KMP_HW_SUBSET.
+
+    An MPI program has `ranks` of `threads` each, and `rank_cpus` has the CPUs of each rank; without
+    MPI there are 0.
     """
 
     table: int
@@ -55,11 +58,25 @@ class Case:
     variables: tuple[SetVariable, ...] = ()
     places: tuple[tuple[int, ...], ...] = ()
     hw_subset: str = ""
+    ranks: int = 0
+    rank_cpus: tuple[tuple[int, ...], ...] = ()
 
     @property
     def threads_by(self) -> tuple[str, ...]:
         """The variables that tell the program its thread count, or what else does."""
         return self.variant.threads_by or self.app.threads_by or (OMP_NUM_THREADS,)
+
+    @property
+    def all_threads(self) -> int:
+        """The threads of all ranks."""
+        return max(self.ranks, 1) * self.threads
+
+    def of_rank(self, rank: int) -> Case:
+        """Return the case as one rank has it: a program of `threads` on CPUs of its own."""
+        own = self.rank_cpus[rank]
+        within = (tuple(cpu for cpu in place if cpu in own) for place in self.places)
+        places = tuple(place for place in within if place)
+        return replace(self, cpus=own, places=places, ranks=0, rank_cpus=())
 
     @property
     def host_cpus(self) -> tuple[int, ...]:
@@ -98,8 +115,9 @@ class Case:
     def label(self) -> str:
         """A short name for progress lines and messages."""
         where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
+        team = f"{self.ranks}x{self.threads}" if self.ranks else f"x{self.threads}"
         return (
-            f"{self.app.name}-{self.variant.name} {self.size.name} x{self.threads} "
+            f"{self.app.name}-{self.variant.name} {self.size.name} {team} "
             f"{where}{self.mapping.name} {self.governor}"
         )
 
@@ -139,6 +157,13 @@ def case_fields(case: Case) -> dict[str, object]:
         "schedule": case.schedule,
         "wait_policy": case.wait_policy,
     }
+    if case.ranks:
+        fields |= {
+            "ranks": case.ranks,
+            "mpi": case.variant.mpi,
+            "rank_cpus": [format_cpulist(cpus) for cpus in case.rank_cpus],
+        }
+        fields |= {"ranks_by": case.mapping.ranks_by} if case.mapping.ranks_by else {}
     if case.vcpus is None:
         return fields
     return fields | {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.cpulist import format_cpulist
@@ -19,14 +19,27 @@ from configs.study import RUNTIME_DEFAULT
 from configs.variables import counting, filled
 from runners.plan.case import Case
 from runners.plan.mechanism import IN_ANY_ORDER, needed_tool
+from runners.plan.mpi import VARIABLES, mpi_launcher, started_ranks
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
 # Inherited variables that are kept, because a program may need them, and recorded, because they
-# affect the run: those of the loader, the allocator (ld.so(8), mallopt(3)) and threaded libraries.
-RECORDED_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_")
+# affect the run: those of the loader, the allocator (ld.so(8), mallopt(3)), libraries with threads,
+# and MPI.
+RECORDED_PREFIXES = (
+    *("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_"),
+    *("OMPI_", "PMIX_MCA_", "PRTE_", "MPICH_", "HYDRA_", "UCX_"),
+)
 MAX_CHARACTERS = 500
 # Set for every program; it has no effect where no loop has schedule(runtime).
 FALLBACK_SCHEDULE = "static"
+
+
+@dataclass(frozen=True)
+class RankLaunch:
+    """How a rank is started: what precedes its program, outside the measured window."""
+
+    launcher: tuple[str, ...]
+    program: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,8 @@ class Launch:
     """How a case is started: `launcher` precedes the program, outside the measured window.
 
     `environment` is the whole environment; `set_variables` and `removed_variables` are its
-    differences from the inherited one.
+    differences from the inherited one. With `mpi`, the launcher precedes `ranks`, each with its own
+    words, and `program` is that of the first.
     """
 
     launcher: tuple[str, ...]
@@ -42,10 +56,15 @@ class Launch:
     environment: dict[str, str]
     set_variables: dict[str, str]
     removed_variables: tuple[str, ...]
+    mpi: str = ""
+    ranks: tuple[RankLaunch, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """Launcher and program, as one would type them to do the same by hand."""
+        if self.mpi:
+            ranks = [rank.launcher + rank.program for rank in self.ranks]
+            return started_ranks(self.mpi, self.launcher, ranks)
         return self.launcher + self.program
 
     @property
@@ -70,15 +89,35 @@ def build_launch(
 ) -> Launch:
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
     removed = tuple(sorted(name for name in inherited if name.startswith(REMOVED_PREFIXES)))
-    variables = openmp_variables(case) | file_variables(case)
     kept = {name: value for name, value in inherited.items() if name not in removed}
-    return Launch(
-        launcher=launcher_of(case, tools),
-        program=(str(program), *program_arguments(case)),
-        environment=kept | variables,
-        set_variables=variables,
-        removed_variables=removed,
+    by_rank = [case.of_rank(rank) for rank in range(case.ranks)] or [case]
+    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in by_rank)
+    ranks = tuple(
+        RankLaunch(
+            (*(("env", *own_words) if own_words else ()), *launcher_of(of, tools)),
+            (str(program), *program_arguments(of)),
+        )
+        for of, own_words in zip(by_rank, own, strict=True)
     )
+    launch = Launch(ranks[0].launcher, ranks[0].program, kept | variables, variables, removed)
+    if not case.ranks:
+        return launch
+    mpi = str(case.variant.mpi)
+    return replace(launch, launcher=mpi_launcher(mpi, tools[mpi]), mpi=mpi, ranks=ranks)
+
+
+def _shared(
+    variables: Iterable[Mapping[str, str]],
+) -> tuple[dict[str, str], list[tuple[str, ...]]]:
+    """Separate the variables that all ranks share from the words that set each rank's own."""
+    of_ranks = list(variables)
+    shared = dict(set(of_ranks[0].items()).intersection(*(of.items() for of in of_ranks)))
+    ordered = {name: shared[name] for name in of_ranks[0] if name in shared}
+    own = [
+        tuple(f"{name}={value}" for name, value in of.items() if name not in shared)
+        for of in of_ranks
+    ]
+    return ordered, own
 
 
 def program_arguments(case: Case) -> list[str]:
@@ -116,6 +155,8 @@ def openmp_variables(case: Case) -> dict[str, str]:
         "OMP_DYNAMIC": "false",
         "OMP_SCHEDULE": in_order(case.schedule) if libomp else case.schedule,
     }
+    if case.variant.mpi:
+        variables |= VARIABLES
     if case.wait_policy != RUNTIME_DEFAULT:
         variables["OMP_WAIT_POLICY"] = case.wait_policy
     return variables | binding_variables(case)

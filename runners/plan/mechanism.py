@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from base.cpulist import format_cpulist
-from configs.app import App
+from configs.app import MPI_LAUNCHERS, App
 from configs.mapping import BINDINGS, PINS_ONE_THREAD, Mapping
 from configs.variables import BY_AFFINITY
-from runners.host.software import for_tools
+from runners.host.software import for_mpi, for_tools
 from runners.node.topology import Core, Topology, sharing
 from runners.plan.selection import CannotMapError, ranked_cores, usable
 
@@ -96,6 +96,21 @@ def check_mechanism(
             "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "
             f"(allowed {format_cpulist(topology.allowed)} of {format_cpulist(topology.online)})"
         )
+
+
+def check_ranks(
+    ranks: int, mechanism: str | None, mapping: Mapping, mpi: str, tools: Iterable[str]
+) -> None:
+    """Raise CannotMapError when ranks cannot be bound by the mechanism, or not be started here."""
+    if mpi not in tools:
+        raise CannotMapError(f"{MPI_LAUNCHERS[mpi]} was not found; {for_mpi().sentence}")
+    if mechanism == "likwid-pin":
+        raise CannotMapError(
+            "likwid-pin counts the threads that MPI starts in a rank, too; use omp-places"
+        )
+    if ranks > 1 and (mechanism == "kmp-hw-subset" or mapping.names_core_type):
+        asked = mapping.places or mechanism
+        raise CannotMapError(f"{asked} would take the same cores in every rank; use omp-places")
 
 
 def needed_tool(mechanism: str | None, mapping: Mapping) -> str | None:

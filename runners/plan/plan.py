@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from configs.app import Size, Variant
@@ -20,10 +20,12 @@ from runners.plan.command_line import FALLBACK_SCHEDULE
 from runners.plan.mechanism import (
     check_count,
     check_mechanism,
+    check_ranks,
     choose_mechanism,
     hw_subset,
     named_places,
 )
+from runners.plan.ranks import rank_cpus
 from runners.plan.runs import PlannedRun, plan_groups
 from runners.plan.selection import CannotMapError, resolve_cpus
 
@@ -82,7 +84,7 @@ def make_plan(
     skipped: list[SkippedCase] = []
     on_host = study.vcpu_mappings if study.vm else (None,)
     for table, row in enumerate(_rows(study), 1):
-        choice, size, threads, variant, schedule, wait_policy = row
+        choice, size, ranks, threads, variant, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
         for number, (governor, vcpu_mapping, mapping) in enumerate(
             product(study.governors, on_host, mappings), 1
@@ -106,6 +108,7 @@ def make_plan(
                 wait_policy,
                 vcpus,
                 _variables(study, choice, variant, mapping),
+                ranks=ranks,
             )
             case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
             problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
@@ -140,7 +143,7 @@ def _execution(case: Case) -> tuple[object, ...]:
     OpenMP's settings do not affect a program without OpenMP. taskset and numactl set equal masks.
     """
     openmp = (case.threads, case.schedule, case.wait_policy)
-    pins = case.mapping.binding == "pin" and case.threads > 1
+    pins = case.mapping.binding == "pin" and case.all_threads > 1
     by_mask = case.mechanism in (None, *PINS_ONE_THREAD)
     return (
         *(case.app.name, case.variant.name, case.size.name, case.governor, case.vcpus),
@@ -148,16 +151,18 @@ def _execution(case: Case) -> tuple[object, ...]:
         tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
+        *(case.ranks, case.rank_cpus),
     )
 
 
-def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, Variant, str, str]]:
+def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Variant, str, str]]:
     """Yield what is fixed for all rows of each table."""
     for choice in study.apps:
         schedules = choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
         policies = choice.wait_policies or study.wait_policies
         yield from product(
-            (choice,), choice.sizes, choice.threads, choice.variants, schedules, policies
+            *((choice,), choice.sizes, choice.ranks or (0,), choice.threads),
+            *(choice.variants, schedules, policies),
         )
 
 
@@ -184,10 +189,13 @@ def _mapped(
         if runtime == "none" and threads > 1:
             raise CannotMapError(f"the variant {case.variant.name} has no threads")
         case = replace(case, mechanism=choose_mechanism(mapping, case.app, runtime, threads))
-        cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
-        case = replace(case, cpus=cpus)
-        check_count(case.threads_by, cpus, threads)
+        case = _with_cpus(case, topology, oversubscribe)
+        cpus = case.cpus
+        for its_cpus in case.rank_cpus or (cpus,):
+            check_count(case.threads_by, its_cpus, threads)
         check_mechanism(case.mechanism, mapping, threads, topology, tools)
+        if case.ranks:
+            check_ranks(case.ranks, case.mechanism, mapping, str(case.variant.mpi), tools)
         if case.mechanism == NAMED:
             case = replace(case, places=named_places(str(mapping.places), cpus, topology))
         if case.mechanism == "kmp-hw-subset":
@@ -195,6 +203,20 @@ def _mapped(
     except CannotMapError as problem:
         return case, str(problem)
     return case, None
+
+
+def _with_cpus(case: Case, topology: Topology, oversubscribe: bool) -> Case:
+    """Return the case with its CPUs, and those of each rank."""
+    mapping, threads, ranks = case.mapping, case.threads, case.ranks
+    if not ranks:
+        cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
+        return replace(case, cpus=cpus)
+    parts = rank_cpus(mapping, topology, ranks, threads, oversubscribe=oversubscribe)
+    everything = tuple(dict.fromkeys(chain.from_iterable(parts)))
+    if mapping.binding == "pin":
+        # A CPU that two threads of a rank share is there twice.
+        everything = tuple(chain.from_iterable(parts))
+    return replace(case, cpus=everything, rank_cpus=parts)
 
 
 def _map_vcpus(

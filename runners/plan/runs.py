@@ -92,7 +92,7 @@ def _hint_s(case: Case) -> float | None:
     The hint is for one thread and is divided by the threads, as if the program scaled perfectly:
     good enough for a forecast.
     """
-    return None if case.size.estimate_s is None else case.size.estimate_s / case.threads
+    return None if case.size.estimate_s is None else case.size.estimate_s / case.all_threads
 
 
 class Forecast:

@@ -40,12 +40,16 @@ def ranked_cores(topology: Topology) -> list[Core]:
     return sorted(topology.cores, key=lambda core: (core.rank, core.cpus))
 
 
-def _clusters_of(topology: Topology) -> list[list[Core]]:
+def clusters_of(topology: Topology) -> list[list[Core]]:
     """Return the groups of cores that share a cache which not all cores share.
 
     These are cores with one L2 (a module of E-cores), or with one L3 where no cores share an L2.
+    Raises CannotMapError where there are none.
     """
-    return _sharing(topology, 2) or _sharing(topology, 3)
+    clusters = _sharing(topology, 2) or _sharing(topology, 3)
+    if not clusters:
+        raise CannotMapError(_NO_CLUSTERS)
+    return clusters
 
 
 def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
@@ -107,9 +111,7 @@ def _same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
 
 
 def _same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
-    clusters = _clusters_of(topology)
-    if not clusters:
-        raise CannotMapError(_NO_CLUSTERS)
+    clusters = clusters_of(topology)
     pairs: list[tuple[int, int]] = []
     for cluster in clusters:
         firsts = _firsts(cluster, topology)
@@ -169,7 +171,7 @@ def resolve_cpus(
     threads may outnumber CPUs, unless they are pinned. Raises CannotMapError with the reason when
     the node cannot provide the CPUs.
     """
-    cpus = _candidates(mapping, topology, threads)
+    cpus = candidates(mapping, topology, threads)
     if len(cpus) < threads and not (oversubscribe and mapping.binding != "pin"):
         raise CannotMapError(
             f"{threads} {what} need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
@@ -183,7 +185,7 @@ def resolve_cpus(
     return cpus
 
 
-def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
+def candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
     """Return the CPUs of the selection; raise CannotMapError for none, or too few pairs."""
     cpus = _SELECT[mapping.selection](topology, threads)
     if not cpus:
@@ -309,6 +311,6 @@ def describe(mapping: Mapping, topology: Topology) -> tuple[str, str]:
     Exactly one of the two texts is empty.
     """
     try:
-        return format_cpulist(_candidates(mapping, topology, 1)), ""
+        return format_cpulist(candidates(mapping, topology, 1)), ""
     except CannotMapError as reason:
         return "", str(reason)

@@ -170,6 +170,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "as the study asks; governor `current`: the one in force",
         ),
         Field(
+            "ranks mpi rank_cpus ranks_by",
+            "only of an MPI program: the number of ranks, of which each has so many `threads`; what "
+            "started them; the CPUs of each rank; how the mapping divides them, if it says so",
+        ),
+        Field(
             "algorithm",
             "what the program computes, if the app has another name: `lulesh` for `lulesh-llnl`",
         ),
@@ -191,12 +196,12 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
     ),
     "launch": (
-        Field("command", "launcher and program, as typed"),
+        Field("command", "launcher and program, as typed; ranks each with their own words"),
         Field(
             "environment",
             "`set`: variables that were set; `removed`: inherited ones that were removed; "
             "`inherited`: those kept that affect how programs run: `LD_…`, `GLIBC_TUNABLES`, "
-            "`MALLOC_…` and those of OpenBLAS, MKL and BLIS",
+            "`MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI",
         ),
         Field("perf_command", "the `perf stat` that was attached to the program"),
         Field(
@@ -260,6 +265,12 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             number=_CPU_TIME,
         ),
         Field("task_clock_s", "CPU time that perf counted", number=_CPU_TIME),
+        Field(
+            "launcher_cpu_s",
+            "only of an MPI program: CPU time of the launcher's own processes while the ranks ran, "
+            "which is no part of theirs",
+            number=_CPU_TIME,
+        ),
     ),
     "counters": (
         Field(
@@ -359,11 +370,12 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
         Field(
             "placement.threads",
-            "per thread: `process` (0 the program, 1… its descendants), `allowed` CPUs when "
-            "last seen, `seen`: CPU → number of looks, `cpu_s`: CPU time when last seen; "
-            "`runnable_s`: how long it worked or waited for a CPU; `masks`: allowed CPUs → "
-            "number of looks, if there were several; `settling_looks`, `released_looks`: first "
-            "looks before it was bound, last ones after its release, which do not count",
+            "per thread: `process` (0 the program, 1… its descendants), `rank` if there are ranks, "
+            "`allowed` CPUs when last seen, `seen`: CPU → number of looks, `cpu_s`: CPU time when "
+            "last seen; `runnable_s`: how long it worked or waited for a CPU; `masks`: allowed "
+            "CPUs → number of looks, if there were several; `settling_looks`, `released_looks`, "
+            "`idle_looks`: first looks before it was bound, last ones after its release, and those "
+            "elsewhere while MPI started, which do not count",
         ),
         Field("placement.looks", "number of looks at the threads"),
         Field(

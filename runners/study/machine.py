@@ -10,10 +10,17 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from configs.app import MPI_LAUNCHERS
 from configs.site import Site
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.host.program_files import ProgramReader
-from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
+from runners.host.software import (
+    LAUNCHERS,
+    find_emulated_program,
+    find_mpi,
+    find_program,
+    find_tools,
+)
 from runners.node.node import Node, open_node, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
@@ -83,9 +90,18 @@ class Machine:
         emulated = self.emulates(study)
         find = partial(self._find_program, find_emulated_program if emulated else find_program)
         planned = _without_estimates(study) if emulated else study
-        return make_plan(
-            planned, self.node.topology, find, self.tools, self._governor_problem, emulated
-        )
+        tools = self.tools_of(study)
+        return make_plan(planned, self.node.topology, find, tools, self._governor_problem, emulated)
+
+    def tools_of(self, study: Study) -> Mapping[str, str]:
+        """Return the paths of the launchers, with those of the MPI ranks that a study has."""
+        has_ranks = any(choice.ranks for choice in study.apps)
+        return {**self.tools, **self._mpi} if has_ranks else self.tools
+
+    @cached_property
+    def _mpi(self) -> Mapping[str, str]:
+        """The launchers of MPI ranks, which are asked for their versions."""
+        return find_mpi() if self.live else {name: name for name in MPI_LAUNCHERS}
 
     def emulates(self, study: Study) -> bool:
         """Return whether the study's guests are emulated, for lack of KVM."""
@@ -179,7 +195,8 @@ class Machine:
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
-        return build_launch(case, plan.programs[case.variant.program], self._inherited, self.tools)
+        program = plan.programs[case.variant.program]
+        return build_launch(case, program, self._inherited, self.tools_of(plan.study))
 
     def programs_of(self, plan: Plan) -> StudyPrograms:
         """Return the programs of the plan's cases as they are now."""

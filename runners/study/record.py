@@ -6,7 +6,7 @@ absent, and `unavailable` has the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -18,10 +18,10 @@ from runners.execution.outcome import classify, expected_of, proof_of, read_metr
 from runners.execution.placement import (
     Expected,
     Proof,
-    ThreadTrace,
     forgiven_looks,
     hotplug_problem,
 )
+from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending
 from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
@@ -75,6 +75,8 @@ def run_record(
         "perf_command": list(observed.perf_command),
         "placement": _placement_fields(proof, observed, expected),
     }
+    if observed.launcher_cpu_s is not None:
+        record["launcher_cpu_s"] = round(observed.launcher_cpu_s, 2)
     parts = (_time_and_usage(ending), _state_before(before, after), after, *collected)
     return _with_measured(Reading(record, unavailable), parts)
 
@@ -174,14 +176,18 @@ def _time_and_usage(ending: Ending) -> Reading:
     return reading_of({"elapsed_s": elapsed_s, **known})
 
 
-def _placement_fields(proof: Proof, observed: Observation, expected: Expected) -> dict[str, Any]:
+def _placement_fields(
+    proof: Proof, observed: Observation, expected: Sequence[Expected]
+) -> dict[str, Any]:
     processes = list(dict.fromkeys(thread.pid for thread in observed.threads))
     return {
         "verdict": proof.verdict,
         "looks": observed.looks,
         **({} if observed.unmet is None else {"unmet": observed.unmet}),
         "threads": [
-            {"process": processes.index(thread.pid)} | _thread_fields(thread, expected)
+            {"process": processes.index(thread.pid)}
+            | ({"rank": thread.rank} if observed.ranks else {})
+            | _thread_fields(thread, expected[thread.rank])
             for thread in observed.threads
         ],
     }
@@ -196,7 +202,4 @@ def _thread_fields(thread: ThreadTrace, expected: Expected) -> dict[str, Any]:
     }
     if len(thread.masks) > 1:
         fields["masks"] = {format_cpulist(mask): looks for mask, looks in thread.masks.items()}
-    names = ("settling_looks", "released_looks")
-    looks = zip(names, forgiven_looks(thread, expected), strict=True)
-    fields |= {name: number for name, number in looks if number}
-    return fields
+    return fields | forgiven_looks(thread, expected)

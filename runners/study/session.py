@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from runners.host.software import (
 )
 from runners.host.tree import Tree
 from runners.node.node_files import save_node
+from runners.plan.mpi import root_problem
+from runners.plan.plan import Plan
 from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.governor import Governors
@@ -92,6 +95,7 @@ class Session:
         if not plan.cases:
             reasons = dict.fromkeys(item.reason for item in plan.skipped)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
+        _check_root(plan)
         if study.race:
             entrants_of(plan)
         self.crashes = [] if fresh else describe_crashes(records, machine.node, self.summary)
@@ -152,7 +156,11 @@ class Session:
             if study.latency:
                 measure_once_a_boot(node, study.latency, self.folder, progress)
             collectors = Collectors(
-                study, node, self._witness(), self.summary.plan.programs, self.machine.tools
+                study,
+                node,
+                self._witness(),
+                self.summary.plan.programs,
+                self.machine.tools_of(study),
             )
             engine = self._engine(collectors, shard.attempt)
             Runner(
@@ -229,6 +237,14 @@ class Session:
         write_atomically(self.folder / STUDY_FILE, study.source)
         for app in {choice.app.name: choice.app for choice in study.apps}.values():
             write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)
+
+
+def _check_root(plan: Plan) -> None:
+    """Raise UserError when root started a study whose ranks are not started for root."""
+    launchers = {str(case.variant.mpi) for case in plan.cases if case.ranks}
+    for mpi in sorted(launchers) if os.geteuid() == 0 else ():
+        if problem := root_problem(mpi, os.environ):
+            raise UserError(f"{plan.study.path}: {problem}")
 
 
 def set_aside(folder: Path) -> Path | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from base.cpulist import format_cpulist
-from base.text import plural
+from base.text import plural, team_in_words
 from base.units import duration, percent
 from configs.study import LATENCY_PLANS, Baseline, Study
 from runners.measure.energy.idle import baseline_count
@@ -219,8 +219,8 @@ def _skipped_row(item: SkippedCase) -> dict[str, Any]:
 
 
 def _title(row: dict[str, Any]) -> str:
-    threads = plural(row["threads"], "thread")
-    head = f"{row['app']} ({row['variant']}), size {row['size']}, {threads}"
+    team = team_in_words(row.get("ranks"), row["threads"])
+    head = f"{row['app']} ({row['variant']}), size {row['size']}, {team}"
     return f"{head}, schedule {row['schedule']}, wait policy {row['wait_policy']}"
 
 

@@ -14,8 +14,14 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from runners.execution.execute import free_cpus
-from runners.execution.placement import Expected, Proof, Samples, ThreadTrace, prove
+from runners.execution.placement import (
+    Expected,
+    Proof,
+    Samples,
+    prove,
+)
 from runners.execution.sampler import PlacementSampler
+from runners.execution.thread_trace import ThreadTrace
 from runners.plan.case import Vcpus
 
 
@@ -59,7 +65,7 @@ class VcpuSampler(PlacementSampler):
     def __init__(
         self, pid: int, threads: Mapping[int, int], vcpus: Vcpus, placing: Placing
     ) -> None:
-        super().__init__(pid)
+        super().__init__((pid,))
         self._vcpu_of = {thread: vcpu for vcpu, thread in threads.items()}
         self._vcpus, self._placing = vcpus, placing
 

@@ -8,6 +8,12 @@
 // program inherits its stdin.
 //
 // Usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD
+//        pinstudy-witness --rank SOCKET
+//
+// With --rank it is one rank of an MPI job, which a launcher started: launchers pass on no file
+// descriptors, so it connects to a socket of the study, and first writes `rank N`. Output goes where
+// the launcher takes it, and the program's exit status is this process's own, so that the launcher
+// ends a job of which a rank has failed.
 //
 // From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line
 // with their size in bytes; arguments do not come by argv because likwid-pin joins argv with
@@ -25,6 +31,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +58,13 @@ struct Start {
     std::int64_t monotonic_ns;
     int exec_errno;
 };
+
+// What launchers call the number of a rank: Open MPI, PMIx, Hydra, Slurm. A job script of Slurm has
+// the last one, too.
+constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                          "SLURM_PROCID"};
+// As a shell reports a program that a signal ended.
+constexpr int kSignalStatus = 128;
 
 struct Descriptors {
     int command;
@@ -157,8 +172,9 @@ void end_program(pid_t program) {
     kill(program, SIGKILL);
 }
 
-/// Waits until the program has died, without reaping it; kills it when the study goes away.
-void wait_for_death(pid_t program, int command, int child_signals) {
+/// Waits until the program has died, without reaping it; kills it when the study goes away, or when
+/// the launcher asks for this rank's end.
+void wait_for_death(pid_t program, int command, int signals) {
     bool orphaned = false;
     for (;;) {
         siginfo_t info{};
@@ -166,13 +182,15 @@ void wait_for_death(pid_t program, int command, int child_signals) {
             info.si_pid == program) {
             return;
         }
-        pollfd watched[2] = {{child_signals, POLLIN, 0}, {orphaned ? -1 : command, POLLIN, 0}};
+        pollfd watched[2] = {{signals, POLLIN, 0}, {orphaned ? -1 : command, POLLIN, 0}};
         if (poll(watched, 2, -1) < 0)
             continue;
         if (watched[0].revents != 0) {
-            signalfd_siginfo drained{};
-            if (read(child_signals, &drained, sizeof drained) < 0)
+            signalfd_siginfo received{};
+            if (read(signals, &received, sizeof received) < 0)
                 continue;
+            if (received.ssi_signo == SIGTERM)
+                end_program(program);
         }
         char byte = 0;
         if (watched[1].revents != 0 && !read_byte(command, byte)) {
@@ -200,10 +218,23 @@ void end_descendants() {
     }
 }
 
-int witness(const Descriptors& fds) {
+/// Blocks the signals that `wait_for_death` handles; returns a descriptor that delivers them.
+int block_signals(bool is_rank) {
+    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t handled;
+    sigemptyset(&handled);
+    sigaddset(&handled, SIGCHLD);
+    if (is_rank)
+        sigaddset(&handled, SIGTERM);
+    sigprocmask(SIG_BLOCK, &handled, nullptr);
+    return signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/// Runs one program as the study commands; returns its wait(2) status, or -1 when it was not started.
+int witness(const Descriptors& fds, bool is_rank) {
     std::string arguments = read_arguments(fds.command);
     if (arguments.empty())
-        return 1;
+        return -1;
     const std::vector<char*> pointers = argument_pointers(arguments);
 
     void* page =
@@ -213,14 +244,9 @@ int witness(const Descriptors& fds) {
     Start& start = *static_cast<Start*>(page);
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    std::signal(SIGPIPE, SIG_IGN);
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &children, nullptr);
-    const int child_signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    const int signals = block_signals(is_rank);
     int gate[2];
-    if (child_signals < 0 || pipe2(gate, O_CLOEXEC) != 0)
+    if (signals < 0 || pipe2(gate, O_CLOEXEC) != 0)
         give_up("pipe");
 
     const pid_t self = getpid();
@@ -240,7 +266,7 @@ int witness(const Descriptors& fds) {
     if (read_byte(fds.command, byte) && byte == 'g')
         write_all(gate[1], "g");
     close(gate[1]);
-    wait_for_death(program, fds.command, child_signals);
+    wait_for_death(program, fds.command, signals);
     const std::int64_t end_ns = monotonic_ns();
 
     if (start.exec_errno != 0)
@@ -269,16 +295,51 @@ int witness(const Descriptors& fds) {
         line += std::to_string(number);
     }
     write_all(fds.report, line + "\n");
-    return 0;
+    return status;
+}
+
+/// Connects to the study's socket, and says which rank this is.
+int connect_as_rank(const char* path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::size_t length = std::strlen(path);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (length >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        give_up(path);
+    }
+    std::memcpy(address.sun_path, path, length);
+    if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        give_up(path);
+    const char* rank = nullptr;
+    for (const char* name : kRankVariables) {
+        if (rank == nullptr)
+            rank = std::getenv(name);
+    }
+    write_all(fd, std::string("rank ") + (rank != nullptr ? rank : "unknown") + "\n");
+    return fd;
+}
+
+int witness_of_rank(const char* path) {
+    const int study = connect_as_rank(path);
+    const int status = witness({study, study, STDOUT_FILENO, STDERR_FILENO}, true);
+    if (status < 0)
+        return 1;
+    return WIFSIGNALED(status) ? kSignalStatus + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 3 && std::strcmp(argv[1], "--rank") == 0)
+        return witness_of_rank(argv[2]);
     if (argc != 5) {
-        std::fputs("usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n", stderr);
+        std::fputs("usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n"
+                   "       pinstudy-witness --rank SOCKET\n",
+                   stderr);
         return 2;
     }
-    return witness(
-        {descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]), descriptor(argv[4])});
+    const Descriptors fds{descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]),
+                          descriptor(argv[4])};
+    return witness(fds, false) < 0 ? 1 : 0;
 }

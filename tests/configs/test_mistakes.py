@@ -177,3 +177,23 @@ def test_a_file_that_is_no_table_is_refused_with_the_known_keys(text: str) -> No
     (problem,) = mistakes(text)
 
     assert problem.startswith("1:1: expected keys and values; known keys: name, title, ")
+
+
+def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
+    mpi = {"lu": app_with("libgomp: {program: lu-mpi, runtime: libgomp, mpi: openmpi}")}
+    entry = "threads: 1\n    ranks: [1, 2]"
+    of_kind = "mappings: [{name: m, selection: cores, binding: pin, ranks_by: kind}]"
+    text = study_with(entry, of_kind, "variants: [libgomp]")
+
+    assert mistakes(text, mpi) == []
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
+    assert mistakes(study_with(*guest, base=text), mpi) == [
+        "7:12: ranks are started on the node itself; write engine: local"
+    ]
+    again = study_with(
+        "ranks: [2]\n  - {app: lu, variants: libgomp, sizes: small, threads: 1, ranks: 2}",
+        base=text,
+    )
+    assert mistakes(again, mpi) == [
+        "8:5: asks again for what an entry before it asks for: lu libgomp small 2 1"
+    ]

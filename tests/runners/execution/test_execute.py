@@ -31,7 +31,7 @@ def run(
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return outcome.proof_of(seen, Expected(binding, places, threads))
+    return outcome.proof_of(seen, [Expected(binding, places, threads)])
 
 
 def running(marker: str) -> list[str]:

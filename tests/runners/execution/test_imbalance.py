@@ -18,7 +18,7 @@ from configs.variables import SetVariable
 from runners.execution.course import POINTS, Course, Point, quarters
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import FIELDS, read_imbalance
-from runners.execution.placement import Stay, ThreadTrace
+from runners.execution.thread_trace import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.node.topology import CoreKind
 from runners.plan.command_line import Launch

@@ -13,7 +13,8 @@ import pytest
 from configs.app import Check, Metric
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
-from runners.execution.placement import Expected, Proof, Stay, ThreadTrace
+from runners.execution.placement import Expected, Proof
+from runners.execution.thread_trace import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.records.values import FINAL
 from tests.runners.cases import DEMO, SMALL, case
@@ -83,7 +84,7 @@ def test_a_runtime_that_says_it_did_otherwise_violates_even_where_threads_are_in
 ) -> None:
     thread = ThreadTrace(7, 7, [Stay((0,), 20, Counter({0: 20}), 1.0)], 1, 20)
     run = replace(seen(), threads=(thread,), looks=20, stderr=stderr)
-    proof = proof_of(run, Expected("pin", (0,), 1, by_words=by_words))
+    proof = proof_of(run, [Expected("pin", (0,), 1, by_words=by_words)])
     assert proof == (Proof("violated", reason) if reason else Proof("proved"))
 
 
@@ -104,7 +105,7 @@ def test_time_that_no_process_is_charged_for_is_missed_in_none(
     observation = replace(seen(), threads=(thread,), looks=20)
     observation = replace(observation, ending=replace(observation.ending, cpu_s=1.0))
 
-    proof = proof_of(observation, Expected("pin", (0,), 1), {"task_clock_s": 1.3} | uncharged)
+    proof = proof_of(observation, [Expected("pin", (0,), 1)], {"task_clock_s": 1.3} | uncharged)
 
     assert proof.verdict == verdict
 

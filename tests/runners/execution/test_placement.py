@@ -13,14 +13,13 @@ from runners.execution.placement import (
     Expected,
     Proof,
     Samples,
-    Stay,
-    ThreadTrace,
     busy_threads,
     most_at_a_time,
     prove,
     released_looks,
     settling_looks,
 )
+from runners.execution.thread_trace import Stay, ThreadTrace
 
 
 def trace(

@@ -20,7 +20,7 @@ def sampler_of(proc: Path, online: str = "0-3", **more: Any) -> PlacementSampler
     """Return a sampler of process 10 of this tree, on a node with these CPUs."""
     file = proc / "online"
     file.write_text(f"{online}\n")
-    return PlacementSampler(10, proc, file, **more)
+    return PlacementSampler((10,), proc, file, **more)
 
 
 def task(
@@ -79,11 +79,11 @@ def test_unreadable_threads_are_not_seen(
     folder.mkdir(parents=True)
     (folder / "stat").write_bytes(stat)
     (folder / "status").write_bytes(status)
-    PlacementSampler(7, root, root / "online").sample()
+    PlacementSampler((7,), root, root / "online").sample()
 
 
 def test_a_look_for_which_no_open_file_is_left_is_told_from_threads_that_have_ended() -> None:
-    sampler = PlacementSampler(os.getpid())
+    sampler = PlacementSampler((os.getpid(),))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # Fewer than are open: none can be opened, and those that are stay open.
     resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
@@ -152,7 +152,7 @@ def test_the_witness_s_orphans_are_followed_and_it_is_not(tmp_path: Path) -> Non
     task(tmp_path, 5, 5, 0, "0-3", children="10 30 ")
     task(tmp_path, 10, 10, 1, "1")
     task(tmp_path, 30, 30, 2, "2")
-    sampler = PlacementSampler(5, tmp_path, tmp_path / "online", descendants_only=True)
+    sampler = PlacementSampler((5,), tmp_path, tmp_path / "online", descendants_only=True)
     sampler.sample()
     assert [trace.tid for trace in sampler.threads] == [10, 30]
 
@@ -205,7 +205,7 @@ def test_a_new_thread_is_noticed_without_a_look(tmp_path: Path) -> None:
 
 def test_looks_are_dense_at_first_then_as_rare_as_they_are_dear(tmp_path: Path) -> None:
     clock = Clock()
-    sampler = PlacementSampler(10, tmp_path, tmp_path / "online", clock)
+    sampler = PlacementSampler((10,), tmp_path, tmp_path / "online", clock)
     pace = Pace(clock)
 
     def looks_within(seconds: float) -> int:
@@ -233,7 +233,7 @@ def test_births_do_not_make_looks_rarer_where_each_takes_long(tmp_path: Path) ->
                 clock.now_s += 0.02
                 super().sample(at_end=at_end)
 
-        sampler, pace = Slow(10, tmp_path, tmp_path / "online", clock), Pace(clock)
+        sampler, pace = Slow((10,), tmp_path, tmp_path / "online", clock), Pace(clock)
         turns = 0
         while clock.now_s < 2.0:
             clock.now_s += pace.pause_s + 1e-9
@@ -254,7 +254,7 @@ def test_no_look_is_rarer_than_one_a_second(tmp_path: Path) -> None:
 
     clock = Dear()
     pace = Pace(clock)
-    sampler = PlacementSampler(10, tmp_path, tmp_path / "online", clock)
+    sampler = PlacementSampler((10,), tmp_path, tmp_path / "online", clock)
     assert pace.step(sampler)
     after_s = clock.now_s
     while not pace.step(sampler):

@@ -49,7 +49,7 @@ def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return outcome.proof_of(seen, Expected(binding, places, threads))
+    return outcome.proof_of(seen, [Expected(binding, places, threads)])
 
 
 # Program, binding, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.execution.execute import Observation
-from runners.execution.placement import Stay, ThreadTrace
+from runners.execution.thread_trace import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.measure.conditions.cpu_time import HarnessCost
 from runners.plan.command_line import Launch
@@ -230,7 +230,7 @@ USUAL = Observation(
     timed_out=False,
     stdout="out",
     stderr="",
-    threads=(ThreadTrace(7, 7, [Stay((0, 1), 3, Counter({0: 3}), 0.4)], 1, 3),),
+    threads=(ThreadTrace(7, 7, [Stay((0, 1), 3, Counter({0: 3}), 0.4, 0.4)], 1, 3),),
     looks=3,
     perf_output="",
     perf_problem="",

@@ -1,0 +1,77 @@
+"""What the looks at a thread found: its affinity masks, CPUs and CPU time. Data only."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+Mask = tuple[int, ...]
+
+
+@dataclass
+class Stay:
+    """Consecutive looks at a thread that found the same affinity mask.
+
+    `ran_on` counts the looks by the CPU on which the thread ran last; `cpu_s` is its CPU time in
+    seconds at the last of these looks. `used_s` is what it used of that meanwhile, and since the
+    look before where the first one found it at work; infinite where that is not known.
+    """
+
+    allowed: Mask
+    looks: int = 0
+    ran_on: Counter[int] = field(default_factory=Counter)
+    cpu_s: float = 0.0
+    used_s: float = math.inf
+
+
+@dataclass
+class ThreadTrace:
+    """One thread: its process and its stays, from the first look that found it to the last.
+
+    `gone_s` estimates how long it lived after the last look that found it: half of the time until
+    the next look, or all of it when that look was at the program's end. `runnable` has the looks at
+    which it worked or waited for a CPU only, each with the time since the look before. `cpu_s_on`
+    has its CPU time by CPU, without the look at the program's end. `rank` is that of an MPI job.
+    Times are in seconds, looks are numbered.
+    """
+
+    tid: int
+    pid: int
+    stays: list[Stay] = field(default_factory=list)
+    first_look: int = 0
+    last_look: int = 0
+    gone_s: float = 0.0
+    runnable: dict[int, float] = field(default_factory=dict)
+    cpu_s_on: dict[int, float] = field(default_factory=dict)
+    rank: int = 0
+
+    @property
+    def allowed(self) -> Mask:
+        """The mask at the last look."""
+        return self.stays[-1].allowed if self.stays else ()
+
+    @property
+    def masks(self) -> Counter[Mask]:
+        """The looks by mask, in the order in which the masks were first seen."""
+        return sum((Counter({stay.allowed: stay.looks}) for stay in self.stays), Counter())
+
+    @property
+    def ran_on(self) -> Counter[int]:
+        """The looks by the CPU on which the thread ran last."""
+        return sum((stay.ran_on for stay in self.stays), Counter())
+
+    @property
+    def looks(self) -> int:
+        """How many looks found the thread."""
+        return sum(stay.looks for stay in self.stays)
+
+    @property
+    def runnable_s(self) -> float:
+        """How long it worked or waited for a CPU only, in seconds."""
+        return sum(self.runnable.values())
+
+    @property
+    def cpu_s(self) -> float:
+        """Its CPU time at the last look, in seconds."""
+        return self.stays[-1].cpu_s if self.stays else 0.0

@@ -1,0 +1,167 @@
+"""Real ranks of Open MPI and of MPICH: where they are, what they use, and how they end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from configs.app import Size, Variant
+from configs.mapping import Mapping
+from configs.study import AppChoice
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.outcome import classify, expected_of, proof_of
+from runners.execution.placement import Proof
+from runners.execution.witness import LaunchError
+from runners.host.software import find_mpi
+from runners.measure.perf.events import perf_command
+from runners.measure.perf.output import parse_perf_output
+from runners.plan.case import Case
+from runners.plan.command_line import Launch, build_launch
+from runners.plan.mpi import ROOT_VARIABLES
+from runners.plan.plan import make_plan
+from tests.runners.cases import DEMO, SCHEDULER, study
+from tests.runners.topologies import topology
+from tests.support.programs import witness
+from tests.support.studies import two_cpus
+from tests.support.tools import missing, need_tool
+from tests.support.wait import HANG_S
+
+SOURCE = Path(__file__).parent / "mpi" / "ranks.c"
+COMPILERS = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
+# As root Open MPI starts nothing without them.
+ENVIRONMENT = {"PATH": os.environ["PATH"], **dict.fromkeys(ROOT_VARIABLES, "1")}
+# Open MPI uses up to 0.05 s of CPU time elsewhere while it starts.
+WORK = Size("small", ("2",))
+
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def mpi(request: pytest.FixtureRequest) -> str:
+    """The name of an MPI, whose launcher and compiler are there."""
+    name: str = request.param
+    need_tool(COMPILERS[name])
+    if name not in find_mpi():
+        missing(f"the launcher of {name} is missing")
+    return name
+
+
+@pytest.fixture(scope="module")
+def program(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The test's program, built with this MPI."""
+    path = tmp_path_factory.mktemp(mpi) / "ranks"
+    command = [need_tool(COMPILERS[mpi]), "-O1", "-fopenmp", "-o", str(path), str(SOURCE)]
+    subprocess.run(command, check=True)
+    return path
+
+
+class Job:
+    """A case of ranks of a program on two CPUs of one kind, and its launch."""
+
+    def __init__(
+        self, mpi: str, program: Path, mapping: Mapping, ranks: int = 2, size: Size = WORK
+    ) -> None:
+        variant = Variant("libgomp", str(program), "libgomp", mpi=mpi)
+        app = replace(DEMO, variants={"v": variant}, sizes={"s": size}, arguments=("{size}",))
+        app = replace(app, metrics=(), limit_s=HANG_S)
+        node = topology([(str(cpu), "P", 0) for cpu in two_cpus()])
+        choice = AppChoice(app, (variant,), (size,), (2 // ranks,), ranks=(ranks,))
+        asked = study(apps=(choice,), mappings=(mapping,), wait_policies=("passive",))
+        tools = {"taskset": need_tool("taskset"), **find_mpi()}
+        self.case: Case
+        (self.case,) = make_plan(asked, node, Path, tools, lambda *_: None).cases
+        self.launch: Launch = build_launch(self.case, program, ENVIRONMENT, tools)
+
+    def run(self, command: tuple[str, ...] | None = None, limit_s: float = HANG_S) -> Observation:
+        return execute(self.launch, limit_s, Harness(witness(), command))
+
+    def proof(self, seen: Observation) -> Proof:
+        return proof_of(seen, expected_of(self.case))
+
+
+@pytest.mark.parametrize(("ranks", "binding"), [(1, "pin"), (2, "pin"), (2, "set"), (2, "none")])
+def test_ranks_are_proved_where_their_mapping_puts_them(
+    mpi: str, program: Path, ranks: int, binding: str
+) -> None:
+    mapping = SCHEDULER if binding == "none" else Mapping("m", "pcores", binding)
+    job = Job(mpi, program, mapping, ranks)
+    seen = job.run()
+
+    assert seen.stdout == f"{ranks} ranks, 2 threads\n", seen.stderr
+    assert job.proof(seen) == Proof("proved"), seen.threads
+    assert classify(job.case, seen, Proof("proved")) == ("ok", "")
+    both = two_cpus()
+    if binding == "pin":
+        busy = [trace for trace in seen.threads if trace.cpu_s > 1]
+        assert [trace.allowed for trace in sorted(busy, key=lambda trace: trace.allowed)] == [
+            (both[0],),
+            (both[1],),
+        ]
+        assert {trace.rank for trace in busy} == set(range(ranks))
+    # Two seconds a thread, and what MPI uses to start and to end.
+    assert 4 <= (seen.ending.cpu_s or 0) < 6
+    assert len(seen.ranks) == ranks
+    assert sum(of.cpu_s or 0 for of in seen.ranks) == pytest.approx(seen.ending.cpu_s)
+
+
+def test_runtimes_that_bind_every_rank_to_the_same_first_cpu_are_caught(
+    mpi: str, program: Path, tmp_path: Path
+) -> None:
+    # As where a shell's start-up file sets it: the launcher binds nothing, the runtime does.
+    trap = tmp_path / "trap"
+    trap.write_text(f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n')
+    trap.chmod(0o755)
+    job = Job(mpi, trap, SCHEDULER)
+    proof = job.proof(job.run())
+
+    assert proof.verdict == "violated"
+    assert f"; ranks 0 and 1 shared CPU {two_cpus()[0]}" in proof.reason
+
+
+def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Path) -> None:
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"))
+    seen = job.run(perf_command(need_tool("perf"), "task-clock"))
+
+    assert seen.perf_problem == ""
+    (row,) = parse_perf_output(seen.perf_output).rows
+    assert row.value is not None
+    assert row.value / 1000 == pytest.approx(seen.ending.cpu_s, rel=0.1)
+    assert seen.launcher_cpu_s is not None
+    assert seen.launcher_cpu_s < 1
+
+
+def test_a_rank_that_fails_ends_the_others(mpi: str, program: Path) -> None:
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("0.2", "1")))
+    seen = job.run()
+
+    assert seen.ending.exit_code == 3
+    assert not seen.timed_out
+    assert seen.ranks[0].wait_status != 0
+
+
+def test_ranks_are_killed_at_their_limit(mpi: str, program: Path) -> None:
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("1000",)))
+    seen = job.run(limit_s=0.5)
+
+    assert seen.timed_out
+    assert [of.signal for of in seen.ranks] == [9, 9]
+
+
+def test_the_line_of_a_plan_starts_the_ranks_when_it_is_pasted(mpi: str, program: Path) -> None:
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("0",)))
+    line = ["sh", "-c", job.launch.shell_line]
+    done = subprocess.run(line, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "2 ranks, 2 threads\n"
+
+
+def test_a_launcher_that_starts_nothing_is_explained(mpi: str, program: Path) -> None:
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"))
+    job.launch = replace(job.launch, launcher=(job.launch.launcher[0], "--no-such-option"))
+
+    with pytest.raises(LaunchError, match="no-such-option"):
+        job.run()
