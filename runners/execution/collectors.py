@@ -110,7 +110,11 @@ class Collectors:
             self._counters(case, run),
             energy,
             self._surroundings.measured(
-                case.host_mask, run.ending.cpu_s, run.cost, energy.fields.get("power_pkg_w")
+                case.host_mask,
+                run.ending.cpu_s,
+                run.cost,
+                energy.fields.get("power_pkg_w"),
+                {thread.pid for thread in run.threads} if run.ranks else (),
             ),
         ]
 

@@ -29,8 +29,8 @@ SETTLING_SHARE = 0.01
 # The placement of threads and processes that used no more than this share of all CPU time does not
 # matter (a shell that waits, a helper that polls). The proof holds for the other 95 %.
 NEGLIGIBLE_SHARE = 0.05
-# A rank's main thread may use so much CPU time elsewhere while MPI starts: libpsm and libpsm2, which
-# Open MPI loads, each bind it to CPU 0 for 100 ms, in which they sleep and wake to measure the clock.
+# A rank's main thread may use so much CPU time elsewhere while MPI starts: libpsm and libpsm2,
+# which Open MPI loads, each bind it to CPU 0 for 100 ms, and measure the clock.
 MPI_START_S = 0.1
 # The kernel moves a thread when it starts, executes a program or is bound. libomp also moves its
 # main thread once to each CPU of its affinity mask.

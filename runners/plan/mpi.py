@@ -24,8 +24,8 @@ _OPTIONS = {
     "mpich": ("-bind-to", "none", "-launcher", "fork"),
     "srun": ("--cpu-bind=none", "--overlap"),
 }
-# Open MPI loads hwloc in every rank, whose part for x86 moves the main thread from CPU to CPU, to ask
-# each by the CPUID instruction: over the other ranks' CPUs, too.
+# Open MPI loads hwloc in every rank. Its part for x86 moves the main thread from CPU to CPU, over
+# those of other ranks too, to ask each by the CPUID instruction.
 VARIABLES = {"HWLOC_COMPONENTS": "-x86"}
 # Open MPI does not start as root without both of these (its mpirun says so).
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")

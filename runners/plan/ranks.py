@@ -50,8 +50,8 @@ def rank_cpus(
         if len(part) < least or (exact and len(part) != threads):
             listed = format_cpulist(sorted(chain.from_iterable(parts)))
             raise CannotMapError(
-                f"CPUs {listed} cannot be divided among {team_in_words(ranks, threads)}: ranks share "
-                "no core, and so get whole cores"
+                f"CPUs {listed} cannot be divided among {team_in_words(ranks, threads)}: ranks "
+                "share no core, and so get whole cores"
             )
     return tuple(parts)
 

@@ -171,8 +171,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
         Field(
             "ranks mpi rank_cpus ranks_by",
-            "only of an MPI program: the number of ranks, of which each has so many `threads`; what "
-            "started them; the CPUs of each rank; how the mapping divides them, if it says so",
+            "only of an MPI program: number of ranks, each of so many `threads`; what started "
+            "them; the CPUs of each rank; how the mapping divides them, if it says so",
         ),
         Field(
             "algorithm",

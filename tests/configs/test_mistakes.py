@@ -191,7 +191,7 @@ def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
         "7:12: ranks are started on the node itself; write engine: local"
     ]
     again = study_with(
-        "ranks: [2]\n  - {app: lu, variants: libgomp, sizes: small, threads: 1, ranks: 2}",
+        "ranks: [2]\n  - {app: lu, variants: libgomp, sizes: small, threads: 1, ranks: [2, 4]}",
         base=text,
     )
     assert mistakes(again, mpi) == [

@@ -125,8 +125,10 @@ class ForeignTasksMeter(BeforeAfterMeter["dict[int, str] | Unavailable"]):
         self._tree = tree
         self._own_pid = os.getpid() if own_pid is None else own_pid
 
-    def reading(self, cpus: Collection[int]) -> Reading:
+    def reading(self, cpus: Collection[int], program: Collection[int] = ()) -> Reading:
         """Return `foreign_tasks`: up to five processes, most CPU time first.
+
+        The processes `program` are no foreign ones, nor are their descendants.
 
         Each is `{"command", "cpu_s"}`: the name, cut to 15 characters by the kernel, and the CPU
         seconds it used. A process counts when one of its threads last ran on one of `cpus`; its
@@ -140,7 +142,7 @@ class ForeignTasksMeter(BeforeAfterMeter["dict[int, str] | Unavailable"]):
             return Reading({}, {"foreign_tasks": after.reason})
         on_cpus = (
             {"command": task.command, "cpu_s": ticks * tick_s()}
-            for task, ticks in self._busiest(before, after)
+            for task, ticks in self._busiest(before, after, {self._own_pid, *program})
             if self._was_on(task, cpus)
         )
         return Reading({"foreign_tasks": list(islice(on_cpus, MAX_SHOWN))})
@@ -149,14 +151,14 @@ class ForeignTasksMeter(BeforeAfterMeter["dict[int, str] | Unavailable"]):
         return read_stats(self._tree)
 
     def _busiest(
-        self, before: Mapping[int, str], after: Mapping[int, str]
+        self, before: Mapping[int, str], after: Mapping[int, str], own: Collection[int]
     ) -> list[tuple[Task, int]]:
         """Return the foreign processes that used CPU time, with their clock ticks."""
         used = []
         for pid, text in after.items():
             earlier = before.get(pid, "")
             task = parse_task(text) if text != earlier else None
-            if task is None or self._own_pid in _ancestry(task, after):
+            if task is None or any(pid in own for pid in _ancestry(task, after)):
                 continue
             past = parse_task(earlier)
             ticks = task.cpu_ticks - (past.cpu_ticks if past and past.key == task.key else 0)

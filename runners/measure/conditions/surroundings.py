@@ -6,6 +6,7 @@ They are read before and after a run, never during it.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import asdict
 from functools import reduce
 from operator import or_
@@ -77,11 +78,13 @@ class Surroundings:
         program_s: float | None,
         overhead: HarnessCost | None,
         power_w: object,
+        pids: Collection[int] = (),
     ) -> Reading:
         """Return the record's fields for a run on these CPUs.
 
         `program_s` is the program's CPU time in seconds, `overhead` what pinstudy itself used,
-        `power_w` the average package power in watts. SMT siblings of `cpus` are included, because
+        `power_w` the average package power in watts, `pids` the processes of an MPI program's
+        ranks, which srun starts by a daemon of Slurm. SMT siblings of `cpus` are included, because
         a task on one slows the program just as a task on its own CPU does.
         """
         cpus = with_siblings(self._cores, cpus)
@@ -91,7 +94,7 @@ class Surroundings:
         parts = (
             *(meter.reading() for meter in self._plain),
             power_limit_note(power_w, known(self._limits) or ()),
-            self._tasks.reading(cpus),
+            self._tasks.reading(cpus, pids),
             self._busy.reading(cpus, own_s),
         )
         found = reading_of({"load_1min": self._load, "daemons": self._daemons})

@@ -178,6 +178,18 @@ def test_pinstudy_and_all_it_started_are_no_foreign_tasks(
     assert tasks(meter) == []
 
 
+def test_ranks_that_a_daemon_has_started_are_no_foreign_tasks(
+    meter: ForeignTasksMeter, tmp_path: Path
+) -> None:
+    process(tmp_path, 900, "slurmstepd", user=1, cpu=2)
+    process(tmp_path, 901, "solver", parent=900, user=9000, cpu=2)
+    process(tmp_path, 902, "helper", parent=901, user=40, cpu=2)
+    meter.stop()
+    assert meter.reading((2,), {901}).fields["foreign_tasks"] == [
+        {"command": "slurmstepd", "cpu_s": 0.01}
+    ]
+
+
 @pytest.mark.parametrize(
     ("pid", "name"), [(950, "apt) (x"), (700, "other")], ids=["new", "its number given again"]
 )
