@@ -38,7 +38,7 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
     summary = case.summary
     shared = {
         "size": f"size {summary.table.size}",
-        "threads": plural(summary.table.threads, "thread"),
+        "threads": summary.table.team,
         "wait_policy": f"wait policy {summary.table.wait_policy}",
         "governor": f"governor {case.governor}",
     }

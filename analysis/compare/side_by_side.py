@@ -326,7 +326,7 @@ def matched_tables(
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
     in_guest = bool(table.cases[0].summary.vcpu_mapping)
-    return algorithm_of(table), table.key.threads, in_guest
+    return algorithm_of(table), table.key.ranks, table.key.threads, in_guest
 
 
 def algorithm_of(table: TableFindings) -> str:

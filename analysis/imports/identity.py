@@ -36,8 +36,8 @@ class Identity:
 
     @property
     def table(self) -> tuple[str | int, ...]:
-        """What identifies the table that the case belongs to, threads as a number."""
-        return tuple(self.fields[name] for name in TABLE_KEYS)
+        """What identifies the case's table, threads as a number; logs are of no ranks."""
+        return tuple(self.fields.get(name, 0) for name in TABLE_KEYS)
 
     @property
     def row(self) -> tuple[str | int, ...]:

@@ -12,7 +12,7 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import listed
-from base.text import plural
+from base.text import plural, team_in_words
 
 _MAX_NAMED = 6
 
@@ -20,14 +20,17 @@ _MAX_NAMED = 6
 def question(findings: Findings) -> str:
     """Return what was asked, by the tables that answer it."""
     apps = list(dict.fromkeys(table.key.app for table in findings.tables))
-    threads = sorted({table.key.threads for table in findings.tables})
+    teams = sorted({(table.key.ranks, table.key.threads) for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
     named = _some(apps, "others", "and")
     if findings.raced:
         return f"On which CPUs, and with how many threads, should {named} run?"
-    counts = _some([str(count) for count in threads], "more", "or")
-    noun = "thread" if threads == [1] else "threads"
+    if any(ranks for ranks, _ in teams):
+        counts = _some([team_in_words(*team) for team in teams], "more", "or")
+        return f"Which CPUs should {named} run on, with {counts}?"
+    counts = _some([str(threads) for _, threads in teams], "more", "or")
+    noun = "thread" if teams == [(0, 1)] else "threads"
     return f"Which CPUs should {named} run on, with {counts} {noun}?"
 
 

@@ -7,13 +7,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from base.text import team_in_words
 from runners.records.placed_runs import PlacedRuns
 
 Item = TypeVar("Item")
 
 
 class TableKey(NamedTuple):
-    """What the cases of a table share; `number` is None where the source does not number tables."""
+    """What the cases of a table share; `number` is None where the source does not number tables.
+
+    An MPI program has `ranks` of `threads` each; without MPI there are 0.
+    """
 
     number: int | None
     app: str
@@ -22,6 +26,17 @@ class TableKey(NamedTuple):
     threads: int
     schedule: str
     wait_policy: str
+    ranks: int = 0
+
+    @property
+    def team(self) -> str:
+        """What runs at a time, in words: `4 threads`, `2 ranks of 4 threads`."""
+        return team_in_words(self.ranks, self.threads)
+
+    @property
+    def times(self) -> str:
+        """The same as a factor: `x4`, `2x4`."""
+        return f"{self.ranks or ''}x{self.threads}"
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ _TEXTS = (
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation",
 )  # fmt: skip
 _COUNTS = (
-    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
+    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads", "ranks",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
@@ -167,6 +167,8 @@ class RecordColumns:
     def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
         arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
         arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
+        # Most programs have none.
+        arrays["ranks"] = np.nan_to_num(arrays["ranks"])
         arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
         arrays |= {name: columns.numbers(chunk[name]) for name in _NUMBERS}
         # By the clock as it was when the attempt began: one that is set must not misorder runs.

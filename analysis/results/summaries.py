@@ -45,7 +45,8 @@ _TEXTS = (
     "governor_read", "implementation", "excluded", "reasons",
 )  # fmt: skip
 _COUNTS = (
-    "table_number", "case_number", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
+    "table_number", "case_number", "threads", "ranks", "n", "unproved", "vm_cpus",
+    "vm_memory_mib",
 )  # fmt: skip
 _FACTS = tuple(name for name in ROW_FACTS if name not in _COUNTS)
 _FROM_0 = ("n", "unproved")
@@ -237,6 +238,8 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
 
 def _known(row: _Row, name: str) -> str | int | None:
     """Return what a case has in a column, whichever way it is written."""
+    if name == "ranks":
+        return row.count(name) or 0
     if name in _COUNTS:
         return row.count(name)
     return row.text(name) or (UNKNOWN if name in _MAY_BE_UNKNOWN else None)

@@ -85,9 +85,8 @@ def caption(cases: Sequence[CaseSummary]) -> str:
     """Return the caption of the table that has these rows of `summarise`."""
     case = cases[0]
     program = f"{_implementation(cases)}{case.table.app} ({case.table.variant})"
-    threads = plural(case.table.threads, "thread")
     return one_line(
-        f"{program}, size {case.table.size}, {threads}, schedule {case.table.schedule}, "
+        f"{program}, size {case.table.size}, {case.table.team}, schedule {case.table.schedule}, "
         f"wait policy {case.table.wait_policy}{_guest(case)}"
     )
 
@@ -115,6 +114,7 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
         "study": case.study,
         "node_id": case.node_id,
         **dict(zip(TABLE_KEYS, case.table[1:], strict=True)),
+        "ranks": case.table.ranks or None,
         "case_number": case.number,
         "mapping": case.mapping,
         "governor": case.governor,

@@ -238,4 +238,4 @@ def other_reading(
 
 
 def _row(case: CaseSummary) -> str:
-    return one_line(f"{case.table.app} x{case.table.threads} #{case.number}")
+    return one_line(f"{case.table.app} {case.table.times} #{case.number}")

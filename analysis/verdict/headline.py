@@ -151,7 +151,7 @@ def _most(
 def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
     """Return a table as app and threads, or its title where another table shares these."""
     key = table.key
-    named_so = [of for of in tables if (of.key.app, of.key.threads) == (key.app, key.threads)]
+    named_so = [of for of in tables if (of.key.app, of.key.team) == (key.app, key.team)]
     if len(named_so) > 1:
         return table.title
-    return one_line(f"{key.app} with {plural(key.threads, 'thread')}")
+    return one_line(f"{key.app} with {key.team}")

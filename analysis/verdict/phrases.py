@@ -215,7 +215,10 @@ def leaves_all(case: CaseSummary) -> bool:
 def do(case: CaseSummary) -> str:
     """Return what a case's mapping does to threads, as an instruction."""
     if case.of_vcpus is None:
-        return _instruction("thread", case.of_threads, case.table.threads)
+        ranks, threads = case.table.ranks, case.table.threads
+        text = _instruction("thread", case.of_threads, max(ranks, 1) * threads)
+        divided = ranks > 1 and case.binding in ("set", "pin")
+        return f"{text}, each rank on its own part" if divided else text
     # Where nobody knows how many there are, there are several.
     of_guest = _instruction("virtual CPU", case.of_vcpus, case.vm_cpus or 2)
     if case.binding in (None, "none"):

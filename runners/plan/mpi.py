@@ -11,7 +11,7 @@ decide the placement in place of the mapping.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 Words = tuple[str, ...]
@@ -70,9 +70,9 @@ def _script(ranks: Sequence[Words]) -> str:
     return f"case $SLURM_PROCID in {' '.join(cases)} esac"
 
 
-def root_problem(mpi: str, environment: Iterable[str]) -> str:
+def root_problem(mpi: str, environment: Mapping[str, str]) -> str:
     """Return why the launcher does not start for root in this environment; empty where it does."""
-    missing = [name for name in ROOT_VARIABLES if name not in environment]
+    missing = [name for name in ROOT_VARIABLES if environment.get(name) != "1"]
     if mpi != "openmpi" or not missing:
         return ""
     values = " ".join(f"{name}=1" for name in ROOT_VARIABLES)

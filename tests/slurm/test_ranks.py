@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.slurm.cluster import PINSTUDY, Cluster
+from tests.support.mpi import build_ranks
 from tests.support.studies import two_cpus
-from tests.support.tools import ROOT, need_tool
 
 pytestmark = pytest.mark.slurm
 
-SOURCE = ROOT / "tests" / "runners" / "execution" / "mpi" / "ranks.c"
 # The plugin of Slurm by which each MPI learns of its ranks.
 PLUGINS = {"openmpi": "pmix", "mpich": "pmi2"}
 
 
 @pytest.mark.parametrize("mpi", PLUGINS)
 def test_ranks_that_srun_starts_are_proved(slurm: Cluster, tmp_path: Path, mpi: str) -> None:
-    program = tmp_path / "ranks"
-    compiler = need_tool(f"mpicc.{mpi}")
-    subprocess.run([compiler, "-O1", "-fopenmp", "-o", str(program), str(SOURCE)], check=True)
+    program = build_ranks(mpi, tmp_path)
     first, second = two_cpus()
     study = tmp_path / "ranks.yaml"
     study.write_text(f"""\

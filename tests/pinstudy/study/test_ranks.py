@@ -1,0 +1,85 @@
+"""A study of ranks and threads, as a user runs it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import pinstudy
+from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
+from tests.support.studies import records
+
+STUDY = """\
+title: Ranks or threads?
+apps:
+  - {{app: ranks, variants: {mpi}, sizes: small, ranks: 1, threads: 2}}
+  - {{app: ranks, variants: {mpi}, sizes: small, ranks: 2, threads: 1}}
+mappings:
+  - scheduler
+  - {{name: pinned, selection: cores, binding: pin}}
+repetitions: 1
+warmup: 0
+collect: [perf]
+"""
+APP = """\
+title: Ranks of threads
+variants:
+  {mpi}: {{program: {program}, runtime: libgomp, mpi: {mpi}}}
+sizes:
+  small: {{arguments: '1'}}
+check: {{pattern: ', 2 threads$'}}
+"""
+
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+def write(folder: Path, mpi: str, program: Path) -> None:
+    (folder / "apps").mkdir()
+    (folder / "apps" / "ranks.yaml").write_text(APP.format(mpi=mpi, program=program))
+    (folder / "ranks.yaml").write_text(STUDY.format(mpi=mpi))
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
+    tmp_path: Path, mpi: str
+) -> None:
+    need_mpi(mpi)
+    write(tmp_path, mpi, build_ranks(mpi, tmp_path))
+    done = pinstudy(tmp_path, "run", "ranks.yaml", **ALLOW_ROOT)
+
+    assert done.returncode == 0, done.stderr
+    made = {(run["ranks"], run["threads"], run["mapping"]): run for run in records(tmp_path)}
+    assert sorted(made) == [
+        (1, 2, "pinned"),
+        (1, 2, "scheduler"),
+        (2, 1, "pinned"),
+        (2, 1, "scheduler"),
+    ]
+    assert {(run["status"], run["placement"]["verdict"]) for run in made.values()} == {
+        ("ok", "proved")
+    }, [run["unavailable"] for run in made.values()]
+    pinned = made[2, 1, "pinned"]
+    busy = {of["rank"]: of["allowed"] for of in pinned["placement"]["threads"] if of["cpu_s"] > 0.5}
+    assert busy == dict(enumerate(pinned["rank_cpus"]))
+    assert len(set(busy.values())) == 2
+    assert pinned["mpi"] == mpi
+    tables = pinstudy(tmp_path, "tables", "results/ranks").stdout
+    assert f"ranks ({mpi}), size small, 1 rank of 2 threads, " in tables
+    assert f"ranks ({mpi}), size small, 2 ranks of 1 thread, " in tables
+
+
+def test_a_launcher_that_refuses_root_is_named_before_anything_is_started(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root is refused")
+    need_mpi("openmpi")
+    write(tmp_path, "openmpi", Path("/bin/true"))
+    done = pinstudy(tmp_path, "run", "ranks.yaml", **dict.fromkeys(ALLOW_ROOT, ""))
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pinstudy: ranks.yaml: Open MPI starts no ranks as root; start as a user, or allow it with "
+        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
+    )
+    assert not (tmp_path / "results").exists()

@@ -1,0 +1,34 @@
+"""Programs of MPI for tests: `ranks SECONDS [FAILING]` of ranks.c, for the MPIs of this machine."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from runners.host.software import find_mpi
+from runners.plan.mpi import ROOT_VARIABLES
+from tests.support.tools import missing, need_tool
+
+SOURCE = Path(__file__).with_name("ranks.c")
+MPIS = ("openmpi", "mpich")
+# As root Open MPI starts nothing without them.
+ALLOW_ROOT = dict.fromkeys(ROOT_VARIABLES, "1")
+
+
+def need_mpi(mpi: str) -> None:
+    """Skip the calling test, or fail it in CI, where this MPI is not installed."""
+    need_tool(_compiler(mpi))
+    if mpi not in find_mpi():
+        missing(f"the launcher of {mpi} is missing")
+
+
+def build_ranks(mpi: str, folder: Path) -> Path:
+    """Build the program with this MPI; return its path."""
+    path = folder / f"ranks-{mpi}"
+    command = [need_tool(_compiler(mpi)), "-O1", "-fopenmp", "-o", str(path), str(SOURCE)]
+    subprocess.run(command, check=True)
+    return path
+
+
+def _compiler(mpi: str) -> str:
+    return f"mpicc.{mpi}"
