@@ -11,9 +11,9 @@
 //        pinstudy-witness --rank SOCKET
 //
 // With --rank it is one rank of an MPI job, which a launcher started: launchers pass on no file
-// descriptors, so it connects to a socket of the study, and first writes `rank N`. Output goes where
-// the launcher takes it, and the program's exit status is this process's own, so that the launcher
-// ends a job of which a rank has failed.
+// descriptors, so it connects to a socket of the study, and first writes `rank N`. Output goes
+// where the launcher takes it, and the program's exit status is this process's own, so that the
+// launcher ends a job of which a rank has failed.
 //
 // From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line
 // with their size in bytes; arguments do not come by argv because likwid-pin joins argv with
@@ -230,7 +230,8 @@ int block_signals(bool is_rank) {
     return signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/// Runs one program as the study commands; returns its wait(2) status, or -1 when it was not started.
+/// Runs one program as the study commands; returns its wait(2) status, or -1 when it was not
+/// started.
 int witness(const Descriptors& fds, bool is_rank) {
     std::string arguments = read_arguments(fds.command);
     if (arguments.empty())
@@ -334,9 +335,10 @@ int main(int argc, char** argv) {
     if (argc == 3 && std::strcmp(argv[1], "--rank") == 0)
         return witness_of_rank(argv[2]);
     if (argc != 5) {
-        std::fputs("usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n"
-                   "       pinstudy-witness --rank SOCKET\n",
-                   stderr);
+        std::fputs(
+            "usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n"
+            "       pinstudy-witness --rank SOCKET\n",
+            stderr);
         return 2;
     }
     const Descriptors fds{descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]),

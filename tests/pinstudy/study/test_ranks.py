@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import pinstudy
+from tests.support.cli import pinstudy, started
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
+from tests.support.processes import command_line, descendants, name_of, wait_until_gone
 from tests.support.studies import records
+from tests.support.wait import HANG_S, until
 
 STUDY = """\
 title: Ranks or threads?
@@ -29,6 +32,7 @@ variants:
   {mpi}: {{program: {program}, runtime: libgomp, mpi: {mpi}}}
 sizes:
   small: {{arguments: '1'}}
+  endless: {{arguments: '100000'}}
 check: {{pattern: ', 2 threads$'}}
 """
 
@@ -83,3 +87,28 @@ def test_a_launcher_that_refuses_root_is_named_before_anything_is_started(tmp_pa
         "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
     )
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_no_rank_and_no_launcher_outlives_pinstudy(
+    tmp_path: Path, mpi: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_mpi(mpi)
+    program = build_ranks(mpi, tmp_path)
+    write(tmp_path, mpi, program)
+    study = tmp_path / "ranks.yaml"
+    study.write_text(study.read_text().replace("small", "endless"))
+    for name, value in ALLOW_ROOT.items():
+        monkeypatch.setenv(name, value)
+    with started(tmp_path, "run", "ranks.yaml") as process:
+        until(lambda: ranks_below(process.pid, program), what="a rank runs")
+        everyone = list(descendants(process.pid))
+        assert any(name_of(pid).startswith("mpi") for pid in everyone)
+        process.send_signal(number)
+        assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
+        wait_until_gone(everyone)
+
+
+def ranks_below(pid: int, program: Path) -> bool:
+    return any(command_line(each)[:1] == [str(program)] for each in descendants(pid))
