@@ -27,7 +27,7 @@ def test_places_by_name_are_proved_and_core_types_that_are_not_found_are_violati
         ("ecores-pin-kmp", ["4", "5", "6", "7"]),
     ):
         run = runs[mapping]
-        assert run["placement"]["verdict"] == "proved", run["unavailable"].get("placement", run)
+        assert run["placement"]["verdict"] == "proved", (run["reason"], run["unavailable"])
         assert sorted(thread["allowed"] for thread in run["placement"]["threads"]) == masks
     ignored = runs["pcores-pin-subset"]
     assert ignored["environment"]["set"]["KMP_HW_SUBSET"] == "2c:intel_core,1t"
