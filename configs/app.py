@@ -56,6 +56,8 @@ THREADS_PLACE = "{threads}"
 # Source: OpenMP 5.2, section 21.1.1 (OMP_SCHEDULE).
 SCHEDULE_KINDS = ("static", "dynamic", "guided", "auto")
 _SCHEDULE = re.compile(r"(?:(?:non)?monotonic:)?([a-z]+)(?:,[1-9]\d{0,8})?", re.ASCII)
+# A name or a pattern (glob(7)) within a directory.
+_FILE = re.compile(r"[^/]+")
 
 
 class Schedule(Text):
@@ -284,6 +286,13 @@ class App:
         "([below](#a-check-by-a-command))",
         Without("its exit status alone"),
     ] = field(default_factory=Check)
+    writes: Annotated[
+        str | None,
+        Text("the name of a file, or a pattern such as result-*.txt", _FILE, "no slashes"),
+        "the files that it writes into its working directory, such as `result-*.txt`: each run "
+        "gets a directory of its own, and these files are read after what it printed",
+        Without("it runs in yours"),
+    ] = None
     schedules: Annotated[
         tuple[str, ...],
         OneOrMore(Word("kind of schedule", SCHEDULE_KINDS)),

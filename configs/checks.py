@@ -186,7 +186,11 @@ class Resolver:
             self._mistake(("variables", *step), message)
 
     def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
-        """Refuse a check by a command for a program that runs in a guest."""
+        """Refuse what is not done in guests: a check by a command, and reading written files."""
+        if app.writes and self.engine == "vm":
+            self._mistake(
+                path, f"app {app.name!r} writes files, which are not read in guests; engine: local"
+            )
         if app.check.command and self.engine == "vm":
             written_out: Path = ("check", "command") if isinstance(entry["app"], App) else ()
             self._mistake(

@@ -76,7 +76,7 @@ def list_mappings() -> tuple[Mapping, ...]:
 
 def list_apps() -> tuple[App, ...]:
     """Return the installation's apps, by name."""
-    return tuple(load_app(name) for name in _files_in(CONFIGS / "apps"))
+    return tuple(load_app(name) for name in sorted(_installed_apps()))
 
 
 def display_path(path: Path) -> str:
@@ -132,12 +132,18 @@ def _own_or_installed(text: str, what: str) -> Path:
 def _app_path(text: str, beside: Path | None) -> Path:
     if is_file_name(text):
         return (beside or Path()) / text
-    files = _files_in(CONFIGS / "apps")
+    files = _installed_apps()
     if beside is not None:
         files |= _files_in(beside / "apps")
     if text not in files:
         raise UserError(unknown_word("app", text, sorted(files)))
     return files[text]
+
+
+def _installed_apps() -> dict[str, Path]:
+    """Return the files of the installation's apps by name: its own programs, and workloads."""
+    apps = CONFIGS / "apps"
+    return _files_in(apps) | _files_in(apps / "workloads")
 
 
 def _files_in(folder: Path) -> dict[str, Path]:

@@ -16,6 +16,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import read_imbalance
 from runners.execution.libraries import LoadedLibraries
 from runners.execution.outcome import failure_of
+from runners.execution.output_file import working_folder, written_text
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Tree, Unavailable, reading_of
@@ -129,6 +130,7 @@ class Collectors:
 
     def _versions_of(self, case: Case) -> Reading:
         launchers = [needed_tool(case.mechanism, case.mapping), "perf"]
+        launchers += [case.variant.mpi] if case.ranks else []
         used = {name: self._versions[name] for name in launchers if name in self._versions}
         return Reading({"versions": {"pinstudy": VERSION} | used})
 
@@ -153,7 +155,13 @@ class LocalEngine:
         """Execute a launch once, and run the check command on the result of a good run."""
         harness, check = self.collectors.harness, case.app.check.command
         libraries = LoadedLibraries() if case.variant.runtime == "other" else None
-        run = execute(launch, case.app.limit_s, harness, cpus=case.mask, libraries=libraries)
+        limit_s, writes = case.app.limit_s, case.app.writes
+        with working_folder(writes) as folder:
+            run = execute(
+                launch, limit_s, harness, cpus=case.mask, libraries=libraries, folder=folder
+            )
+            if folder and writes:
+                run = replace(run, stdout=run.stdout + written_text(folder, writes))
         if not check or failure_of(case, run):
             return run
         check_failure = check_failure_of(check, run.stdout, launch.environment, harness.witness)

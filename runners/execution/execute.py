@@ -89,17 +89,19 @@ def execute(
     on_start: Callable[[int], None] | None = None,
     cpus: Collection[int] = (),
     libraries: LoadedLibraries | None = None,
+    folder: Path | None = None,
 ) -> Observation:
     """Run the launch once and return what was observed.
 
     A run longer than `limit_s` seconds is killed. `on_start` is called with the program's process
     number once it runs. From the launch to the program's end, pinstudy and perf keep off the
-    program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads. Raises
+    program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads. It works in
+    `folder`, without one where this process does. Raises
     LaunchError when the launcher refuses, StudyError when there is no room for the program's
     output. No process is left behind, also after KeyboardInterrupt.
     """
     with OutputFile() as out, OutputFile() as err, OutputFile() as log:
-        process = _start(harness.witness, launch, (out, err, log))
+        process = _start(harness.witness, launch, (out, err, log), folder)
         perf: PerfStat | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
@@ -116,16 +118,18 @@ def execute(
 
 
 def _start(
-    witness: Path, launch: Launch, streams: tuple[OutputFile, OutputFile, OutputFile]
+    witness: Path,
+    launch: Launch,
+    streams: tuple[OutputFile, OutputFile, OutputFile],
+    folder: Path | None,
 ) -> WitnessProcess | RankProcesses:
     """Start the launcher, and stop the program, or all its ranks, before the exec."""
     out, err, log = (stream.file for stream in streams)
     if launch.mpi:
         # The launcher of ranks passes on what they print, with messages of its own.
-        return RankProcesses(witness, launch, out, err)
-    return WitnessProcess(
-        witness, launch.launcher, launch.program, launch.environment, out, err, log
-    )
+        return RankProcesses(witness, launch, out, err, folder)
+    started = (witness, launch.launcher, launch.program, launch.environment)
+    return WitnessProcess(*started, out, err, log, folder=folder)
 
 
 def _observe(

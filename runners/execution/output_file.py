@@ -7,13 +7,20 @@ middle is deallocated while the program runs (fallocate(2), FALLOC_FL_PUNCH_HOLE
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, cast
 
 from base.errors import ShortageError, StudyError, is_shortage
+from base.files import read_regular
 
 # Metrics and messages are at the beginning and at the end.
 KEPT_BYTES = 512 * 1024
+# A program that writes more results than this writes them for itself.
+MAX_FILES = 16
 # The middle is deallocated again after this many more bytes.
 SLACK_BYTES = 16 << 20
 # The limit of one run where a file system cannot punch holes (NFS before 4.2).
@@ -82,6 +89,34 @@ class OutputFile:
         stream.seek(-KEPT_BYTES, 2)
         _, _, tail = stream.read().partition(b"\n")
         return (head + b"\n[...]\n" + tail).decode(errors="replace")
+
+
+@contextmanager
+def working_folder(pattern: str | None) -> Iterator[Path | None]:
+    """Yield a folder of a run's own while the context lasts; None without a pattern.
+
+    Raises StudyError when there is no room for it.
+    """
+    if pattern is None:
+        yield None
+        return
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="pinstudy-"))
+    except OSError as error:
+        raise _storage_error(error) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def written_text(folder: Path, pattern: str) -> str:
+    """Return the beginnings of the files in a folder that match a pattern, by name."""
+    texts = []
+    for path in sorted(folder.glob(pattern))[:MAX_FILES]:
+        with suppress(OSError):
+            texts.append(read_regular(path, KEPT_BYTES, links=False).decode(errors="replace"))
+    return "".join(f"{text.rstrip()}\n" for text in texts)
 
 
 def _punch_hole(descriptor: int, begin: int, length: int) -> None:

@@ -39,7 +39,14 @@ _PAUSE_S = 0.02
 class RankProcesses:
     """One run's launcher and its ranks; `close` leaves no process behind."""
 
-    def __init__(self, witness: Path, launch: Launch, out: IO[bytes], err: IO[bytes]) -> None:
+    def __init__(
+        self,
+        witness: Path,
+        launch: Launch,
+        out: IO[bytes],
+        err: IO[bytes],
+        folder: Path | None = None,
+    ) -> None:
         """Start the launcher, and stop all ranks before their exec."""
         self._err = err
         self._ranks: list[Witness] = []
@@ -48,7 +55,7 @@ class RankProcesses:
         # A path of a socket has 107 characters at most, so it is not in a results folder.
         self._folder = Path(tempfile.mkdtemp(prefix="pinstudy-"))
         try:
-            self._launcher = self._start(witness, launch, out)
+            self._launcher = self._start(witness, launch, out, folder)
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
@@ -58,7 +65,9 @@ class RankProcesses:
             self.close()
             raise
 
-    def _start(self, witness: Path, launch: Launch, out: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, witness: Path, launch: Launch, out: IO[bytes], folder: Path | None
+    ) -> subprocess.Popen[bytes]:
         path = self._folder / "ranks"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
@@ -68,7 +77,7 @@ class RankProcesses:
         programs = self._folder / "programs"
         programs.write_text(multiple_programs(commands))
         words = started_ranks(launch.mpi, launch.launcher, commands, str(programs))
-        return start_launcher(words, launch.environment, out, self._err)
+        return start_launcher(words, launch.environment, out, self._err, folder=folder)
 
     @property
     def pids(self) -> tuple[int, ...]:

@@ -209,6 +209,7 @@ class WitnessProcess(Witness):
         err: IO[bytes],
         log: IO[bytes],
         stdin: IO[bytes] | int = subprocess.DEVNULL,
+        folder: Path | None = None,
     ) -> None:
         """Start launcher and witness, and stop the program before its exec."""
         command_read, command = os.pipe()
@@ -218,7 +219,9 @@ class WitnessProcess(Witness):
         super().__init__(command, report, words[0], self._launch_failure)
         self._log = log
         try:
-            self._launcher = start_launcher(words, environment, log, log, stdin, descriptors)
+            self._launcher = start_launcher(
+                words, environment, log, log, stdin, descriptors, folder
+            )
         except LaunchError:
             super().close()
             raise
@@ -257,8 +260,9 @@ def start_launcher(
     err: IO[bytes],
     stdin: IO[bytes] | int = subprocess.DEVNULL,
     descriptors: Collection[int] = (),
+    folder: Path | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a launcher in a session of its own; raises LaunchError."""
+    """Start a launcher in a session of its own, in this folder if any; raises LaunchError."""
     try:
         return subprocess.Popen(
             command,
@@ -268,6 +272,7 @@ def start_launcher(
             stderr=err,
             pass_fds=tuple(descriptors),
             start_new_session=True,
+            cwd=folder,
         )
     except OSError as error:
         raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from error

@@ -197,3 +197,17 @@ def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
     assert mistakes(again, mpi) == [
         "8:5: asks again for what an entry before it asks for: lu libgomp small 2 1"
     ]
+
+
+def test_files_that_a_program_writes_are_read_on_the_node_alone() -> None:
+    writes = {"lu": app_with("writes: result-*.txt")}
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
+
+    assert mistakes(STUDY, writes) == []
+    assert mistakes(study_with(*guest), writes) == [
+        "3:10: app 'lu' writes files, which are not read in guests; engine: local"
+    ]
+    assert mistakes(STUDY, {"lu": app_with("writes: out/result.txt")}) == [
+        "apps/lu.yaml:11:9: 'out/result.txt' is not the name of a file, or a pattern such as "
+        "result-*.txt: no slashes"
+    ]
