@@ -171,8 +171,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
         Field(
             "ranks mpi rank_cpus ranks_by",
-            "only of an MPI program: number of ranks, each of so many `threads`; what started "
-            "them; the CPUs of each rank; how the mapping divides them, if it says so",
+            "only of an MPI program: number of ranks, each of so many `threads`; their launcher; "
+            "CPUs of each rank; how the mapping divides them, if it says so",
         ),
         Field(
             "algorithm",
@@ -196,7 +196,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
     ),
     "launch": (
-        Field("command", "launcher and program, as typed; ranks each with their own words"),
+        Field("command", "launcher and program, as typed"),
         Field(
             "environment",
             "`set`: variables that were set; `removed`: inherited ones that were removed; "
@@ -267,8 +267,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("task_clock_s", "CPU time that perf counted", number=_CPU_TIME),
         Field(
             "launcher_cpu_s",
-            "only of an MPI program: CPU time of the launcher's own processes while the ranks ran, "
-            "which is no part of theirs",
+            "CPU time of the launcher of MPI ranks, no part of theirs",
             number=_CPU_TIME,
         ),
     ),
