@@ -100,14 +100,19 @@ def working_folder(pattern: str | None) -> Iterator[Path | None]:
     if pattern is None:
         yield None
         return
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="pinstudy-"))
-    except OSError as error:
-        raise _storage_error(error) from None
+    folder = new_folder()
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_folder() -> Path:
+    """Return a new folder for temporary files of this user's; raises StudyError without room."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="pinstudy-"))
+    except OSError as error:
+        raise _storage_error(error) from None
 
 
 def written_text(folder: Path, pattern: str) -> str:

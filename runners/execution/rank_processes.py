@@ -1,23 +1,24 @@
 """Controls the ranks of an MPI job: one witness for each, which the job's launcher starts.
 
 The steps are those of a WitnessProcess. All ranks wait before their exec until all are there, so
-neither counters nor the measured time include the launcher's start-up. The launcher's processes are
-those of its session that are no rank's.
+neither counters nor the measured time include the launcher's start-up.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from base.command import wait_for
+from base.errors import StudyError
+from runners.execution.output_file import new_folder
 from runners.execution.witness import (
     LAUNCH_LIMIT_S,
     Ending,
@@ -32,6 +33,8 @@ from runners.host.processes import read_cpu_time
 from runners.plan.command_line import Launch
 from runners.plan.mpi import multiple_programs, started_ranks
 
+# unix(7)
+MAX_SOCKET_PATH = 107
 # How often the launcher is looked at while its ranks have not come.
 _PAUSE_S = 0.02
 
@@ -52,8 +55,7 @@ class RankProcesses:
         self._ranks: list[Witness] = []
         self._ended: dict[int, Ending] = {}
         self._name = Path(launch.launcher[0]).name
-        # A path of a socket has 107 characters at most, so it is not in a results folder.
-        self._folder = Path(tempfile.mkdtemp(prefix="pinstudy-"))
+        self._folder = new_folder()
         try:
             self._launcher = self._start(witness, launch, out, folder)
         except BaseException:
@@ -69,6 +71,11 @@ class RankProcesses:
         self, witness: Path, launch: Launch, out: IO[bytes], folder: Path | None
     ) -> subprocess.Popen[bytes]:
         path = self._folder / "ranks"
+        if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+            raise StudyError(
+                f"{path}: too long for a socket, whose path has {MAX_SOCKET_PATH} characters at "
+                "most; name another folder in $TMPDIR, and start the same command again"
+            )
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         self._socket.listen(len(launch.ranks))

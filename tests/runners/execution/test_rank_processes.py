@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from base.errors import StudyError
 from configs.app import Size, Variant
 from configs.mapping import Mapping
 from configs.study import AppChoice
@@ -157,3 +159,16 @@ def test_a_launcher_that_starts_nothing_is_explained(mpi: str, program: Path) ->
 
     with pytest.raises(LaunchError, match="no-such-option"):
         job.run()
+
+
+def test_a_folder_for_temporary_files_that_is_too_deep_for_a_socket_is_named(
+    mpi: str, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"))
+
+    with pytest.raises(StudyError, match=r"too long for a socket.* \$TMPDIR"):
+        job.run()
+    assert list(deep.iterdir()) == []
