@@ -32,6 +32,8 @@ _OF_MPI = {
     "mpich": (("mpiexec", "mpirun", "mpiexec.hydra", "mpiexec.mpich"), re.compile("HYDRA")),
     "srun": (("srun",), re.compile("slurm")),
 }
+# What a launcher is called where one does not look for it.
+MPI_NAMES = {name: names[0] for name, (names, _) in _OF_MPI.items()}
 MAX_CHARACTERS = 500
 MAX_BYTES = 4096
 # PREFIX/bin may hold other programs too.

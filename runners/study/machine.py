@@ -10,12 +10,12 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.app import MPI_LAUNCHERS
 from configs.site import Site
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.host.program_files import ProgramReader
 from runners.host.software import (
     LAUNCHERS,
+    MPI_NAMES,
     find_emulated_program,
     find_mpi,
     find_program,
@@ -101,7 +101,7 @@ class Machine:
     @cached_property
     def _mpi(self) -> Mapping[str, str]:
         """The launchers of MPI ranks, which are asked for their versions."""
-        return find_mpi() if self.live else {name: name for name in MPI_LAUNCHERS}
+        return find_mpi() if self.live else MPI_NAMES
 
     def emulates(self, study: Study) -> bool:
         """Return whether the study's guests are emulated, for lack of KVM."""

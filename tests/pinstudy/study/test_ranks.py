@@ -12,6 +12,7 @@ from tests.support.cli import pinstudy, started
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
 from tests.support.processes import command_line, descendants, name_of, wait_until_gone
 from tests.support.studies import records
+from tests.support.trees import build_tree
 from tests.support.wait import HANG_S, until
 
 STUDY = """\
@@ -112,3 +113,15 @@ def test_no_rank_and_no_launcher_outlives_pinstudy(
 
 def ranks_below(pid: int, program: Path) -> bool:
     return any(command_line(each)[:1] == [str(program)] for each in descendants(pid))
+
+
+def test_the_plan_for_a_recorded_node_shows_each_ranks_cpus(tmp_path: Path) -> None:
+    write(tmp_path, "openmpi", Path("/opt/solver"))
+    study = tmp_path / "ranks.yaml"
+    study.write_text(study.read_text().replace("binding: pin}", "binding: pin, ranks_by: kind}"))
+    done = pinstudy(
+        tmp_path, "plan", "ranks.yaml", "--sysroot", str(build_tree(tmp_path / "node", "adl0"))
+    )
+
+    assert "  #2  pinned current  CPUs 0 | 8  about unknown a run\n" in done.stdout, done.stderr
+    assert " -n 1 env 'OMP_PLACES={8}' taskset -c 8 /opt/solver 1\n" in done.stdout

@@ -56,14 +56,12 @@ def program(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Job:
     """A case of ranks of a program on two CPUs of one kind, and its launch."""
 
-    def __init__(
-        self, mpi: str, program: Path, mapping: Mapping, ranks: int = 2, size: Size = WORK
-    ) -> None:
+    def __init__(self, mpi: str, program: Path, mapping: Mapping, size: Size = WORK) -> None:
         variant = Variant("libgomp", str(program), "libgomp", mpi=mpi)
         app = replace(DEMO, variants={"v": variant}, sizes={"s": size}, arguments=("{size}",))
         app = replace(app, metrics=(), limit_s=HANG_S)
         node = topology([(str(cpu), "P", 0) for cpu in two_cpus()])
-        choice = AppChoice(app, (variant,), (size,), (2 // ranks,), ranks=(ranks,))
+        choice = AppChoice(app, (variant,), (size,), (1,), ranks=(2,))
         asked = study(apps=(choice,), mappings=(mapping,), wait_policies=("passive",))
         tools = {"taskset": need_tool("taskset"), **find_mpi()}
         self.case: Case
@@ -77,28 +75,22 @@ class Job:
         return proof_of(seen, expected_of(self.case))
 
 
-@pytest.mark.parametrize(("ranks", "binding"), [(1, "pin"), (2, "pin"), (2, "set"), (2, "none")])
+# One rank of two threads, and binding `none`, are in tests/pinstudy/study/test_ranks.py.
+@pytest.mark.parametrize("binding", ["pin", "set"])
 def test_ranks_are_proved_where_their_mapping_puts_them(
-    mpi: str, program: Path, ranks: int, binding: str
+    mpi: str, program: Path, binding: str
 ) -> None:
-    mapping = SCHEDULER if binding == "none" else Mapping("m", "pcores", binding)
-    job = Job(mpi, program, mapping, ranks)
+    job = Job(mpi, program, Mapping("m", "pcores", binding))
     seen = job.run()
 
-    assert seen.stdout == f"{ranks} ranks, 2 threads\n", seen.stderr
+    assert seen.stdout == "2 ranks, 2 threads\n", seen.stderr
     assert job.proof(seen) == Proof("proved"), seen.threads
     assert classify(job.case, seen, Proof("proved")) == ("ok", "")
-    both = two_cpus()
-    if binding == "pin":
-        busy = [trace for trace in seen.threads if trace.cpu_s > 0.5]
-        assert [trace.allowed for trace in sorted(busy, key=lambda trace: trace.allowed)] == [
-            (both[0],),
-            (both[1],),
-        ]
-        assert {trace.rank for trace in busy} == set(range(ranks))
+    busy = {trace.rank: trace.allowed for trace in seen.threads if trace.cpu_s > 0.5}
+    assert busy == dict(enumerate((cpu,) for cpu in two_cpus()))
     # A second a thread, and what MPI uses to start and to end.
     assert 2 <= (seen.ending.cpu_s or 0) < 4
-    assert len(seen.ranks) == ranks
+    assert len(seen.ranks) == 2
     assert sum(of.cpu_s or 0 for of in seen.ranks) == pytest.approx(seen.ending.cpu_s)
 
 
