@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from base.text import plural, printable
+from base.text import printable, team_in_words
 from base.units import duration, percent
 from configs.study import RUNTIME_DEFAULT
 from pinstudy.output import say
@@ -133,10 +133,10 @@ class TerminalProgress:
         """Return a case's name; cases of a race differ by schedule, waiting and governor too."""
         if not self._race:
             return case.label
-        threads, mapping = plural(case.threads, "thread"), case.mapping.name
+        team, mapping = team_in_words(case.ranks, case.threads), case.mapping.name
         waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
         how = f"schedule {case.schedule}{waiting}"
-        return f"{threads}, {mapping}, {how}, governor {case.governor}"
+        return f"{team}, {mapping}, {how}, governor {case.governor}"
 
     def _show(self, text: str) -> None:
         if self._bar:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.advice.lines import Line, ready_lines, start_of
+from analysis.advice.lines import Line, no_lines, ready_lines, start_of
 from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, Point, names_of
 from analysis.advice.race_records import RaceRecords, read_race
 from analysis.format.numbers import percent
@@ -149,8 +149,10 @@ def _lines(
     case: Candidate | None, reference: Candidate, candidates: Collection[Candidate]
 ) -> tuple[Line, ...]:
     """Return the lines that start the program as the recommended case; none to do nothing."""
-    if case is None or case.start is None:
+    if case is None:
         return ()
+    if case.start is None:
+        return no_lines(case.summary)
     start, tables = case.start, [candidate.summary.table for candidate in candidates]
     governor, before = case.summary.governor, reference.summary.governors_read
     is_set = governor != CURRENT_GOVERNOR and before != [governor]

@@ -99,6 +99,9 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
     cpus = _cpus(case, command, member(variables, "OMP_PLACES"))
     if case.table.threads < 1 or not program or not program[0] or not cpus:
         return None
+    # The program stands behind the words of the MPI launcher, which differ from one to the next.
+    if case.table.ranks is not None:
+        return None
     policy = case.table.wait_policy
     # As it was set; the table's name of it may lack the modifier.
     schedule = str(member(variables, "OMP_SCHEDULE") or case.table.schedule)
@@ -174,6 +177,17 @@ class Line:
     tool: str
     text: str
     note: str = ""
+
+
+def no_lines(case: CaseSummary) -> tuple[Line, ...]:
+    """Return that there are no lines, and why, for a case that has no start; nothing if unknown."""
+    if case.table.ranks is None:
+        return ()
+    why = (
+        f"lines are of one process, and this case has {case.table.threads_in_words}; `command` and "
+        "`environment` in its records are how it was started"
+    )
+    return (Line(case.mpi or "MPI", "", why),)
 
 
 def ready_lines(start: Start) -> tuple[Line, ...]:

@@ -9,7 +9,7 @@ from analysis.advice.lines import Line, Start
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
-from base.text import one_line, plural
+from base.text import one_line
 from configs.repetitions import Race
 from configs.study import CURRENT_GOVERNOR
 from runners.race.state import Eliminated, RaceState
@@ -152,5 +152,5 @@ def _name(case: CaseSummary, facts: Mapping[str, str], differ: set[str]) -> str:
         for name in _AFTER
         if name in differ and facts[name] != CURRENT_GOVERNOR
     ]
-    parts = [before, plural(case.table.threads, "thread"), case.mapping, *after]
+    parts = [before, case.table.threads_in_words, case.mapping, *after]
     return one_line(", ".join(filter(None, parts)))

@@ -168,6 +168,8 @@ def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
     cpus = cpus_of(candidate.summary.cpus)
     where = f" ({_named(cpus)})" if cpus else ""
+    if candidate.summary.rank_cpus:
+        where = one_line(f" (CPUs of each rank: {candidate.summary.shown_cpus})")
     return f"{candidate.name}: {do(candidate.summary)}{where}"
 
 

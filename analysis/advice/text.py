@@ -43,11 +43,13 @@ LINES_ARE = (
 def advice_text(advice: Advice, width: int) -> str:
     """Return the advice for a terminal of that many columns; lines to paste may be longer."""
     lines = [line for line in advice.lines if line.tool in _ON_TERMINAL and line.text]
+    # Where there is no line at all, the reason stands in its place.
+    none = [] if lines else [f"{line.tool}: n/a, because {line.note}." for line in advice.lines]
     eliminations = wrapped(eliminations_in_short(advice, 3), width, "  ")
     warnings = wrapped(advice.warnings, width, "  ")
     blocks = (
         wrapped(headline(advice), width, ""),
-        [f"  {line.tool}:\n    {line.text}" for line in lines],
+        [f"  {line.tool}:\n    {line.text}" for line in lines] or wrapped(none, width, "  "),
         wrapped([*trade_off(advice)[:1], extent(advice)], width, ""),
         ["What was ruled out", *eliminations] if eliminations else [],
         ["To be taken with care", *warnings] if warnings else [],
@@ -192,6 +194,7 @@ def _case_data(candidate: Candidate) -> dict[str, Any]:
         "name": candidate.name,
         "table_number": case.table.number,
         "case_number": case.number,
+        "ranks": case.table.ranks,
         "threads": case.table.threads,
         "mapping": case.mapping,
         "binding": case.binding,

@@ -20,7 +20,7 @@ from analysis.results.node_files import NodeCpus
 from analysis.verdict.phrases import listed
 from base.cpulist import MAX_CPU
 from base.errors import UserError
-from base.text import one_line, plural
+from base.text import one_line, plural, team_in_words
 
 FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
@@ -33,7 +33,7 @@ _CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
 _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
 _COUNTS = ("hitm", "local_hitm", "remote_hitm", "stores")
 # The cases of a group differ only in their mapping.
-_SETTING = ("app", "variant", "size", "threads", "schedule", "wait_policy", "governor")
+_SETTING = ("app", "variant", "size", "schedule", "wait_policy", "governor")
 # A table has no more lines of a case.
 MAX_ROWS = 5
 MAX_CPUS = 4
@@ -95,10 +95,9 @@ class CaseLines:
     @property
     def title(self) -> str:
         """The setting that it shares with the cases of its group."""
-        app, variant, size, threads, schedule, waits, governor = self.setting
-        noun = "thread" if threads == "1" else "threads"
+        app, variant, size, schedule, waits, governor, threads = self.setting
         return (
-            f"{app} ({variant}), size {size}, {threads} {noun}, schedule {schedule}, "
+            f"{app} ({variant}), size {size}, {threads}, schedule {schedule}, "
             f"wait policy {waits}, governor {governor}"
         )
 
@@ -155,7 +154,7 @@ def _case(path: Path, file: Checked) -> CaseLines:
     case_id = name[1] if name else ""
     file.valid("case_id", lambda value: value == case_id != "", "what the file is called")
     case = file.table("case")
-    setting = tuple(_text(case, key) for key in _SETTING)
+    setting = (*(_text(case, key) for key in _SETTING), _threads(case))
     reasons, mapping = _reasons(file), _text(case, "mapping")
     if "lines" in reasons:
         return CaseLines(case_id, setting, mapping, reasons["lines"])
@@ -213,6 +212,12 @@ def _count(table: Checked, key: str) -> int:
 def _text(case: Checked, key: str) -> str:
     value = case.valid(key, lambda value: type(value) in (str, int), "a word")
     return one_line(str(value))
+
+
+def _threads(case: Checked) -> str:
+    known = case.values.get("ranks") is not None
+    ranks = case.whole("ranks", 1, _MOST) if known else None
+    return team_in_words(ranks, case.whole("threads", 1, _MOST))
 
 
 def _reasons(file: Checked) -> dict[str, str]:

@@ -38,7 +38,7 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
     summary = case.summary
     shared = {
         "size": f"size {summary.table.size}",
-        "threads": summary.table.team,
+        "threads": summary.table.threads_in_words,
         "wait_policy": f"wait policy {summary.table.wait_policy}",
         "governor": f"governor {case.governor}",
     }
@@ -60,6 +60,15 @@ def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
         yield f"No run of {names(lost)} could be used{_how(lost)}."
     if unplaced := not_placed(case for case in cases if case.summary.table.app in TIMES):
         yield unplaced
+
+
+def lacking_ranks(cases: Sequence[CaseFinding]) -> Iterator[str]:
+    """Yield which cases of MPI ranks are left out of an experiment, and why."""
+    for team in grouped(cases, lambda case: case.summary.table.threads_in_words):
+        yield (
+            f"Left out: {plural(len(team), 'case')} of {team[0].summary.table.threads_in_words}, "
+            "because the experiment compares threads of one process."
+        )
 
 
 def _how(cases: Sequence[CaseFinding]) -> str:

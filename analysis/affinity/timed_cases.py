@@ -189,7 +189,19 @@ def column_means(
 
 
 def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
-    """Return the cases of a program, in the order of the tables."""
+    """Return the cases of a program, in the order of the tables; without those of MPI ranks.
+
+    The experiments compare threads of one process, which share what ranks do not.
+    """
+    return [case for case in _cases(findings, app) if case.summary.table.ranks is None]
+
+
+def cases_of_ranks(findings: Findings, app: str) -> list[CaseFinding]:
+    """Return the cases of a program that the experiments leave out because they are of ranks."""
+    return [case for case in _cases(findings, app) if case.summary.table.ranks is not None]
+
+
+def _cases(findings: Findings, app: str) -> list[CaseFinding]:
     return [case for table in findings.tables for case in table.cases if table.key.app == app]
 
 

@@ -1,8 +1,8 @@
 """Two results side by side: each row against its own baseline, and whether both conclude the same.
 
 Ratios within each of the results can be compared across machines, times cannot. Rows are matched by
-algorithm, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of one
-app, size and variant are preferred, and it is said where none are.
+algorithm, ranks, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of
+one app, size and variant are preferred, and it is said where none are.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ def matched_tables(
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
     """Yield each table of A with the table of B that is most like it, if one is of the same.
 
-    Tables are of the same when algorithm and threads are, whoever wrote the program.
+    Tables are of the same when algorithm, ranks and threads are, whoever wrote the program.
     """
     for table in tables_a:
         same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
@@ -430,6 +430,15 @@ def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
         value_a, value_b = str(getattr(a.key, key)), str(getattr(b.key, key))
         if value_a != value_b and UNKNOWN not in (value_a, value_b):
             yield f"{key.replace('_', ' ')}: A {value_a}, B {value_b}"
+    for fact, what in (("mpi", "launcher of ranks"), ("ranks_by", "CPUs divided among ranks by")):
+        of_a, of_b = (_facts(table, fact) for table in (a, b))
+        if of_a and of_b and of_a != of_b:
+            yield f"{what}: A {', '.join(of_a)}, B {', '.join(of_b)}"
+
+
+def _facts(table: TableFindings, name: str) -> list[str]:
+    """Return what the rows of a table have for a fact, each once."""
+    return sorted({fact for case in table.cases if (fact := getattr(case.summary, name))})
 
 
 def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:

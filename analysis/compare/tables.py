@@ -55,7 +55,7 @@ def _named(pair: Pair, row: Row) -> str:
     words = ", ".join(
         f"{name} {side.outcome}" for name, side in (("A", row.a), ("B", row.b)) if side
     )
-    return f"{pair.a.key.app} {pair.a.key.times} {row.case.label} ({words})"
+    return f"{pair.a.key.app} {pair.a.key.threads_label} {row.case.label} ({words})"
 
 
 def _summary(both: SideBySide) -> Table:
@@ -194,8 +194,8 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "a": both.name_a,
         "b": both.name_b,
         "app": pair.a.key.app,
+        "ranks": pair.a.key.ranks,
         "threads": pair.a.key.threads,
-        "ranks": pair.a.key.ranks or None,
         "objective": pair.objective,
         "unit": UNITS[pair.objective],
         "mapping": row.case.mapping,
@@ -205,7 +205,7 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         values |= {
             f"{name}_{key}": value
             for key, value in zip(TABLE_KEYS, table.key[1:], strict=True)
-            if key not in ("threads", "ranks")
+            if key not in ("ranks", "threads")
         }
         values |= {f"{name}_{key}": value for key, value in _raw_side(side).items()}
     values |= _raw_ratio("b_to_a", row.direct)

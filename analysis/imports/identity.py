@@ -35,9 +35,12 @@ class Identity:
     repetition: int | None = None
 
     @property
-    def table(self) -> tuple[str | int, ...]:
-        """What identifies the case's table, threads as a number; logs are of no ranks."""
-        return tuple(self.fields.get(name, 0) for name in TABLE_KEYS)
+    def table(self) -> tuple[str | int | None, ...]:
+        """What identifies the table that the case belongs to, threads and ranks as numbers.
+
+        Logs are of programs without ranks; summaries beside them may be of ranks.
+        """
+        return tuple(self.fields.get(name) for name in TABLE_KEYS)
 
     @property
     def row(self) -> tuple[str | int, ...]:
@@ -162,7 +165,7 @@ def mapping_fields(name: str) -> dict[str, str | None]:
 class Numbers:
     """The numbers that tables, and rows in them, have in a folder of results."""
 
-    tables: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    tables: dict[tuple[str | int | None, ...], int] = field(default_factory=dict)
     rows: dict[tuple[int, tuple[str | int, ...]], int] = field(default_factory=dict)
 
     def keep(self, case: Identity, table: int, row: int) -> None:

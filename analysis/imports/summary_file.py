@@ -98,4 +98,5 @@ def _numbers_of(row: dict[str, str]) -> tuple[int, int]:
 def _case_of(row: dict[str, str]) -> Identity:
     """Return the case of a row that is there: an empty cell says as little as an absent one."""
     words = {name: row.get(name) or UNKNOWN for name in FIELDS}
-    return Identity({**words, "threads": int(row["threads"])})
+    counts = {name: int(text) for name in ("ranks", "threads") if (text := row.get(name))}
+    return Identity({**words, **counts})

@@ -9,10 +9,18 @@ from analysis.affinity.c2c import lines_section
 from analysis.affinity.contention import contention_section
 from analysis.affinity.experiments import Affinity
 from analysis.affinity.pingpong import pingpong_section
-from analysis.affinity.section import Section, lacking, title_of
+from analysis.affinity.section import Section, lacking, lacking_ranks, title_of
 from analysis.affinity.smt import smt_section
 from analysis.affinity.team import describe_team
-from analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT, THREADMAP, cases_of
+from analysis.affinity.timed_cases import (
+    CONTENTION,
+    LATENCY,
+    PINGPONG,
+    SMT,
+    THREADMAP,
+    cases_of,
+    cases_of_ranks,
+)
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.results.node_files import node_cpus
@@ -112,7 +120,10 @@ def _latency(latency: Latency) -> Iterator[Section]:
 
 
 def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:
-    absent = {app: list(lacking(cases_of(findings, app))) for app in affinity.apps}
+    absent = {
+        app: [*lacking(cases_of(findings, app)), *lacking_ranks(cases_of_ranks(findings, app))]
+        for app in affinity.apps
+    }
     if CONTENTION in absent:
         absent[CONTENTION] += _no_lines(affinity)
     if affinity.why_no_latency:

@@ -12,7 +12,7 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import listed
-from base.text import plural, team_in_words
+from base.text import plural
 
 _MAX_NAMED = 6
 
@@ -20,18 +20,22 @@ _MAX_NAMED = 6
 def question(findings: Findings) -> str:
     """Return what was asked, by the tables that answer it."""
     apps = list(dict.fromkeys(table.key.app for table in findings.tables))
-    teams = sorted({(table.key.ranks, table.key.threads) for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
     named = _some(apps, "others", "and")
     if findings.raced:
         return f"On which CPUs, and with how many threads, should {named} run?"
-    if any(ranks for ranks, _ in teams):
-        counts = _some([team_in_words(*team) for team in teams], "more", "or")
-        return f"Which CPUs should {named} run on, with {counts}?"
-    counts = _some([str(threads) for _, threads in teams], "more", "or")
-    noun = "thread" if teams == [(0, 1)] else "threads"
-    return f"Which CPUs should {named} run on, with {counts} {noun}?"
+    return f"Which CPUs should {named} run on, with {_threads(findings)}?"
+
+
+def _threads(findings: Findings) -> str:
+    """Return the numbers of threads, and of ranks where there are some, of all tables."""
+    keys = sorted((table.key for table in findings.tables), key=lambda key: key.threads)
+    if any(key.ranks for key in keys):
+        by_ranks = sorted(keys, key=lambda key: key.ranks or 0)
+        return _some(list(dict.fromkeys(key.threads_in_words for key in by_ranks)), "more", "or")
+    counts = _some(list(dict.fromkeys(str(key.threads) for key in keys)), "more", "or")
+    return f"{counts} {'thread' if counts == '1' else 'threads'}"
 
 
 def _some(names: Sequence[str], others: str, last: str) -> str:

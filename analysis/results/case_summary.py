@@ -16,27 +16,32 @@ Item = TypeVar("Item")
 class TableKey(NamedTuple):
     """What the cases of a table share; `number` is None where the source does not number tables.
 
-    An MPI program has `ranks` of `threads` each; without MPI there are 0.
+    `ranks` is None of a program that no MPI launcher started, else `threads` are those of a rank.
     """
 
     number: int | None
     app: str
     variant: str
     size: str
+    ranks: int | None
     threads: int
     schedule: str
     wait_policy: str
-    ranks: int = 0
 
     @property
-    def team(self) -> str:
-        """What runs at a time, in words: `4 threads`, `2 ranks of 4 threads`."""
+    def threads_in_words(self) -> str:
+        """How many threads there are: `8 threads`, `2 ranks of 4 threads`."""
         return team_in_words(self.ranks, self.threads)
 
     @property
-    def times(self) -> str:
-        """The same as a factor: `x4`, `2x4`."""
+    def threads_label(self) -> str:
+        """How many threads there are, in short: `x8`, `2x4`."""
         return f"{self.ranks or ''}x{self.threads}"
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Sorts tables; those without a number come first, those without ranks before ranks."""
+        return tuple(self._replace(number=self.number or 0, ranks=self.ranks or 0))
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,9 @@ class CaseSummary:
     the mean CPU seconds of each thread of the team by core kind. `drivers`, `governors_read` and
     `implementations` are the distinct ones of the averaged runs.
 
+    `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
+    `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
+
     `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
     why the case was not run, None for one that was. `placed` counts the runs by whether the
     placement of threads, and of a guest's CPUs, was proved; `unproved` counts those of threads,
@@ -103,6 +111,9 @@ class CaseSummary:
     vm_memory_mib: int | None = None
     vm_accelerator: str | None = None
     algorithm: str | None = None
+    mpi: str | None = None
+    ranks_by: str | None = None
+    rank_cpus: str | None = None
     time_median_s: float = math.nan
     time_min_s: float = math.nan
     time_max_s: float = math.nan
@@ -145,18 +156,36 @@ class CaseSummary:
         return self.measures["elapsed_s"]
 
     @property
+    def shown_cpus(self) -> str | None:
+        """The CPUs of the mapping for readers, rank by rank where there are ranks: `0-1 | 4-5`."""
+        if not self.rank_cpus:
+            return self.cpus
+        ranks = self.rank_cpus.split(RANK_SEPARATOR)
+        if len(ranks) > 1 and len(set(ranks)) == 1:
+            return f"{ranks[0]} each"
+        more = [f"{len(ranks) - MAX_RANKS_SHOWN} more"] if len(ranks) > MAX_RANKS_SHOWN else []
+        return RANK_SEPARATOR.join([*ranks[:MAX_RANKS_SHOWN], *more])
+
+    @property
+    def divided_by(self) -> str | None:
+        """How CPUs were divided among several ranks; None where each rank may use all of them."""
+        return self.ranks_by if (self.table.ranks or 0) > 1 and self.binding != "none" else None
+
+    @property
     def order(self) -> tuple[object, ...]:
-        """Sorts cases as tables have them; tables without a number come first."""
-        return (self.table.number or 0, *self.table[1:], self.number, self.case_id)
+        """Sorts cases as tables have them."""
+        return (*self.table.order, self.number, self.case_id)
 
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = TableKey._fields[1:]
+# Without it a case is no rank of MPI's; without any other key it is of no table.
+OPTIONAL_KEYS = ("ranks",)
 ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
     "study", "node_id", "selection", "binding", "mechanism", "cpus",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus",
-    "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm",
+    "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm", "mpi", "ranks_by", "rank_cpus",
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
 MEASURES = (
@@ -167,6 +196,8 @@ MEASURES = (
     "cache_misses",
     "energy_pkg_j",
 )
+# The only measure of ranks alone.
+LAUNCHER_CPU_S = "launcher_cpu_s"
 # More numbers for the machine-readable tables.
 MORE_MEASURES = (
     "task_clock_s",
@@ -184,6 +215,7 @@ MORE_MEASURES = (
     "ed2p_js2",
     "vcpu_migrations",
     "imbalance",
+    LAUNCHER_CPU_S,
 )
 # Columns of a frame that only some records have: by core kind, by the names of an app's own
 # metrics, by thread and core kind. No study of pinstudy's own has as many metrics as are kept, and
@@ -193,6 +225,9 @@ METRIC = "metric_{}"
 MAX_METRICS = 32
 TEAM_CPU_S = "team_cpu_s_{}"
 MAX_TEAM = 64
+# Between the CPUs of two ranks; a table shows those of no more ranks.
+RANK_SEPARATOR = " | "
+MAX_RANKS_SHOWN = 8
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
 
 

@@ -134,6 +134,11 @@ def flags(values: Values) -> NDArray[np.bool_]:
     return np.array([value is True for value in values], dtype=bool)
 
 
+def are_absent(values: Values) -> NDArray[np.bool_]:
+    """Return which values are not there; one that is null is as good as none."""
+    return np.array([value is None for value in values], dtype=bool)
+
+
 def member(value: object, name: str) -> object:
     """Return a member of an object from a record; None where there is no such object or member."""
     return value.get(name) if isinstance(value, dict) else None

@@ -19,6 +19,8 @@ from analysis.results.case_summary import (
     MEASURES,
     METRIC,
     MORE_MEASURES,
+    OPTIONAL_KEYS,
+    RANK_SEPARATOR,
     ROW_KEYS,
     TABLE_KEYS,
     TEAM_CPU_S,
@@ -35,16 +37,16 @@ _TEXTS = (
     "node_digest", "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy",
     "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
     "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
-    "vcpu_cpus", "vm_accelerator", "algorithm", "implementation",
+    "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
 )  # fmt: skip
 _COUNTS = (
-    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads", "ranks",
+    "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
 # Texts that combine several values of a record.
-_COMBINED = ("disturbed", "daemons")
+_COMBINED = ("disturbed", "daemons", "rank_cpus")
 _BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
@@ -58,7 +60,9 @@ _SPARSE = ("l1d_miss_rate", "metrics", "team_cpu_s")
 # The fields that `_row` takes unchanged, and the names of all that it returns.
 _PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
 _ROW = (*_PLAIN, *_VERDICTS, *_COMBINED, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
-_NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
+_NEEDED = (
+    "case_id", "status", *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), *ROW_KEYS,
+)  # fmt: skip
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
 # The column that tells which set of reasons a run has, until these are a frame of their own.
 REASONS = "unavailable"
@@ -76,7 +80,8 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         verdict_of(record),
         verdict_of(record, "vcpu_placement"),
         SEPARATOR.join(disturbances(record)) or None,
-        _joined(get("daemons")),
+        _joined(get("daemons"), SEPARATOR),
+        _joined(get("rank_cpus"), RANK_SEPARATOR),
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
         *columns.by_kind(get("cpu_share")),
@@ -89,10 +94,10 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
     )
 
 
-def _joined(names: object) -> str | None:
+def _joined(names: object, separator: str) -> str | None:
     """Return the texts of a list as one; None where there is none."""
     texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-    return SEPARATOR.join(texts) or None
+    return separator.join(texts) or None
 
 
 class RecordColumns:
@@ -155,6 +160,8 @@ class RecordColumns:
         known = [
             ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
         ]
+        # A number of ranks that is none does not mean that there are no ranks.
+        known += [columns.are_absent(chunk[name]) | (arrays[name] > 0) for name in OPTIONAL_KEYS]
         usable = np.logical_and.reduce(known)
         if not usable.all():
             self.unusable += int((~usable).sum())
@@ -167,8 +174,6 @@ class RecordColumns:
     def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
         arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
         arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
-        # Most programs have none.
-        arrays["ranks"] = np.nan_to_num(arrays["ranks"])
         arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
         arrays |= {name: columns.numbers(chunk[name]) for name in _NUMBERS}
         # By the clock as it was when the attempt began: one that is set must not misorder runs.

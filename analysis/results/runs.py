@@ -173,8 +173,8 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     chosen = np.zeros(len(frame), dtype=bool)
     chosen[runs.index] = True
     if skipped.any():
-        by_row = frame.groupby([*TABLE_KEYS, *ROW_KEYS], observed=True, sort=False)
-        row = by_row.ngroup()
+        keys = [*TABLE_KEYS, *ROW_KEYS]
+        row = frame.groupby(keys, observed=True, sort=False, dropna=False).ngroup()
         last = row[skipped].drop_duplicates(keep="last")
         chosen[last.index[~last.isin(row[runs.index])]] = True
     return frame if chosen.all() else frame[chosen].reset_index(drop=True)

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from analysis.results.case_summary import (
+    LAUNCHER_CPU_S,
     MEASURES,
     MORE_MEASURES,
+    OPTIONAL_KEYS,
     ROW_FACTS,
     ROW_KEYS,
     TABLE_KEYS,
@@ -45,8 +47,7 @@ _TEXTS = (
     "governor_read", "implementation", "excluded", "reasons",
 )  # fmt: skip
 _COUNTS = (
-    "table_number", "case_number", "threads", "ranks", "n", "unproved", "vm_cpus",
-    "vm_memory_mib",
+    "table_number", "case_number", "ranks", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
 _FACTS = tuple(name for name in ROW_FACTS if name not in _COUNTS)
 _FROM_0 = ("n", "unproved")
@@ -87,8 +88,11 @@ _ALLOWED = {
 _WITH_REASONS = frozenset((
     *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "driver", *FINAL, INTERRUPTED,
 ))  # fmt: skip
-_IDENTITY = (*TABLE_KEYS, "mapping", "governor", "cpus", "vcpu_mapping", "vcpu_cpus", "vm_cpus",
-             "vm_memory_mib", "vm_accelerator")  # fmt: skip
+_IDENTITY = (
+    *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
+    "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
+)  # fmt: skip
+_OF_RANKS = ("ranks", "mpi", "ranks_by", "rank_cpus")
 
 
 @dataclass(frozen=True)
@@ -228,7 +232,8 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
     cases: dict[tuple[str | int | None, ...], int] = {}
     case_ids: dict[str | None, int] = {None: 0}
     for row in rows:
-        line = cases.setdefault(tuple(_known(row, name) for name in _IDENTITY), row.line)
+        names = (*_IDENTITY, *_OF_RANKS)
+        line = cases.setdefault(tuple(_known(row, name) for name in names), row.line)
         line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
         if line != row.line:
             yield row.line, 1, f"the same case as in line {line}"
@@ -238,8 +243,6 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
 
 def _known(row: _Row, name: str) -> str | int | None:
     """Return what a case has in a column, whichever way it is written."""
-    if name == "ranks":
-        return row.count(name) or 0
     if name in _COUNTS:
         return row.count(name)
     return row.text(name) or (UNKNOWN if name in _MAY_BE_UNKNOWN else None)
@@ -262,7 +265,7 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
         key = TableKey(table, *(_known(row, name) for name in TABLE_KEYS))  # type: ignore[arg-type]
         cases.append(
             CaseSummary(
-                case_id=row.text("case_id") or digest_of({n: row.text(n) for n in _IDENTITY}),
+                case_id=row.text("case_id") or _case_id(row),
                 table=key,
                 number=numbers[table],
                 governor=row.text("governor") or UNKNOWN,
@@ -276,6 +279,15 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
             )
         )
     return sorted(cases, key=lambda case: case.order)
+
+
+def _case_id(row: _Row) -> str:
+    """Return a digest for a row that has none; ranks are in it only where there are some.
+
+    So the rows of a file without ranks keep the names that they had before there were any.
+    """
+    names = (*_IDENTITY, *(name for name in _OF_RANKS if name in row.fields))
+    return digest_of({name: row.text(name) for name in names})
 
 
 def _facts(row: _Row, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -297,7 +309,8 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
         n = row.count("n") if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
-        if not mean:
+        # Without ranks nobody misses the time of their launcher.
+        if not mean and (measure != LAUNCHER_CPU_S or "ranks" in row.fields):
             reasons.setdefault(measure, [absent])
     reasons.setdefault("driver", [absent])
     if row.text("driver"):

@@ -33,6 +33,7 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
         if case.excluded:
             yield f"{row}: {_excluded(case)}"
         yield from _placement(case, row)
+    yield from _ranks(cases)
     yield from _disturbed(cases)
     yield from _governors(cases)
     yield from _numbers_of_several(cases)
@@ -98,6 +99,22 @@ def _excluded(case: CaseSummary) -> str:
     return one_line(f"{excluded}{of} runs not averaged: {', '.join(parts)}", None)
 
 
+def _ranks(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield what numbers of ranks are of, who started them, and where each row's ranks ran."""
+    if cases[0].table.ranks is None:
+        return
+    launchers = " and ".join(dict.fromkeys(case.mpi for case in cases if case.mpi))
+    started = f", which {launchers} started" if launchers else ""
+    yield one_line(f"numbers are of all ranks together{started}")
+    if places := joined(_rank_places(case) for case in cases if case.rank_cpus):
+        yield f"CPUs of each rank: {places}"
+
+
+def _rank_places(case: CaseSummary) -> str:
+    by = f" ({case.divided_by})" if case.divided_by else ""
+    return one_line(f"#{case.number}: {case.shown_cpus}{by}")
+
+
 def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield how many of the averaged runs were disturbed, a footnote for each disturbance."""
     measured = [case for case in cases if case.n]
@@ -144,7 +161,7 @@ def _where(case: CaseSummary) -> str:
     """Return a row's CPUs of the host: a guest's own are always the same ones."""
     if case.vcpu_cpus:
         return f"{case.vcpu_cpus} ({case.vm_accelerator or 'unknown accelerator'})"
-    return str(case.cpus or "unknown CPUs")
+    return str(case.shown_cpus or "unknown CPUs")
 
 
 LayoutName = Literal["full", "published"]

@@ -86,8 +86,8 @@ def caption(cases: Sequence[CaseSummary]) -> str:
     case = cases[0]
     program = f"{_implementation(cases)}{case.table.app} ({case.table.variant})"
     return one_line(
-        f"{program}, size {case.table.size}, {case.table.team}, schedule {case.table.schedule}, "
-        f"wait policy {case.table.wait_policy}{_guest(case)}"
+        f"{program}, size {case.table.size}, {case.table.threads_in_words}, "
+        f"schedule {case.table.schedule}, wait policy {case.table.wait_policy}{_guest(case)}"
     )
 
 
@@ -114,7 +114,6 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
         "study": case.study,
         "node_id": case.node_id,
         **dict(zip(TABLE_KEYS, case.table[1:], strict=True)),
-        "ranks": case.table.ranks or None,
         "case_number": case.number,
         "mapping": case.mapping,
         "governor": case.governor,

@@ -199,7 +199,7 @@ def baselines_of(
 def _shared(case: CaseSummary) -> tuple[object, ...]:
     """Return what a baseline shares with the cases that are compared with it."""
     of_guest = case.engine, case.vm_cpus, case.vm_memory_mib, case.vm_accelerator
-    return case.study, case.node_id, case.table, case.governor, *of_guest
+    return case.study, case.node_id, case.table, case.mpi, case.governor, *of_guest
 
 
 def _runs(case: CaseSummary) -> int:
@@ -238,4 +238,4 @@ def other_reading(
 
 
 def _row(case: CaseSummary) -> str:
-    return one_line(f"{case.table.app} {case.table.times} #{case.number}")
+    return one_line(f"{case.table.app} {case.table.threads_label} #{case.number}")

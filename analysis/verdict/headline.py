@@ -150,8 +150,6 @@ def _most(
 
 def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
     """Return a table as app and threads, or its title where another table shares these."""
-    key = table.key
-    named_so = [of for of in tables if (of.key.app, of.key.team) == (key.app, key.team)]
-    if len(named_so) > 1:
-        return table.title
-    return one_line(f"{key.app} with {key.team}")
+    named = f"{table.key.app} with {table.key.threads_in_words}"
+    named_so = [of for of in tables if f"{of.key.app} with {of.key.threads_in_words}" == named]
+    return table.title if len(named_so) > 1 else one_line(named)

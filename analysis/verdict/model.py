@@ -157,7 +157,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class TableFindings:
-    """One table: an app, variant, size, thread count, schedule and wait policy.
+    """One table: an app, variant, size, number of ranks and threads, schedule and wait policy.
 
     `title` names it on one line; `verdicts` are by governor and objective.
     """

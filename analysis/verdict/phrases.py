@@ -42,6 +42,14 @@ _PLACES = {
     "all": "all CPUs",
 }
 
+# How CPUs are divided among ranks.
+_DIVIDED = {
+    "order": "in order",
+    "spread": "spread out",
+    "kind": "by core kind",
+    "cluster": "by cluster",
+}
+
 
 def rounded(value: float, half_width: float, most: int = 2) -> str:
     """Return a number with the digits that its uncertainty leaves, `most` decimals at most.
@@ -214,11 +222,10 @@ def leaves_all(case: CaseSummary) -> bool:
 
 def do(case: CaseSummary) -> str:
     """Return what a case's mapping does to threads, as an instruction."""
+    if case.table.ranks is not None:
+        return _instruction_for_ranks(case, case.table.ranks)
     if case.of_vcpus is None:
-        ranks, threads = case.table.ranks, case.table.threads
-        text = _instruction("thread", case.of_threads, max(ranks, 1) * threads)
-        divided = ranks > 1 and case.binding in ("set", "pin")
-        return f"{text}, each rank on its own part" if divided else text
+        return _instruction("thread", case.of_threads, case.table.threads)
     # Where nobody knows how many there are, there are several.
     of_guest = _instruction("virtual CPU", case.of_vcpus, case.vm_cpus or 2)
     if case.binding in (None, "none"):
@@ -227,18 +234,39 @@ def do(case: CaseSummary) -> str:
 
 
 def _instruction(what: str, placing: Placing, count: int) -> str:
+    if count == 1:
+        return _instruction_for(f"the {what}", "", placing)
+    return _instruction_for(f"the {what}s", f"each {what}", placing)
+
+
+def _instruction_for_ranks(case: CaseSummary, ranks: int) -> str:
+    """Return what a mapping does to the threads of ranks, each of which has CPUs of its own."""
+    rank, part = ("the rank", "") if ranks == 1 else ("each rank", "its part of ")
+    several = case.table.threads > 1
+    all_, each = (f"the threads of {rank}", f"each thread of {rank}") if several else (rank, "")
+    instruction = _instruction_for(all_, each, case.of_threads, part)
+    if not case.divided_by:
+        return instruction
+    by = _DIVIDED.get(case.divided_by, f"by {case.divided_by}")
+    return one_line(f"{instruction}, divided among the ranks {by}")
+
+
+def _instruction_for(all_: str, each: str, placing: Placing, part: str = "") -> str:
+    """Return an instruction for `all_`, of which there is one if no word for `each` is given.
+
+    `part` is what stands before the CPUs that each of several has of a set.
+    """
     mapping, selection, binding = placing
     where = _PLACES.get(str(selection))
     if where is None or binding not in ("none", "set", "pin"):
         return f"use {one_line(mapping)}"
-    all_ = f"the {what}" if count == 1 else f"the {what}s"
     if binding == "none":
         # Only all CPUs can be left to the scheduler; what else a record says is taken literally.
         on = "" if selection == "all" else f" on {where}"
         return f"leave {all_} to the OS scheduler{on}"
     if binding == "set":
-        return f"confine {all_} to {where}"
-    return f"pin {all_} to a CPU of {where}" if count == 1 else f"pin each {what} on {where}"
+        return f"confine {all_} to {part}{where}"
+    return f"pin {each} on {where}" if each else f"pin {all_} to a CPU of {where}"
 
 
 def each_case(cases: Sequence[CaseFinding], describe: Callable[[CaseFinding], str]) -> list[str]:

@@ -265,7 +265,7 @@ def words(findings: Findings, objective: str = "time") -> dict[str, str]:
     }
 
 
-TABLE = TableKey(1, "lu", "serial", "paper", 1, "static", "passive")
+TABLE = TableKey(1, "lu", "serial", "paper", None, 1, "static", "passive")
 
 
 def summary(number: int = 1, n: int | None = 10, **facts: Any) -> CaseSummary:  # noqa: ANN401
@@ -282,3 +282,50 @@ def summary(number: int = 1, n: int | None = 10, **facts: Any) -> CaseSummary:  
 def finding(number: int, **facts: Any) -> CaseFinding:  # noqa: ANN401
     """Return the finding of that row, which is the baseline if it is the first."""
     return CaseFinding(summary(number, **facts), is_baseline=number == 1)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """A study whose program an MPI launcher started: a table for each number of ranks and threads.
+
+    `rank_cpus` has the CPUs of each rank, by mapping and number of ranks.
+    """
+
+    study: Study
+    tables: tuple[tuple[int, int], ...]
+    rank_cpus: Mapping[tuple[str, int], list[str]]
+    mpi: str = "openmpi"
+
+    def records(self) -> list[Record]:
+        return [
+            run | self._fields(run, at, ranks, threads)
+            for at, (ranks, threads) in enumerate(self.tables, 1)
+            for run in self.study.records()
+        ]
+
+    def _fields(self, run: Record, table: int, ranks: int, threads: int) -> Record:
+        cpus = self.rank_cpus[run["mapping"], ranks]
+        return {
+            "case_id": f"table{table}{run['case_id']}",
+            "table_number": table,
+            "ranks": ranks,
+            "threads": threads,
+            "mpi": self.mpi,
+            "ranks_by": "order",
+            "rank_cpus": cpus,
+            "cpus": ",".join(cpus),
+            "launcher_cpu_s": 0.25,
+        }
+
+
+# One rank of two threads, and two ranks of one: pinned each thread has a CPU of its own.
+TWO_THREADS = Ranks(
+    Study({"scheduler": 1.0, "pcores-pin": 0.9}),
+    ((1, 2), (2, 1)),
+    {
+        ("scheduler", 1): ["0-3"],
+        ("scheduler", 2): ["0-3", "0-3"],
+        ("pcores-pin", 1): ["0-1"],
+        ("pcores-pin", 2): ["0", "1"],
+    },
+)

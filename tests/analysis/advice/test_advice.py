@@ -339,3 +339,19 @@ def test_records_of_any_kind_give_an_answer_or_none(fields: dict[str, Any], tmp_
         assert "\x1b" not in text
         assert "\nExecStart" not in text
         json.dumps(as_data(findings.advice), allow_nan=False)
+
+
+def test_ranks_have_no_ready_lines_and_the_reason_stands_in_their_place(tmp_path: Path) -> None:
+    of_ranks = {"ranks": 2, "mpi": "openmpi", "rank_cpus": ["0,2", "4,6"]}
+    entrants = [replace(entrant, more_fields=of_ranks) for entrant in GAIN.entrants]
+    found = advice(tmp_path, replace(GAIN, entrants=entrants))
+
+    assert found.recommended is not None
+    assert found.recommended.name.startswith("2 ranks of ")
+    (line,) = found.lines
+    assert (line.tool, line.text) == ("openmpi", "")
+    for text in (advice_text(found, 1000), advice_markdown(found)):
+        assert "openmpi: n/a, because lines are of one process, and this case has 2 ranks" in text
+        assert "CPUs of each rank: 0,2 " in text
+    data = as_data(found)["recommended"]
+    assert (data["ranks"], data["threads"]) == (2, found.recommended.summary.table.threads)

@@ -156,6 +156,16 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
     assert dict(section.table.notes)["b"].startswith("2 more lines")
 
 
+def test_cases_of_ranks_are_a_group_of_their_own_and_say_so(tmp_path: Path) -> None:
+    of_ranks = case("b")
+    of_ranks["case"]["ranks"] = 2
+    put(tmp_path, case("a"), of_ranks)
+
+    titles = [group[0].title for group in read(tmp_path).groups()]
+
+    assert [title.split(", ")[2] for title in titles] == ["4 threads", "2 ranks of 4 threads"]
+
+
 def test_cases_stand_in_the_order_they_were_made_in_their_groups(tmp_path: Path) -> None:
     times = [f"2026-11-21T18:00:0{second}.000+00:00" for second in range(3)]
     floats = case("b", started_at=times[1])

@@ -402,3 +402,35 @@ def test_a_caption_names_every_build_of_which_there_are_runs(tmp_path: Path) -> 
 
     assert table.caption.startswith("one; other: lulesh (serial), size paper")
     assert [row["implementation"] for row in table.raw_values] == ["one", "other"]
+
+
+def test_tables_are_of_the_same_number_of_ranks_or_not_put_side_by_side(tmp_path: Path) -> None:
+    means = {1: 10.0, 3: 9.0}
+    folders = [
+        results(tmp_path / f"{ranks}", means, ranks=ranks, threads=2, mpi=mpi, ranks_by="order")
+        for ranks, mpi in ((2, "openmpi"), (1, "openmpi"))
+    ]
+    other = results(tmp_path / "other", means, ranks=2, threads=2, mpi="mpich", ranks_by="kind")
+    none = results(tmp_path / "none", means, threads=2)
+
+    assert side_by_side(folders[0], folders[1]).pairs == ()
+    assert side_by_side(folders[1], none).pairs == ()
+    pair, *_ = side_by_side(folders[0], other).pairs
+    assert pair.footnotes == (
+        "launcher of ranks: A openmpi, B mpich",
+        "CPUs divided among ranks by: A order, B kind",
+    )
+    text = render(compare_tables(side_by_side(folders[0], other)), "csv")
+    assert {(row["ranks"], row["threads"]) for row in csv.DictReader(io.StringIO(text))} == {
+        ("2", "2")
+    }
+
+
+def test_a_row_in_which_ranks_differ_is_named_by_ranks_and_threads(tmp_path: Path) -> None:
+    of_ranks = {"ranks": 2, "threads": 4}
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, **of_ranks)
+    b = results(tmp_path / "b", {1: 10.0, 3: 9.0}, **of_ranks)
+
+    time, _ = conclusions(side_by_side(a, b))
+
+    assert "they differ in lulesh 2x4 #3 pcores-pin (performance)" in time

@@ -83,3 +83,16 @@ def test_hostile_results_are_text(hostile_affinity: Path) -> None:
     assert "<script>window" not in html
     assert "<img src=x" not in html
     assert not {"\u202e", "\u2066", "\x1b", "\x00"} & {*html}
+
+
+def test_experiments_leave_out_ranks_and_say_why(tmp_path: Path) -> None:
+    smt = list(Affinity(apps=("smt",), repetitions=1).records())
+    teams = Affinity(apps=("threadmap",), repetitions=1, beside={"ranks": 2}).records()
+    write(tmp_path, [*smt, *teams])
+
+    text = page_of(tmp_path).of()
+
+    why = "because the experiment compares threads of one process."
+    assert f"of 2 ranks of 4 threads, {why}" in text
+    assert text.count(why) == 1
+    assert "bound to one CPU each" not in text

@@ -18,7 +18,7 @@ from runners.records.shard import line_of
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
 from tests.analysis.report.pages import Page, page_of
-from tests.support.results import Study, left_out, record, without, write
+from tests.support.results import TWO_THREADS, Study, left_out, record, without, write
 from tests.support.tools import DATA
 
 MAX_BYTES = 5_000_000
@@ -47,6 +47,18 @@ def findings(study: Path) -> Answer:
 @pytest.fixture(scope="module")
 def page(study: Path) -> Page:
     return page_of(study)
+
+
+def test_a_study_of_ranks_asks_about_ranks_and_has_a_table_for_each_number(tmp_path: Path) -> None:
+    write(tmp_path, TWO_THREADS.records())
+
+    text = page_of(tmp_path).of()
+
+    asked = "Which CPUs should lulesh run on, with 1 rank of 2 threads or 2 ranks of 1 thread?"
+    assert asked in text
+    assert "size paper, 2 ranks of 1 thread, schedule static" in text
+    assert "CPUs of each rank: #1: 0-3 each; #2: 0 | 1 (order)" in text
+    assert "Pin each rank to a CPU of the P-cores" in text
 
 
 def test_the_answer_is_the_findings_headline(findings: Answer, page: Page) -> None:

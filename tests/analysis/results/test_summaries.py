@@ -57,6 +57,27 @@ def test_a_row_has_what_the_file_says_and_a_reason_for_what_it_does_not(tmp_path
     assert (other.selection, other.binding) == (None, None)
 
 
+def test_a_file_from_before_there_were_ranks_reads_as_one_whose_ranks_are_empty(
+    tmp_path: Path,
+) -> None:
+    (before,) = summaries(tmp_path, HEADER + ROW)
+    (empty,) = summaries(tmp_path, f"ranks,mpi,{HEADER}" + f",,{ROW}")
+    one, two = summaries(tmp_path, f"ranks,{HEADER}" + f",{ROW}" + f"2,{ROW}")
+
+    assert (before.table.ranks, before.mpi) == (None, None)
+    assert before.case_id == empty.case_id == one.case_id != two.case_id
+    assert [(case.table.number, case.table.ranks) for case in (one, two)] == [(1, None), (2, 2)]
+    # What only ranks have is missing of ranks only.
+    assert ["launcher_cpu_s" in case.reasons for case in (before, two)] == [False, True]
+
+
+@pytest.mark.parametrize("ranks", ["0", "two", "1.5"])
+def test_a_number_of_ranks_is_a_whole_one(tmp_path: Path, ranks: str) -> None:
+    assert mistakes(tmp_path, f"ranks,{HEADER}{ranks},{ROW}") == [
+        f"2:1: ranks {ranks!r} is not a whole number from 1"
+    ]
+
+
 def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
     tmp_path: Path,
 ) -> None:

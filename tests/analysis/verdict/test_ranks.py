@@ -1,0 +1,89 @@
+"""Verdicts on MPI ranks: what to do with each rank, and that numbers of ranks are not mixed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.results.sources import open_results
+from analysis.verdict.comparisons import baselines_of
+from analysis.verdict.model import Findings
+from analysis.verdict.phrases import do
+from analysis.verdict.text import as_text
+from tests.support.results import TABLE, TWO_THREADS, findings_of, spoilt, summary, write
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    return findings_of(tmp_path_factory.mktemp("ranks"), TWO_THREADS.records())
+
+
+def test_the_verdict_says_for_each_number_of_ranks_what_to_do(findings: Findings) -> None:
+    firsts = [table.verdicts[0].sentences[0].partition(":")[0] for table in findings.tables]
+
+    assert firsts == [
+        "Pin each thread of the rank on the P-cores (#2 pcores-pin)",
+        "Pin each rank to a CPU of the P-cores, divided among the ranks in order (#2 pcores-pin)",
+    ]
+    assert "size paper, 2 ranks of 1 thread, schedule static" in as_text(findings)
+
+
+def test_each_number_of_ranks_has_a_baseline_of_its_own(findings: Findings) -> None:
+    compared = [
+        case.case_id for table in findings.tables for case in table.cases if case.comparisons
+    ]
+    assert compared == ["table1case000000000002", "table2case000000000002"]
+    assert [[case.is_baseline for case in table.cases] for table in findings.tables] == [
+        [True, False],
+        [True, False],
+    ]
+
+
+def test_the_headline_names_the_table_by_its_ranks(findings: Findings) -> None:
+    (most,) = [sentence for sentence in findings.headline if "largest gain" in sentence]
+    # Both tables gain the same, and the first one is named.
+    assert most.startswith("The largest gain in time: lulesh with 1 rank of 2 threads, governor")
+
+
+def test_ranks_of_another_launcher_are_no_baseline(tmp_path: Path) -> None:
+    write(tmp_path, spoilt(TWO_THREADS.records(), "scheduler", mpi="mpich"))
+    cases = open_results(str(tmp_path)).cases
+
+    baselines = baselines_of(cases)
+
+    assert {case.mapping for case in cases if case.case_id in baselines} == {"scheduler"}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "threads", "facts", "expected"),
+    [
+        (1, 1, {"selection": "all", "binding": "none"}, "leave the rank to the OS scheduler"),
+        (1, 4, {"selection": "all", "binding": "none"},
+         "leave the threads of the rank to the OS scheduler"),
+        (2, 1, {"selection": "all", "binding": "none", "ranks_by": "order"},
+         "leave each rank to the OS scheduler"),
+        (2, 4, {"selection": "all", "binding": "none"},
+         "leave the threads of each rank to the OS scheduler"),
+        (1, 4, {"selection": "pcores", "binding": "set", "ranks_by": "kind"},
+         "confine the threads of the rank to the P-cores"),
+        (2, 4, {"selection": "mixed", "binding": "set", "ranks_by": "kind"},
+         "confine the threads of each rank to its part of P- and E-cores together, divided among "
+         "the ranks by core kind"),
+        (2, 4, {"selection": "ecores", "binding": "pin", "ranks_by": "cluster"},
+         "pin each thread of each rank on the E-cores, divided among the ranks by cluster"),
+        (2, 1, {"selection": "pcores", "binding": "pin", "ranks_by": "spread"},
+         "pin each rank to a CPU of the P-cores, divided among the ranks spread out"),
+        (2, 1, {"selection": "pcores", "binding": "pin"}, "pin each rank to a CPU of the P-cores"),
+        (2, 1, {"selection": "pcores", "binding": "pin", "ranks_by": "my\x1bway"},
+         "pin each rank to a CPU of the P-cores, divided among the ranks by my\ufffdway"),
+        (2, 1, {"selection": "mine", "binding": "pin", "ranks_by": "order"}, "use m, divided among "
+         "the ranks in order"),
+    ],
+)  # fmt: skip
+def test_what_a_mapping_does_to_ranks(
+    ranks: int, threads: int, facts: dict[str, Any], expected: str
+) -> None:
+    table = TABLE._replace(ranks=ranks, threads=threads)
+    assert do(summary(**{"table": table, "mapping": "m"} | facts)) == expected
