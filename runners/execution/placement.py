@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, takewhile
+from math import inf
 
 from base.cpulist import format_cpulist
 from base.text import plural
@@ -279,14 +280,19 @@ def _idle_elsewhere(thread: ThreadTrace, expected: Expected) -> list[Stay]:
     They are those of MPI's start. If the thread used more, all its stays count.
     """
     away = _away(_bound_stays(thread, expected), expected.in_place(thread)) if expected.mpi else []
-    used_s = sum(stay.used_s for stay in away)
-    return away if used_s <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s) else []
+    enough = _used_s(away) <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s)
+    return away if enough else []
 
 
 def _away(stays: Sequence[Stay], in_place: Callable[[Stay], bool]) -> list[Stay]:
     """Return the stays outside of a thread's place; none where it was never in its place."""
     away = [stay for stay in stays if not in_place(stay)]
     return away if len(away) < len(stays) else []
+
+
+def _used_s(stays: Iterable[Stay]) -> float:
+    """Return the CPU time of some stays in seconds; infinite where it is not known."""
+    return sum(inf if stay.used_s is None else stay.used_s for stay in stays)
 
 
 def settling_looks(thread: ThreadTrace, expected: Expected) -> int:
@@ -352,7 +358,7 @@ def _misplaced(thread: ThreadTrace, stays: Sequence[Stay], expected: Expected) -
     if expected.binding == "pin" and _bound_late(stays, in_place):
         share = wrong[-1].cpu_s / thread.cpu_s
         return text + f"; it was bound after {share:.0%} of its CPU time", True
-    used_s = sum(stay.used_s for stay in _away(stays, in_place))
+    used_s = _used_s(_away(stays, in_place))
     if expected.mpi and 0 < used_s <= MPI_START_S:
         return text + "; MPI may have moved it when it started: a larger size would show it", True
     return text, False

@@ -176,7 +176,7 @@ class PlacementSampler:
         stay = _stay_of(trace, allowed, task.cpu)
         cpu_s = task.cpu_ticks * tick_s()
         if stay.looks or works:
-            stay.used_s += cpu_s - before_s
+            stay.used_s = (stay.used_s or 0.0) + cpu_s - before_s
         stay.looks += 1
         stay.ran_on[task.cpu] += 1
         stay.cpu_s = cpu_s

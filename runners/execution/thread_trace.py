@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -15,14 +14,14 @@ class Stay:
 
     `ran_on` counts the looks by the CPU on which the thread ran last; `cpu_s` is its CPU time in
     seconds at the last of these looks. `used_s` is what it used of that meanwhile, and since the
-    look before where the first one found it at work; infinite where that is not known.
+    look before where the first one found it at work; None where that is not known.
     """
 
     allowed: Mask
     looks: int = 0
     ran_on: Counter[int] = field(default_factory=Counter)
     cpu_s: float = 0.0
-    used_s: float = math.inf
+    used_s: float | None = None
 
 
 @dataclass

@@ -120,6 +120,8 @@ def read_observation(message: Any) -> Observation:  # noqa: ANN401 - untrusted
         observed: Observation = _decoded(Observation, message)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ChannelError(f"sent no observation: {error!r}") from error
+    if observed.ranks or any(trace.rank for trace in observed.threads):
+        raise ChannelError("sent ranks of MPI, which no guest starts")
     return observed
 
 

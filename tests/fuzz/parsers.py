@@ -236,8 +236,11 @@ _OBSERVATION = {
     "threads": [{
         "tid": 7, "pid": 7, "first_look": 1, "last_look": 3, "gone_s": 0.0,
         "runnable": {"1": 0.1, "3": 0.2}, "cpu_s_on": {"0": 0.4},
-        "stays": [{"allowed": [0, 1], "looks": 3, "ran_on": {"0": 3}, "cpu_s": 0.4}],
+        "stays": [{"allowed": [0, 1], "looks": 3, "ran_on": {"0": 3}, "cpu_s": 0.4,
+                   "used_s": 0.4}],
+        "rank": 0,
     }],
+    "ranks": [], "launcher_cpu_s": None,
     "perf_problem": "", "perf_command": ["perf"], "hotplugged_cpus": [], "unmet": 0,
     "overflowed": False, "invalid_reason": None, "check_failure": "",
     "thread_libraries": ["libopenblas.so.0"],

@@ -355,3 +355,15 @@ def test_a_qemu_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(ChannelError, match="did not answer within 0 s"):
         greet_qemu(Channel(ours.fileno()))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"ranks": [MESSAGE["ending"]]},
+        {"threads": [MESSAGE["threads"][0] | {"rank": 5}]},
+    ],
+)
+def test_a_guest_has_no_ranks(sent: dict[str, Any]) -> None:
+    with pytest.raises(ChannelError, match="sent ranks of MPI"):
+        read_observation(MESSAGE | sent)
