@@ -79,6 +79,11 @@ def team_in_words(ranks: int | None, threads: int) -> str:
     return f"{plural(ranks, 'rank')} of {team}" if ranks else team
 
 
+def team_label(ranks: int | None, threads: int) -> str:
+    """Return the same in short: `x4`, `2x4`."""
+    return f"{ranks or ''}x{threads}"
+
+
 def first_of(texts: Sequence[str], most: int, separator: str = "; ") -> str:
     """Return the first texts, and how many more there are: `a; b; c and 2 more`."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""

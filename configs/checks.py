@@ -153,7 +153,7 @@ class Resolver:
                 continue
             if by_name.setdefault(app.name, app) != app:
                 self._mistake((*path, "app"), f"another app is already named {app.name!r}")
-            self._check_check(entry, app, (*path, "app"))
+            self._check_for_guests(entry, app, (*path, "app"))
             choice = self._choice(entry, app, path)
             choices.append(choice)
             if len(rows) + self._count_tables(choice) > MAX_CASES:
@@ -185,7 +185,7 @@ class Resolver:
         for step, message in thread_count_mistakes(self.data.get("variables"), by_any):
             self._mistake(("variables", *step), message)
 
-    def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
+    def _check_for_guests(self, entry: dict[str, Any], app: App, path: Path) -> None:
         """Refuse what is not done in guests: a check by a command, and reading written files."""
         if app.writes and self.engine == "vm":
             self._mistake(

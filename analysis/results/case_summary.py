@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from base.text import team_in_words
+from base.text import team_in_words, team_label
 from runners.records.placed_runs import PlacedRuns
 
 Item = TypeVar("Item")
@@ -36,7 +36,7 @@ class TableKey(NamedTuple):
     @property
     def threads_label(self) -> str:
         """How many threads there are, in short: `x8`, `2x4`."""
-        return f"{self.ranks or ''}x{self.threads}"
+        return team_label(self.ranks, self.threads)
 
     @property
     def order(self) -> tuple[object, ...]:

@@ -41,10 +41,10 @@ def expected_of(case: Case) -> tuple[Expected, ...]:
     binding, threads = case.mapping.binding, case.threads
     helpers = case.app.helper_threads or 0
     by_words = case.mechanism in BY_WORDS
-    ranks = [case.of_rank(rank) for rank in range(case.ranks)] or [case]
     mpi = case.ranks > 0
     return tuple(
-        Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi) for of in ranks
+        Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi)
+        for of in case.by_rank
     )
 
 

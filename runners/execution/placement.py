@@ -252,15 +252,18 @@ def forgiven_looks(thread: ThreadTrace, expected: Expected) -> dict[str, int]:
     looks = {
         "settling_looks": settling_looks(thread, expected),
         "released_looks": released_looks(thread, expected),
-        "idle_looks": sum(stay.looks for stay in _idle_elsewhere(thread, expected)),
+        "idle_looks": sum(
+            stay.looks for stay in _idle_elsewhere(_bound_stays(thread, expected), thread, expected)
+        ),
     }
     return {name: number for name, number in looks.items() if number}
 
 
 def _deciding_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
     """Return the stays of a thread without those that are forgiven."""
-    idle = _idle_elsewhere(thread, expected)
-    return [stay for stay in _bound_stays(thread, expected) if stay not in idle]
+    stays = _bound_stays(thread, expected)
+    idle = _idle_elsewhere(stays, thread, expected)
+    return [stay for stay in stays if stay not in idle]
 
 
 def _bound_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
@@ -274,12 +277,12 @@ def _bound_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
     return stays
 
 
-def _idle_elsewhere(thread: ThreadTrace, expected: Expected) -> list[Stay]:
-    """Return the stays outside of its place of a rank's thread that used next to no CPU time there.
+def _idle_elsewhere(stays: Sequence[Stay], thread: ThreadTrace, expected: Expected) -> list[Stay]:
+    """Return those of its stays outside of its place in which a rank's thread was as good as idle.
 
-    They are those of MPI's start. If the thread used more, all its stays count.
+    They are those of MPI's start. If the thread used more CPU time in them, all its stays count.
     """
-    away = _away(_bound_stays(thread, expected), expected.in_place(thread)) if expected.mpi else []
+    away = _away(stays, expected.in_place(thread)) if expected.mpi else []
     enough = _used_s(away) <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s)
     return away if enough else []
 

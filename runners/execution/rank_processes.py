@@ -24,12 +24,11 @@ from runners.execution.witness import (
     Ending,
     LaunchError,
     Witness,
-    children_of,
     end_launcher,
     launch_failure,
     start_launcher,
 )
-from runners.host.processes import read_cpu_time
+from runners.host.processes import children_of, read_cpu_time
 from runners.plan.command_line import Launch
 from runners.plan.mpi import multiple_programs, started_ranks
 
@@ -113,9 +112,7 @@ class RankProcesses:
         Returns early when one has ended, and lets the launcher know how at the next call: it ends
         the others where one has failed.
         """
-        for number, rank in enumerate(self._ranks):
-            if rank.has_ended and number not in self._ended:
-                self._ended[number] = _reaped(rank)
+        self._reap_ended()
         left = [rank for rank in self._ranks if not rank.has_ended]
         for rank in select.select(left, [], [], timeout_s)[0] if left else ():
             try:
@@ -157,10 +154,13 @@ class RankProcesses:
     @property
     def endings(self) -> tuple[Ending, ...]:
         """How each rank ended; those that have not been asked yet are asked."""
-        for number, rank in enumerate(self._ranks):
-            if number not in self._ended:
-                self._ended[number] = _reaped(rank)
+        self._reap_ended()
         return tuple(self._ended[number] for number in range(len(self._ranks)))
+
+    def _reap_ended(self) -> None:
+        for number, rank in enumerate(self._ranks):
+            if rank.has_ended and number not in self._ended:
+                self._ended[number] = _reaped(rank)
 
     def kill(self) -> None:
         """Kill all ranks."""

@@ -22,6 +22,7 @@ from typing import IO
 from base.command import wait_for
 from base.errors import StudyError
 from base.text import ended_by, one_line
+from runners.host.processes import children_of
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
@@ -317,15 +318,6 @@ def _signal(pid: int, number: int, send: Callable[[int, int], None] = os.kill) -
     """Signal a process, unless it is gone or is another user's."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         send(pid, number)
-
-
-def children_of(pid: int) -> list[int]:
-    """Return the numbers of a process's children; none of a process that has ended."""
-    found: list[int] = []
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, children.read_text().split())
-    return found
 
 
 def kill_tree(pid: int) -> None:

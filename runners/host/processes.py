@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,15 @@ def read_threads(tree: Tree, pid: int) -> list[Task]:
     names = known(tree.names(f"/proc/{pid}/task")) or ()
     texts = (tree.content(f"/proc/{pid}/task/{name}/stat", STAT_LIMIT) for name in names)
     return [task for text in texts if (task := parse_task(known(text) or ""))]
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the numbers of a process's children; none of a process that has ended."""
+    found: list[int] = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, children.read_text().split())
+    return found
 
 
 @dataclass(frozen=True)

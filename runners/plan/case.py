@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from base.cpulist import format_cpulist
+from base.text import team_label
 from configs.app import App, Size, Variant
 from configs.mapping import Mapping
 from configs.variables import OMP_NUM_THREADS, SetVariable
@@ -71,9 +72,13 @@ class Case:
         """The threads of all ranks."""
         return max(self.ranks, 1) * self.threads
 
-    def of_rank(self, rank: int) -> Case:
-        """Return the case as one rank has it: a program of `threads` on CPUs of its own."""
-        own = self.rank_cpus[rank]
+    @property
+    def by_rank(self) -> tuple[Case, ...]:
+        """The case as each rank has it; without MPI the case itself."""
+        return tuple(map(self._of_rank, self.rank_cpus)) or (self,)
+
+    def _of_rank(self, own: tuple[int, ...]) -> Case:
+        """Return the case as a rank on these CPUs has it: a program of `threads`."""
         within = (tuple(cpu for cpu in place if cpu in own) for place in self.places)
         places = tuple(place for place in within if place)
         return replace(self, cpus=own, places=places, ranks=0, rank_cpus=())
@@ -115,7 +120,7 @@ class Case:
     def label(self) -> str:
         """A short name for progress lines and messages."""
         where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
-        team = f"{self.ranks}x{self.threads}" if self.ranks else f"x{self.threads}"
+        team = team_label(self.ranks, self.threads)
         return (
             f"{self.app.name}-{self.variant.name} {self.size.name} {team} "
             f"{where}{self.mapping.name} {self.governor}"

@@ -90,14 +90,13 @@ def build_launch(
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
     removed = tuple(sorted(name for name in inherited if name.startswith(REMOVED_PREFIXES)))
     kept = {name: value for name, value in inherited.items() if name not in removed}
-    by_rank = [case.of_rank(rank) for rank in range(case.ranks)] or [case]
-    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in by_rank)
+    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.by_rank)
     ranks = tuple(
         RankLaunch(
             (*(("env", *own_words) if own_words else ()), *launcher_of(of, tools)),
             (str(program), *program_arguments(of)),
         )
-        for of, own_words in zip(by_rank, own, strict=True)
+        for of, own_words in zip(case.by_rank, own, strict=True)
     )
     launch = Launch(ranks[0].launcher, ranks[0].program, kept | variables, variables, removed)
     if not case.ranks:

@@ -212,10 +212,8 @@ def _with_cpus(case: Case, topology: Topology, oversubscribe: bool) -> Case:
         cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
         return replace(case, cpus=cpus)
     parts = rank_cpus(mapping, topology, ranks, threads, oversubscribe=oversubscribe)
-    everything = tuple(dict.fromkeys(chain.from_iterable(parts)))
-    if mapping.binding == "pin":
-        # A CPU that two threads of a rank share is there twice.
-        everything = tuple(chain.from_iterable(parts))
+    # Under `none` every rank may use all CPUs, otherwise ranks share none.
+    everything = parts[0] if mapping.binding == "none" else tuple(chain.from_iterable(parts))
     return replace(case, cpus=everything, rank_cpus=parts)
 
 

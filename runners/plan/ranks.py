@@ -13,7 +13,13 @@ from base.cpulist import format_cpulist
 from base.text import plural, team_in_words
 from configs.mapping import BY_ORDER, NAMED, Mapping
 from runners.node.topology import Topology
-from runners.plan.selection import CannotMapError, candidates, clusters_of, resolve_cpus
+from runners.plan.selection import (
+    CannotMapError,
+    candidates,
+    clusters_of,
+    resolve_cpus,
+    siblings_last,
+)
 
 Cpus = tuple[int, ...]
 
@@ -76,17 +82,11 @@ def _by_order(cores: Sequence[Cpus], ranks: int) -> list[Cpus]:
         middle = before + len(core) / 2
         parts[min(int(middle * ranks / total), ranks - 1)].append(core)
         before += len(core)
-    return [_siblings_last(part) for part in parts]
+    return [siblings_last(part) for part in parts]
 
 
 def _dealt(cores: Sequence[Cpus], ranks: int) -> list[Cpus]:
-    return [_siblings_last(cores[rank::ranks]) for rank in range(ranks)]
-
-
-def _siblings_last(cores: Sequence[Cpus]) -> Cpus:
-    """Return the CPUs of a part: the first of each core, then the second."""
-    most = max(map(len, cores), default=0)
-    return tuple(core[place] for place in range(most) for core in cores if place < len(core))
+    return [siblings_last(cores[rank::ranks]) for rank in range(ranks)]
 
 
 _DIVIDE: dict[str, Callable[[Sequence[Cpus], int], list[Cpus]]] = {

@@ -221,10 +221,11 @@ def _one_per_core(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
 
 def _every_cpu(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
     """One CPU of each core first, their SMT siblings after them."""
-    return lambda topology, _threads: _siblings_last(_cores_of(topology, kind))
+    return lambda topology, _threads: siblings_last(_cores_of(topology, kind))
 
 
-def _siblings_last(cores: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+def siblings_last(cores: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the CPUs of these cores: the first of each, then the second."""
     rounds = zip_longest(*cores)
     return tuple(cpu for one_each in rounds for cpu in one_each if cpu is not None)
 
@@ -269,7 +270,7 @@ def _compact(topology: Topology, _threads: int) -> tuple[int, ...]:
 def _spread(topology: Topology, _threads: int) -> tuple[int, ...]:
     """Take packages in turn, in each its L3 groups in turn, then L2 groups; siblings last."""
     cores = _near_order(topology)
-    return _siblings_last(_in_turn(cores, 0))
+    return siblings_last(_in_turn(cores, 0))
 
 
 def _in_turn(
