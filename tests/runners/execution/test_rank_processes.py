@@ -88,8 +88,8 @@ def test_ranks_are_proved_where_their_mapping_puts_them(
     assert classify(job.case, seen, Proof("proved")) == ("ok", "")
     busy = {trace.rank: trace.allowed for trace in seen.threads if trace.cpu_s > 0.5}
     assert busy == dict(enumerate((cpu,) for cpu in two_cpus()))
-    # A second a thread, and what MPI uses to start and to end.
-    assert 2 <= (seen.ending.cpu_s or 0) < 4
+    # A second a thread. A rank that waits for the other one, at the start or at the end, works too.
+    assert (seen.ending.cpu_s or 0) >= 2
     assert len(seen.ranks) == 2
     assert sum(of.cpu_s or 0 for of in seen.ranks) == pytest.approx(seen.ending.cpu_s)
 
@@ -117,7 +117,7 @@ def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Pa
     assert row.value is not None
     assert row.value / 1000 == pytest.approx(seen.ending.cpu_s, rel=0.1)
     assert seen.launcher_cpu_s is not None
-    assert seen.launcher_cpu_s < 1
+    assert seen.launcher_cpu_s < (seen.ending.cpu_s or 0) / 4
 
 
 def test_a_rank_that_fails_ends_the_others(mpi: str, program: Path) -> None:
