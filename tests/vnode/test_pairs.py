@@ -14,8 +14,7 @@ pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
 
 # CPUs 0-3 are two P-cores with SMT, 4-7 E-cores. Thread 0 is with 1, thread 2 with 3.
 PLACES = {"same-cpu": "0,0,2,2", "siblings": "0,1,2,3", "across-kinds": "0,4,2,5"}
-ROUNDS = {"same-cpu": 4000, "siblings": 750, "across-kinds": 750}
-
+ROUNDS = {"same-cpu": 2700, "siblings": 500, "across-kinds": 500}
 
 # QEMU translates a program when it is first run, which takes longer than a run may be unbound.
 TRANSLATE = f"""
