@@ -99,7 +99,6 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
         ("capacities", _grouped(_table(node, "cpu_capacity"))),
         ("ITMT", _text(node, "itmt_enabled")),
-        ("scheduler of sched_ext", _text(node, "sched_ext_scheduler")),
         ("autogroups", _text(node, "sched_autogroup")),
         ("NMI watchdog", _text(node, "nmi_watchdog")),
         ("boot options", _text(node, "boot_options")),

@@ -30,9 +30,6 @@ _TEXTS = {
     "firmware": "/sys/class/dmi/id/bios_version",
     "product": "/sys/class/dmi/id/product_name",
     "smt": SMT,
-    # A scheduler that replaces the kernel's own: Linux Documentation/scheduler/sched-ext.rst.
-    "sched_ext": "/sys/kernel/sched_ext/state",
-    "sched_ext_scheduler": "/sys/kernel/sched_ext/root/ops",
     "idle_driver": f"{CPUS}/cpuidle/current_driver",
     "idle_governor": f"{CPUS}/cpuidle/current_governor",
     "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",

@@ -18,13 +18,17 @@ from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
 from runners.node.facts import SMT, digest_facts, read_facts
 from runners.node.power_limits import limits_by_domain, read_power_limits
+from runners.node.scheduler import read_scheduler
 from runners.node.topology import Topology
 
 _MAX_NAME = 64
 # The same for every run of a boot; every record repeats them, because it may be copied alone.
 _FACTS = ("kernel", "microcode")
 # A run during which one of these changed belongs to no case.
-_UNCHANGED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
+_UNCHANGED = (
+    *("governor_read", "epp", "min_khz", "max_khz", "turbo"),
+    *("sched_energy_aware", "sched_ext", "sched_ext_scheduler"),
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def safe_name(name: str) -> str:
 
 
 def read_state(node: Node, cpus: Sequence[int]) -> Reading:
-    """Return the frequency scaling of these CPUs, power limits, SMT, kernel and microcode."""
+    """Return how these CPUs are scaled, the scheduler, power limits, SMT, kernel and microcode."""
     scaling = read_cpufreq(node.root, cpus).state_of(cpus)
     absent = node.facts["unavailable"]
     of_boot = Reading(
@@ -119,7 +123,7 @@ def read_state(node: Node, cpus: Sequence[int]) -> Reading:
         {name: absent[name] for name in _FACTS if name in absent},
     )
     now = reading_of({"smt": node.tree.text(SMT), "power_limits": _power_limits(node.tree)})
-    return scaling | of_boot | now
+    return scaling | read_scheduler(node.tree) | of_boot | now
 
 
 def _power_limits(tree: Tree) -> dict[str, dict[str, float]] | Unavailable:

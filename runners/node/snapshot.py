@@ -21,7 +21,7 @@ from pathlib import Path
 
 from base.errors import UserError
 from runners.host.tree import TEXT_LIMIT, Tree, Unavailable, known
-from runners.node import cpuinfo, facts
+from runners.node import cpuinfo, facts, scheduler
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpufreq import CPUS
 from runners.node.discovery import NODES, check_root
@@ -39,7 +39,7 @@ _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
 # fixed depth avoids the loops that links form in /sys.
 _FILES = (
-    *(tuple(path.rsplit("/", 1)) for path in facts.FACT_FILES),
+    *(tuple(path.rsplit("/", 1)) for path in (*facts.FACT_FILES, *scheduler.FILES)),
     (CPUS, "online offline present possible nohz_full"),
     (f"{CPUS}/smt", "active"),
     (f"{CPUS}/cpu[0-9]*", "online cpu_capacity"),

@@ -224,15 +224,15 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "status",
             "`ok`, `failed`, `timeout`, `check-failed`, `placement-violated`, "
-            "`settings-changed` (something else changed governor, EPP, limits or turbo during "
-            "the run, or any CPU went offline or came back), `clock-drifted` (a guest's clock "
-            "drifted from the host's), `suspended` (the node slept while it ran), "
+            "`settings-changed` (governor, EPP, limits, turbo or scheduler changed, or a CPU went "
+            "offline or came back), `clock-drifted` (a guest's clock drifted from the host's), "
+            "`suspended` (the node slept while it ran), "
             "`interrupted`, or `skipped` (below)",
         ),
         Field("reason", "in words; empty when `ok`"),
         Field(
             "exit_code signal",
-            "one of them is `null`; observed by the program's parent, not taken from perf",
+            "one of them is `null`; observed by the program's parent, not perf",
         ),
         Field("stderr_tail", "the last 2000 characters the program wrote to stderr"),
         Field(
@@ -412,6 +412,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("min_khz max_khz", "frequency limits in force: limit → CPUs"),
         Field("turbo", "whether frequencies above the base may be used"),
         Field(
+            "sched_energy_aware",
+            "[energy-aware scheduling](nodes.md#the-scheduler): `on`, `off`, `impossible`",
+        ),
+        Field("sched_ext sched_ext_scheduler", "its state; the loaded scheduler, or `none`"),
+        Field(
             "power_limits power_limits_before",
             "after the run, per domain: `pl1_w` over `tau_s` and `pl2_w`, the long- and "
             "short-term limits in watts and seconds; `power_limits_before` only if they "
@@ -419,7 +424,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         ),
         Field(
             "smt kernel microcode",
-            "the same for all runs of a boot, repeated so that each record is complete",
+            "the same for all runs of a boot",
         ),
     ),
     "node around": (

@@ -35,7 +35,7 @@ def sheets_of(results: Results, facts: object) -> list[NodeSheet]:
 
 
 def test_a_node_has_its_cores_and_all_facts_of_its_file(results: Results) -> None:
-    (sheet,) = sheets_of(results, node() | {"sched_ext_scheduler": "scx_lavd"})
+    (sheet,) = sheets_of(results, node())
 
     rows = dict(sheet.rows)
     assert rows["cores"] == "6 P-cores (CPUs 0-11); 4 E-cores (CPUs 12-15)"
@@ -46,7 +46,6 @@ def test_a_node_has_its_cores_and_all_facts_of_its_file(results: Results) -> Non
     assert rows["highest performance (CPPC)"] == "64 (CPUs 0-3,6-11), 67 (CPUs 4-5)"
     assert rows["ITMT"] == "1"
     assert rows["boot options"] == "intel_pstate=no_cas"
-    assert rows["scheduler of sched_ext"] == "scx_lavd"
     assert sheet.absent == (("firmware", "/sys/class/dmi/id/bios_version is missing"),)
 
 

@@ -50,8 +50,6 @@ SETTINGS = {
     "sched_autogroup": (f"{SYSCTL}/sched_autogroup_enabled", "1", 1),
     "numa_balancing": (f"{SYSCTL}/numa_balancing", "0", 0),
     "address_randomisation": (f"{SYSCTL}/randomize_va_space", "2", 2),
-    "sched_ext": ("sys/kernel/sched_ext/state", "enabled", "enabled"),
-    "sched_ext_scheduler": ("sys/kernel/sched_ext/root/ops", "lavd", "lavd"),
     "idle_driver": (f"{CPU}/cpuidle/current_driver", "intel_idle", "intel_idle"),
     "idle_governor": (f"{CPU}/cpuidle/current_governor", "menu", "menu"),
     "clock_source": (

@@ -123,6 +123,9 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
             "max_khz was 5000000 kHz on 0-7 before the run and 5000000 kHz on 0-3, 800000 kHz on 4",
         ),
         ("turbo", True, False, "turbo was "),
+        ("sched_energy_aware", "on", "impossible", "sched_energy_aware was on before the run and "),
+        ("sched_ext", "disabled", "enabled", "sched_ext was disabled before the run and enabled "),
+        ("sched_ext_scheduler", "none", "lavd", "sched_ext_scheduler was none before the run and "),
     ],
 )
 def test_every_setting_that_changed_during_a_run_is_named(
