@@ -77,7 +77,8 @@ class CaseSummary:
     `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are not known. `residency`,
     `cpu_share` (shares) and `freq_ghz` are means by core kind, and so is `waited`. `team_cpu_s` has
     the mean CPU seconds of each thread of the team by core kind. `drivers`, `governors_read` and
-    `implementations` are the distinct ones of the averaged runs.
+    `implementations` are the distinct ones of the averaged runs; so are `energy_aware`, the states
+    of energy-aware scheduling, and `schedulers`, those of sched_ext (runners.node.scheduler).
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
@@ -124,6 +125,8 @@ class CaseSummary:
     team_cpu_s: Sequence[Mapping[str, float]] = ()
     drivers: Sequence[str] = ()
     governors_read: Sequence[str] = ()
+    energy_aware: Sequence[str] = ()
+    schedulers: Sequence[str] = ()
     implementations: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)

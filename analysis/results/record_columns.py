@@ -38,6 +38,7 @@ _TEXTS = (
     "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
     "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
+    "sched_energy_aware", "sched_ext_scheduler",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",

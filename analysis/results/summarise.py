@@ -60,6 +60,8 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "skip_reason": _skip_reasons(cases, skipped),
         "drivers": _distinct(cases, good, "driver"),
         "governors_read": _distinct(cases, good, "governor_read"),
+        "energy_aware": _distinct(cases, good, "sched_energy_aware"),
+        "schedulers": _distinct(cases, good, "sched_ext_scheduler"),
         "implementations": _distinct(cases, good, "implementation"),
         "residency": _means_by_kind(cases, good, "residency_{}", runs.kinds),
         "freq_ghz": _means_by_kind(cases, good, "freq_{}_ghz", runs.kinds),

@@ -22,6 +22,7 @@ from analysis.format.numbers import (
 from analysis.format.table import Column, Notes, joined
 from analysis.results.case_summary import CaseSummary, grouped
 from base.text import one_line
+from runners.node.scheduler import NONE
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
 
@@ -36,6 +37,8 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
     yield from _ranks(cases)
     yield from _disturbed(cases)
     yield from _governors(cases)
+    yield from _energy_aware(cases)
+    yield from _schedulers(cases)
     yield from _numbers_of_several(cases)
 
 
@@ -138,6 +141,57 @@ def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
     }
     if read:
         yield one_line(f"governor in force: {', '.join(sorted(read))}")
+
+
+def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield which rows had energy-aware scheduling, where that differs between them.
+
+    A governor may switch it: EAS needs schedutil (runners/node/scheduler.py).
+    """
+    rows = _rows_by_value(cases, lambda case: case.energy_aware)
+    if len(rows) < 2:
+        return
+    governors = {
+        state: {governor for case in of for governor in case.governors_read or (case.governor,)}
+        for state, of in rows.items()
+    }
+    apart = sum(map(len, governors.values())) == len(set().union(*governors.values()))
+    if apart:
+        where = ", ".join(
+            f"{state} under {' and '.join(sorted(of))}" for state, of in governors.items()
+        )
+        what = "these governors differ in how the kernel places threads, too"
+    else:
+        where = ", ".join(f"{state} in {_numbers(of)}" for state, of in rows.items())
+        what = "these rows differ in how the kernel places threads, too"
+    yield one_line(f"energy-aware scheduling (EAS) was {where}: {what}", None)
+
+
+def _schedulers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield which schedulers of sched_ext placed threads instead of the kernel's own."""
+    rows = _rows_by_value(cases, lambda case: case.schedulers)
+    rows.pop(NONE, None)
+    measured = [case for case in cases if case.n]
+    for name, of in rows.items():
+        all_runs = of == measured and all(list(case.schedulers) == [name] for case in of)
+        where = "all runs that are averaged" if all_runs else f"runs of {_numbers(of)}"
+        yield one_line(f"scheduled by {name} (sched_ext), not by the kernel's own: {where}", None)
+
+
+def _rows_by_value(
+    cases: Sequence[CaseSummary], values: Callable[[CaseSummary], Sequence[str]]
+) -> dict[str, list[CaseSummary]]:
+    """Return the rows of each value that their averaged runs have; a row may have several."""
+    rows: dict[str, list[CaseSummary]] = {}
+    for case in cases:
+        for value in values(case):
+            rows.setdefault(value, []).append(case)
+    return rows
+
+
+def _numbers(cases: Sequence[CaseSummary]) -> str:
+    """Return `#1, #3`."""
+    return ", ".join(dict.fromkeys(f"#{case.number}" for case in cases))
 
 
 def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
