@@ -98,11 +98,14 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         ("highest frequencies (kHz)", _grouped(_table(cpufreq, "highest_khz"))),
         ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
         ("capacities", _grouped(_table(node, "cpu_capacity"))),
+        ("instructions that not all cores have", _by_kind(_table(node, "isa_by_kind"))),
+        ("ranks of preferred cores", _grouped(_table(cpufreq, "prefcore_ranking"))),
         ("ITMT", _text(node, "itmt_enabled")),
         ("autogroups", _text(node, "sched_autogroup")),
         ("NMI watchdog", _text(node, "nmi_watchdog")),
         ("boot options", _text(node, "boot_options")),
         ("firmware", _text(node, "firmware")),
+        ("platform profile", _text(node, "platform_profile")),
         ("product", _text(node, "product")),
         ("isolated CPUs", _text(node, "isolated")),
         ("transparent huge pages", _text(node, "transparent_hugepages")),
@@ -181,6 +184,10 @@ def _limits(limits: Iterable[object]) -> Iterator[Row]:
 
 def _grouped(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{value} (CPUs {cpus})" for value, cpus in values.items())
+
+
+def _by_kind(values: Mapping[str, Any]) -> str:
+    return "; ".join(f"{kind}-cores: {value or 'none'}" for kind, value in values.items())
 
 
 def _bytes(value: object) -> str:

@@ -19,7 +19,8 @@ from base.cpulist import cpulists_by_value, format_cpulist
 from runners.host.tree import BOOT_ID, Tree, Unavailable, known, reading_of
 from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
-from runners.node.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
+from runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, read_turbo
+from runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
 from runners.node.power_limits import read_power_limits
 from runners.node.topology import Topology, topology_json
 
@@ -32,6 +33,11 @@ _TEXTS = {
     "smt": SMT,
     "idle_driver": f"{CPUS}/cpuidle/current_driver",
     "idle_governor": f"{CPUS}/cpuidle/current_governor",
+    # Which frequencies and sleep states the firmware prefers (Linux
+    # Documentation/ABI/testing/sysfs-platform_profile).
+    "platform_profile": "/sys/firmware/acpi/platform_profile",
+    # Threads of a process near one last-level cache (CONFIG_SCHED_CACHE); root alone reads debugfs.
+    "cache_aware_scheduling": "/sys/kernel/debug/sched/llc_balancing/enabled",
     "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
 _NUMBERS = {
@@ -46,6 +52,16 @@ _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itm
 # Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
+# Linux Documentation/admin-guide/pm/amd-pstate.rst: whether the scheduler prefers the cores of a
+# higher rank, whether the hardware ranks them, and the ranks.
+_PREFCORE = f"{CPUS}/amd_pstate/prefcore"
+PREFCORE_OF_POLICY = {
+    "hw_prefcore": "amd_pstate_hw_prefcore",
+    "prefcore_ranking": "amd_pstate_prefcore_ranking",
+}
+# Linux Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst
+UNCORE = f"{CPUS}/intel_uncore_frequency"
+_UNCORE_LIMITS = {"min_khz": "min_freq_khz", "max_khz": "max_freq_khz"}
 # The facts on frequency scaling, by the attributes of Policy.
 _SCALING = {"drivers": "driver", "governors": "governor"} | {
     name: name for name in ("epp", "base_khz", "highest_khz", "min_khz", "max_khz")
@@ -58,7 +74,7 @@ VIRTUAL_NODES = (
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 _ISOLATED = f"{CPUS}/isolated"
 # Files that hold a fact each; a snapshot packs all of them.
-FACT_FILES = (*_TEXTS.values(), *_NUMBERS.values(), *_ITMT, _THP, _ISOLATED)
+FACT_FILES = (*_TEXTS.values(), *_NUMBERS.values(), *_ITMT, _THP, _ISOLATED, _PREFCORE)
 
 # The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
 # to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
@@ -99,6 +115,8 @@ _NAMES = frozenset(
         *("gather_data_sampling", "reg_file_data_sampling", "spectre_bhi"),
     }
 )
+# `package_00_die_00`, or `uncore00` where clusters have limits of their own.
+_DIE = re.compile(r"(?:package_[0-9]{1,5}_die_[0-9]{1,5}|uncore[0-9]{1,5})", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
 
 
@@ -114,6 +132,8 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             "memory_bytes": _memory_bytes(tree),
             "transparent_hugepages": _bracketed_word(tree, _THP),
             "power_limits": read_power_limits(tree),
+            "uncore_limits": _uncore_limits(tree),
+            "isa_by_kind": isa_by_kind(tree, topology),
             "isolated": _isolated(tree),
             "boot_options": _boot_options(tree),
             **_processor(tree),
@@ -171,8 +191,8 @@ def _processor(tree: Tree) -> dict[str, Any]:
     return {
         "cpu_model": block.get("model name") or block.get("Hardware") or unnamed,
         "microcode": block.get("microcode") or unnamed,
-        # ARM calls them Features.
-        "cpu_flags": block.get("flags") or block.get("Features") or unnamed,
+        # Vendors call them flags, Features or isa.
+        "cpu_flags": next(filter(None, map(block.get, FLAG_FIELDS)), unnamed),
         "virtual_machine": cpuinfo.is_guest(block) if "flags" in block else unnamed,
     }
 
@@ -202,12 +222,47 @@ def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
 
 
 def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
-    """Return other settings that affect frequencies under intel_pstate, where they exist."""
+    """Return other settings of intel_pstate and amd_pstate, where they exist."""
     found = {name: tree.integer(f"{CPUS}/intel_pstate/{name}") for name in _PSTATE}
     texts = {cpu: known(tree.text(f"{CPUS}/cpu{cpu}/{_BIAS}")) for cpu in topology.online}
     bias = {cpu: text for cpu, text in texts.items() if text}
     shown = {"energy_perf_bias": cpulists_by_value(bias)} if bias else {}
-    return reading_of(found).fields | shown
+    return reading_of(found).fields | shown | _preferred_cores(tree, topology)
+
+
+def _preferred_cores(tree: Tree, topology: Topology) -> dict[str, Any]:
+    """Return whether AMD's preferred cores are used, and the CPUs of each rank."""
+    prefcore = known(tree.text(_PREFCORE))
+    shown: dict[str, Any] = {"prefcore": prefcore} if prefcore else {}
+    directories = policy_directories(tree)
+    for name, file in PREFCORE_OF_POLICY.items():
+        texts = {
+            cpu: known(tree.text(f"{directories[cpu]}/{file}"))
+            for cpu in topology.online
+            if cpu in directories
+        }
+        if values := {cpu: text for cpu, text in texts.items() if text}:
+            shown[name] = cpulists_by_value(values)
+    return shown
+
+
+def _uncore_limits(tree: Tree) -> dict[str, dict[str, int]] | Unavailable:
+    """Return the limits in kHz of the frequency of each die's or cluster's interconnect."""
+    names = tree.names(UNCORE)
+    if isinstance(names, Unavailable):
+        return names
+    limits = {
+        name: reading_of(
+            {
+                limit: tree.natural(f"{UNCORE}/{name}/{file}")
+                for limit, file in _UNCORE_LIMITS.items()
+            }
+        ).fields
+        for name in names
+        if _DIE.fullmatch(name)
+    }
+    found = {name: of for name, of in limits.items() if of}
+    return found or Unavailable(f"{UNCORE} has no limits that can be read")
 
 
 def _first(tree: Tree, paths: tuple[str, ...]) -> int | Unavailable:

@@ -58,10 +58,12 @@ _FILES = (
         f"{CPUS}/cpufreq/policy[0-9]*",
         "affected_cpus related_cpus scaling_driver scaling_governor scaling_available_governors "
         "scaling_min_freq scaling_max_freq cpuinfo_min_freq cpuinfo_max_freq base_frequency boost "
-        "energy_performance_preference energy_performance_available_preferences",
+        "energy_performance_preference energy_performance_available_preferences "
+        f"{' '.join(facts.PREFCORE_OF_POLICY.values())}",
     ),
+    (f"{facts.UNCORE}/*", "min_freq_khz max_freq_khz"),
     (f"{CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),
-    (f"{CPUS}/amd_pstate", "status prefcore"),
+    (f"{CPUS}/amd_pstate", "status"),
     (NODES, "online"),
     (f"{NODES}/node[0-9]*", "cpulist"),
     ("/sys/devices/*", "cpus"),

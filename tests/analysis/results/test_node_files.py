@@ -35,9 +35,14 @@ def sheets_of(results: Results, facts: object) -> list[NodeSheet]:
 
 
 def test_a_node_has_its_cores_and_all_facts_of_its_file(results: Results) -> None:
-    (sheet,) = sheets_of(results, node())
+    isa = {"isa_by_kind": {"P": "avx512f avx512vl", "E": ""}}
+    (sheet,) = sheets_of(results, node() | isa | {"platform_profile": "balanced"})
 
     rows = dict(sheet.rows)
+    assert rows["instructions that not all cores have"] == (
+        "P-cores: avx512f avx512vl; E-cores: none"
+    )
+    assert rows["platform profile"] == "balanced"
     assert rows["cores"] == "6 P-cores (CPUs 0-11); 4 E-cores (CPUs 12-15)"
     assert rows["L2 caches"] == "1 x 2 MiB, 1 x 4 MiB"
     assert rows["memory"] == "32 GiB"

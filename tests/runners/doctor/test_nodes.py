@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from runners.doctor.capability import Capability, worst_first
 from runners.doctor.report import EVERY_NAME, probe
+from runners.host import software as host_software
 from runners.node.node import open_node
+from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
     install_perf,
@@ -60,6 +62,41 @@ def test_what_a_recorded_node_has_is_told_with_what_would_help(
     found = ask(build_tree(tmp_path, machine), question)[name]
     assert (found.state, found.grant) == (state, grant)
     assert said in found.reason
+
+
+def test_instructions_that_only_some_cpus_have_are_told_with_the_programs_built_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    assert ask(root, "instruction-sets")["instruction-sets"] == Capability(
+        "instruction-sets", "ok", "the same on all CPUs"
+    )
+    blocks = [
+        f"processor\t: {cpu}\nflags\t: fpu{' avx512f avx512vl' if cpu < 8 else ''}\n"
+        for cpu in range(24)
+    ]
+    write(root, "proc/cpuinfo", "\n".join(blocks))
+    differ = "CPUs 0-7 also have avx512f avx512vl; CPUs 8-23 have nothing more: -march=native"
+    recorded = ask(root, "instruction-sets")["instruction-sets"]
+    assert (recorded.state, recorded.hinders) == ("limited", True)
+    assert recorded.reason == f"{differ} is the CPU that a compiler ran on"
+    assert recorded.grant.startswith("build programs for what all CPUs have: PINSTUDY_MARCH")
+    folder = tmp_path / "build/bin"
+    folder.mkdir(parents=True)
+    install(folder, "lu-serial", "echo 'lu-serial 0.1.0'; echo 'flags: -O3 -march=native'")
+    install(folder, "lu-libgomp", "echo 'lu-libgomp 0.1.0'; echo 'flags: -O3 -march=x86-64-v3'")
+    monkeypatch.setattr(host_software, "program_folders", lambda: (folder,))
+    live = ask(root, "instruction-sets", live=True)["instruction-sets"]
+    assert live.reason == f"{recorded.reason}, and so were built: lu-serial"
+
+
+@pytest.mark.parametrize("flags", ["", "flags\t: \x1b[31m\n"])
+def test_instructions_of_unknown_cpus_are_not_compared(tmp_path: Path, flags: str) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    write(root, "proc/cpuinfo", f"processor\t: 0\n{flags}")
+    found = ask(root, "instruction-sets")["instruction-sets"]
+    assert (found.state, found.hinders) == ("missing", False)
+    assert found.reason == "not compared: /proc/cpuinfo has no flags of CPU 0"
 
 
 def test_a_guest_of_one_kind_is_limited_until_kinds_are_declared(tmp_path: Path) -> None:

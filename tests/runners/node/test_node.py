@@ -50,6 +50,8 @@ SETTINGS = {
     "sched_autogroup": (f"{SYSCTL}/sched_autogroup_enabled", "1", 1),
     "numa_balancing": (f"{SYSCTL}/numa_balancing", "0", 0),
     "address_randomisation": (f"{SYSCTL}/randomize_va_space", "2", 2),
+    "platform_profile": ("sys/firmware/acpi/platform_profile", "balanced", "balanced"),
+    "cache_aware_scheduling": ("sys/kernel/debug/sched/llc_balancing/enabled", "Y", "Y"),
     "idle_driver": (f"{CPU}/cpuidle/current_driver", "intel_idle", "intel_idle"),
     "idle_governor": (f"{CPU}/cpuidle/current_governor", "menu", "menu"),
     "clock_source": (
@@ -81,6 +83,38 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     assert facts["cpufreq"]["max_perf_pct"] == 80
     assert facts["cpufreq"]["hwp_dynamic_boost"] == 0
     assert facts["cpufreq"]["energy_perf_bias"] == {"6": "0-15", "8": "16-31"}
+
+
+def test_amds_preferred_cores_are_facts_with_the_cpus_of_each_rank(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    assert not {"prefcore", "hw_prefcore", "prefcore_ranking"} & set(
+        open_node(root).facts["cpufreq"]
+    )
+    before = digest(root)
+    write(root, f"{CPU}/amd_pstate/prefcore", "enabled")
+    for cpu in range(24):
+        policy = f"{CPU}/cpufreq/policy{cpu}"
+        write(root, f"{policy}/amd_pstate_hw_prefcore", "enabled")
+        write(root, f"{policy}/amd_pstate_prefcore_ranking", 236 if cpu in (4, 5) else 166)
+    shown = open_node(root).facts["cpufreq"]
+    assert shown["prefcore"] == "enabled"
+    assert shown["hw_prefcore"] == {"enabled": "0-23"}
+    assert shown["prefcore_ranking"] == {"166": "0-3,6-23", "236": "4-5"}
+    assert digest(root) == before
+
+
+def test_uncore_limits_are_in_khz_for_each_die(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    uncore = f"{CPU}/intel_uncore_frequency"
+    assert open_node(root).facts["unavailable"]["uncore_limits"] == f"/{uncore} is missing"
+    write(root, f"{uncore}/package_00_die_00/min_freq_khz", 800000)
+    write(root, f"{uncore}/package_00_die_00/max_freq_khz", 2400000)
+    write(root, f"{uncore}/uncore01/max_freq_khz", 1800000)
+    write(root, f"{uncore}/\x1b[31m/max_freq_khz", 1)
+    assert open_node(root).facts["uncore_limits"] == {
+        "package_00_die_00": {"min_khz": 800000, "max_khz": 2400000},
+        "uncore01": {"max_khz": 1800000},
+    }
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from runners.doctor.report import EVERY_NAME, probe
 from runners.node import snapshot
-from runners.node.node import open_node
+from runners.node.node import open_node, read_state
 from runners.node.snapshot import take_snapshot
 from runners.node.topology import topology_json
 from tests.runners.powercap_trees import INTEL_CLIENT
@@ -93,6 +93,15 @@ def full_node(folder: Path) -> Path:
         write(root, mark, "live")
     write(root, "sys/class/dmi/id/product_name", "Workstation 7")
     write(root, "sys/class/dmi/id/bios_version", "1.2.3")
+    write(root, "sys/firmware/acpi/platform_profile", "balanced")
+    write(root, "sys/kernel/debug/sched/llc_balancing/enabled", "N")
+    write(root, "proc/sys/kernel/sched_energy_aware", 1)
+    write(root, "sys/kernel/sched_ext/state", "enabled")
+    write(root, "sys/kernel/sched_ext/root/ops", "lavd")
+    write(root, f"{CPU}/intel_uncore_frequency/package_00_die_00/min_freq_khz", 800000)
+    write(root, f"{CPU}/amd_pstate/prefcore", "enabled")
+    write(root, f"{CPU}/cpufreq/policy0/amd_pstate_hw_prefcore", "enabled")
+    write(root, f"{CPU}/cpufreq/policy0/amd_pstate_prefcore_ranking", 166)
     write(root, "proc/meminfo", "MemTotal:       32603440 kB")
     write(root, "proc/sys/kernel/perf_event_paranoid", 2)
     write(root, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
@@ -111,6 +120,11 @@ def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
         assert found[name].state == "ok", name
     assert open_node(copy).facts == open_node(root).facts | {"node_id": "node"}
     assert open_node(copy).facts["node"] == "virtual"
+    limits = {"min_khz": 800000, "max_khz": 3400000}
+    assert open_node(copy).facts["uncore_limits"] == {"package_00_die_00": limits}
+    assert open_node(copy).facts["cpufreq"]["prefcore_ranking"] == {"166": "0"}
+    state = read_state(open_node(copy), (0,)).fields
+    assert (state["sched_energy_aware"], state["sched_ext_scheduler"]) == ("on", "lavd")
     assert all((copy / mark).parent.is_dir() for mark in VIRTUAL)
     assert not (copy / "sys/class/hwmon/hwmon1/temp1_input").exists()
 
