@@ -12,7 +12,13 @@ from configs.study import event_problem
 from runners.host.privileges import as_root
 from runners.host.tree import Tree, known
 from runners.measure.perf.output import split_event
-from runners.measure.perf.scaling import ARM_NAMES, SOFTWARE_EVENTS, TOOL_EVENTS, canonical_event
+from runners.measure.perf.scaling import (
+    ARM_NAMES,
+    SOFTWARE_EVENTS,
+    TOOL_EVENTS,
+    X86_NAMES,
+    canonical_event,
+)
 from runners.node.core_kinds.pmus import EVENT_SOURCES, core_pmus
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.topology import CoreKind
@@ -100,21 +106,35 @@ def read_core_pmus(root: Path) -> dict[str, tuple[int, ...] | None]:
 def events_by_pmu(root: Path) -> dict[str, tuple[str, ...]]:
     """Return the events that perf must open on each PMU by name, with their names there.
 
-    On big.LITTLE perf 6.1 opens a plain `cycles` on one of the PMUs only; every perf understands
-    the PMU's own name. Events that no PMU lists are left out.
+    On big.LITTLE perf 6.1 opens a plain `cycles` on one of the PMUs only. A perf that has its
+    usual events as JSON opens it on every PMU that lists one, also on those of interconnects
+    (`nvidia_scf_pmu_0/cycles/`: facebookresearch/DCPerf, pull request 752). Every perf understands
+    the PMU's own name. Events that no core PMU lists are left out, and so are those of Intel's
+    hybrids, which perf itself splits, and of ARM's only core PMU where no other PMU has the event.
     """
     tree = Tree(root)
     listed = {
         pmu: known(tree.names(f"{EVENT_SOURCES}/{pmu}/events")) or ()
         for pmu in read_core_pmus(root)
     }
-    if len(listed) < 2:
-        return {}
+    usual = X86_NAMES if list(listed) == ["cpu"] else ARM_NAMES
     found = {
         event: tuple(f"{pmu}/{name}/" for pmu, names in listed.items() if name in names)
-        for event, name in ARM_NAMES.items()
+        for event, name in usual.items()
     }
-    return {event: names for event, names in found.items() if names}
+    alone = len(listed) == 1 and usual is ARM_NAMES
+    return {
+        event: names
+        for event, names in found.items()
+        if names and (not alone or _is_of_another(tree, event, listed))
+    }
+
+
+def _is_of_another(tree: Tree, event: str, core: Collection[str]) -> bool:
+    """Whether a PMU that is no core's lists an event of this name."""
+    pmus = known(tree.names(EVENT_SOURCES)) or ()
+    files = (f"{EVENT_SOURCES}/{pmu}/events/{event}" for pmu in pmus if pmu not in core)
+    return any(known(tree.text(file)) for file in files)
 
 
 def kinds_of_pmus(

@@ -28,6 +28,8 @@ ARM_NAMES = {
     "cache-misses": "l1d_cache_refill",
 }
 _ALIASES |= {arm_name: name for name, arm_name in ARM_NAMES.items()}
+# Their names on the one PMU of x86 (Linux arch/x86/events/core.c, events_attr).
+X86_NAMES = {name: name for name in ("instructions", "cache-misses")} | {"cycles": "cpu-cycles"}
 _CLOCKS = frozenset({"task-clock", "cpu-clock"})
 SOFTWARE_EVENTS = _CLOCKS | {
     "page-faults",

@@ -72,6 +72,23 @@ def test_the_recorded_unpinned_run_is_unscaled_to_what_each_kind_really_counted(
     assert fields["freq_mean_ghz"] == pytest.approx(810_186_546 / 173_176_999)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("cycles", "instructions"),
+        ("cpu/cpu-cycles/", "cpu/instructions/"),
+        ("cpu/cpu-cycles/u", "cpu/instructions:u/"),
+    ],
+)
+def test_events_of_the_one_pmu_are_the_usual_ones_with_and_without_its_name(
+    names: tuple[str, str],
+) -> None:
+    reading = read(HOMOGENEOUS, CLOCK, row(names[0], 300_000_000), row(names[1], 600_000_000))
+    assert count(reading, "cpu", "cycles")["value"] == 300_000_000
+    assert (reading.fields["cycles"], reading.fields["instructions"]) == (300_000_000, 600_000_000)
+    assert reading.fields["residency"] == {"P": 1.0}
+
+
 def test_a_program_that_never_ran_on_a_kind_has_residency_zero_there_and_full_totals() -> None:
     reading = read(HYBRID, CLOCK, *NOT_ON_E_CORES)
     assert reading.fields["residency"] == {"E": 0.0, "P": 1.0}

@@ -64,6 +64,29 @@ def test_big_little_is_asked_by_the_names_that_each_pmu_lists(tmp_path: Path) ->
     assert events_by_pmu(root) == {}
 
 
+def with_events(root: Path, pmu: str, *events: str) -> None:
+    for event in events:
+        write(root, f"{EVENT_SOURCES}/{pmu}/events/{event}", "event=0x3c")
+
+
+def test_the_one_pmu_of_x86_is_named_for_the_events_that_it_lists(tmp_path: Path) -> None:
+    root = tree(tmp_path, {"cpu": None, "msr": None, "uncore_imc_0": None})
+    assert events_by_pmu(root) == {}
+    with_events(root, "cpu", "cpu-cycles", "instructions", "slots")
+    assert events_by_pmu(root) == {
+        "cycles": ("cpu/cpu-cycles/",),
+        "instructions": ("cpu/instructions/",),
+    }
+
+
+def test_arms_only_pmu_is_named_where_an_interconnect_has_cycles_too(tmp_path: Path) -> None:
+    root = tree(tmp_path, {"armv8_pmuv3_0": "0-71", "nvidia_scf_pmu_0": None})
+    with_events(root, "armv8_pmuv3_0", "cpu_cycles", "inst_retired")
+    assert events_by_pmu(root) == {}
+    with_events(root, "nvidia_scf_pmu_0", "cycles")
+    assert events_by_pmu(root) == {"cycles": ("armv8_pmuv3_0/cpu_cycles/",)}
+
+
 def test_perf_itself_splits_the_events_of_intels_pmus(tmp_path: Path) -> None:
     assert events_by_pmu(tree(tmp_path, ULTRA_PMUS | {"power": None})) == {}
 
