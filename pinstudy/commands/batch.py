@@ -137,6 +137,8 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
         f"{jobs * limit_s / 3600:.3g} node-hours"
     )
     say(_expected(prepared, study, sysroot))
+    if hidden := _hidden_ecores(prepared, sysroot or Path("/")):
+        say(hidden, err=True)
 
 
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
@@ -161,6 +163,21 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     if jobs > prepared.options.chain:
         return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
     return each
+
+
+def _hidden_ecores(prepared: Preparation, root: Path) -> str:
+    """Return a warning if Slurm's jobs do not get the E-cores of a node like that below `root`."""
+    if prepared.queue.system != "slurm":
+        return ""
+    from runners.doctor.software import GRANT_ECORES, hidden_ecores
+    from runners.node.node import open_node
+
+    try:
+        hidden = hidden_ecores(open_node(root))
+    except UserError:
+        # The submitting machine need not be a node that a study could run on.
+        return ""
+    return f"warning: Slurm: {hidden}; {GRANT_ECORES}" if hidden else ""
 
 
 def _arguments(study: str, site: str, options: dict[str, Any]) -> list[str]:

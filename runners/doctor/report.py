@@ -39,7 +39,7 @@ _OF_SOFTWARE: _Probes = {
     "numactl": lambda _: software.find_tool("numactl"),
     "likwid-pin": lambda _: software.find_likwid_pin(),
     "lstopo": lambda _: software.find_lstopo(),
-    "batch": lambda _: software.find_batch_systems(),
+    "batch": software.probe_batch_systems,
     "virtual-machines": software.probe_virtual_machines,
 }
 _PROBES = _OF_NODE | _OF_SOFTWARE

@@ -17,6 +17,7 @@ import shutil
 from dataclasses import dataclass, replace
 
 from base.command import output_of
+from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.text import one_line
 from runners.doctor.capability import Capability, ProbedNode
@@ -45,6 +46,12 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 # Clients wait for minutes for a controller that is down; one that is up answers at once.
 LIMIT_S = 3.0
 _MAX_CHARACTERS = 80
+# slurmd removes Intel's E-cores from what it offers unless slurm.conf allows them (Slurm
+# src/slurmd/common/xcpuinfo.c, _remove_ecores; release notes of 23.02).
+_FIRST_TO_HIDE = (23, 2)
+_CONFIG = ("scontrol", "show", "config")
+_ALLOW = "allow_ecores"
+GRANT_ECORES = f"ask its administrator for SlurmdParameters={_ALLOW} in slurm.conf"
 KVM = "/dev/kvm"
 _INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
 
@@ -166,17 +173,17 @@ def probe_daemons(node: ProbedNode) -> Capability:
     return Capability("daemons", "limited", reason, stop, stop.replace(" stop ", " disable --now "))
 
 
-def find_batch_systems() -> list[Capability]:
+def probe_batch_systems(node: ProbedNode) -> list[Capability]:
     """Report each batch system whose commands are on the PATH, or that there is none."""
     here = [system for system in _SYSTEMS if shutil.which(system.submit)]
     if here:
-        return [_of(system) for system in here]
+        return [_of(system, node) for system in here]
     commands = ", ".join(system.submit for system in _SYSTEMS)
     reason = f"no commands of Slurm, PBS, LSF or Flux on the PATH ({commands})"
     return [Capability("batch", "missing", reason)]
 
 
-def _of(system: _System) -> Capability:
+def _of(system: _System, node: Node) -> Capability:
     name = f"batch:{system.name}"
     output = output_of(system.version_command, limit_s=LIMIT_S, with_stderr=True)
     version = re.search(system.version, output or "", re.IGNORECASE)
@@ -188,7 +195,31 @@ def _of(system: _System) -> Capability:
     if output_of(system.ping, limit_s=LIMIT_S) is None:
         reason = f"version {version[1]}; {ping} fails or does not answer in {LIMIT_S:g} s"
         return Capability(name, "limited", reason, "ask its administrator, or try a login node")
-    return Capability(name, "ok", f"version {version[1]}; {ping} answers")
+    reason = f"version {version[1]}; {ping} answers"
+    if system.name == "slurm" and (hidden := hidden_ecores(node)):
+        return Capability(name, "limited", f"{reason}; {hidden}", GRANT_ECORES)
+    return Capability(name, "ok", reason)
+
+
+def hidden_ecores(node: Node) -> str:
+    """Return in words that Slurm's jobs do not get the E-cores of a node like this one.
+
+    Empty for a node that is no Intel hybrid, where they are allowed, and where Slurm does not say.
+    """
+    small = [cpu for kind in node.topology.kinds if kind.name != "P" for cpu in kind.cpus]
+    if not (small and node.topology.hybrid and node.block.get("vendor_id") == "GenuineIntel"):
+        return ""
+    config = output_of(_CONFIG, limit_s=LIMIT_S) or ""
+    version = re.search(r"^SLURM_VERSION\s*=\s*([0-9]{1,4})\.([0-9]{1,4})", config, re.MULTILINE)
+    parameters = re.search(r"^SlurmdParameters\s*=(.*)$", config, re.MULTILINE)
+    if not (version and parameters) or _ALLOW in parameters[1].casefold():
+        return ""
+    if (int(version[1]), int(version[2])) < _FIRST_TO_HIDE:
+        return ""
+    return (
+        f"it hides Intel's E-cores (here CPUs {format_cpulist(small)}) from jobs: "
+        f"SlurmdParameters of `{' '.join(_CONFIG)}` lacks {_ALLOW}"
+    )
 
 
 def probe_virtual_machines(node: ProbedNode) -> Capability:

@@ -27,6 +27,7 @@ from tests.support.held import Gate, held_nap
 from tests.support.processes import command_line, descendants, ended
 from tests.support.studies import two_cpus, write_app, write_program, write_study
 from tests.support.tools import ROOT
+from tests.support.trees import build_tree
 from tests.support.wait import HANG_S, until
 
 SITE = """\
@@ -497,6 +498,18 @@ def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(place: Place) -> 
     assert "submit 2 jobs in turn with --chain 2" in out
     out, _ = place.submit(*advised, "330 s")
     assert "--chain" not in out
+
+
+def test_e_cores_that_slurm_hides_are_a_warning(place: Place) -> None:
+    root = build_tree(place.folder, "i9-14900k-noht")
+    recorded = ("--features", "hybrid", "--dry-run", "--sysroot", str(root))
+    config = "#!/bin/sh\nprintf 'SlurmdParameters = (null)\\nSLURM_VERSION = 23.11.4\\n'\n"
+    write_program(place.folder / "slurm/scontrol", config)
+    _, err = place.submit(*recorded)
+    assert "warning: Slurm: it hides Intel's E-cores (here CPUs 8-23) from jobs" in err
+    assert "SlurmdParameters=allow_ecores" in err
+    write_program(place.folder / "slurm/scontrol", config.replace("(null)", "allow_ecores"))
+    assert place.submit(*recorded)[1] == ""
 
 
 def test_jobs_in_turn_follow_one_another(place: Place) -> None:

@@ -18,7 +18,7 @@ from runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
 from tests.runners.proc_trees import process
 from tests.support.tools import ROOT, need_tool
-from tests.support.trees import CPU, write
+from tests.support.trees import CPU, build_tree, write
 
 LIVE = Path("/")
 QEMU = f"qemu-system-{platform.machine()}"
@@ -118,6 +118,36 @@ def test_batch_systems_tell_version_and_whether_they_answer(commands: Path) -> N
         assert found[name].state == "limited"
         assert found[name].reason.startswith(f"version {version}; `{asked}` fails")
         assert found[name].optional
+
+
+CONFIG = "SlurmctldParameters     = (null)\nSlurmdParameters        = {}\nSLURM_VERSION = {}"
+GRANT = "ask its administrator for SlurmdParameters=allow_ecores in slurm.conf"
+HIDES = "it hides Intel's E-cores (here CPUs 8-23) from jobs: SlurmdParameters of `scontrol show"
+
+
+@pytest.mark.parametrize(
+    ("machine", "config", "hides"),
+    [
+        ("i9-14900k-noht", CONFIG.format("(null)", "23.11.4"), True),
+        ("i9-14900k-noht", CONFIG.format("l3cache_as_socket", "24.05.0"), True),
+        ("i9-14900k-noht", CONFIG.format("l3cache_as_socket,Allow_Ecores", "23.02.0"), False),
+        # Older versions offer all cores.
+        ("i9-14900k-noht", CONFIG.format("(null)", "22.05.8"), False),
+        ("i9-14900k-noht", "nothing of use", False),
+        ("synthetic-server", CONFIG.format("(null)", "23.11.4"), False),
+        ("gb10", CONFIG.format("(null)", "23.11.4"), False),
+    ],
+)
+def test_slurm_that_hides_the_e_cores_of_an_intel_hybrid_is_limited(
+    tmp_path: Path, commands: Path, machine: str, config: str, hides: bool
+) -> None:
+    install(commands, "sbatch", "echo 'slurm-wlm 23.11.4'")
+    install(commands, "scontrol", f"[ \"$1\" = ping ] || printf '%s\\n' '{config}'")
+    found = ask("batch", build_tree(tmp_path, machine))["batch:slurm"]
+    assert found.state == ("limited" if hides else "ok")
+    assert (HIDES in found.reason) == hides
+    assert found.grant == (GRANT if hides else "")
+    assert found.optional
 
 
 def test_another_systems_qsub_is_not_taken_for_pbs(commands: Path) -> None:
