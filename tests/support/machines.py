@@ -156,6 +156,23 @@ def _gb10() -> Machine:
     )
 
 
+def _k3() -> Machine:
+    """Return eight X100 and eight A100 cores; the kernel shows no VLEN, and marchid is made up."""
+    common = "rv64imafdcv{}_zicond_zfa_zawrs_zba_zbb_zbs_zvfh"
+    return Machine(
+        cores=singles("0-15"),
+        policies={
+            "0-7": {"cpuinfo_max_freq": 2400000},
+            "8-15": {"cpuinfo_max_freq": 2000000},
+        },
+        block={"isa": common.format(""), "mmu": "sv39", "mvendorid": "0x710"},
+        blocks={
+            "0-7": {"marchid": "0x8000000058000002", "hart isa": common.format("h")},
+            "8-15": {"marchid": "0x8000000041000003", "hart isa": common.format("")},
+        },
+    )
+
+
 _I7_1370P_CORES = pairs("0-11") + singles("12-19")
 
 MACHINES = {
@@ -218,6 +235,7 @@ MACHINES = {
     "i9-14900k": _i9_14900k(pairs("0-15"), 16),
     "gb10": _gb10(),
     "phone": _phone(),
+    "k3": _k3(),
     "hx370": Machine(
         cores=siblings_apart("0-11", 12),
         caches=own_l1(siblings_apart("0-11", 12))

@@ -29,7 +29,8 @@ class Machine:
     `caches` are (level, type, size or "", CPUs that share it); `pmus` the core PMUs' `cpus` files;
     `cpus` files of single CPUs below cpuN/ by the CPUs that have them; `policies` files of each
     CPU's own cpufreq policy; `packages` and `nodes` the CPUs of each; `block` the fields that all
-    CPUs have in /proc/cpuinfo; `files` any other files, by path from the root.
+    CPUs have in /proc/cpuinfo, and `blocks` those of some CPUs; `files` any other files, by path
+    from the root.
     """
 
     cores: tuple[str, ...]
@@ -40,6 +41,7 @@ class Machine:
     packages: dict[int, str] = field(default_factory=dict)
     nodes: dict[int, str] = field(default_factory=dict)
     block: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, dict[str, str]] = field(default_factory=dict)
     offline: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
@@ -171,7 +173,8 @@ def _package(machine: Machine, cpu: int) -> int:
 
 
 def _cpuinfo(machine: Machine, online: tuple[int, ...]) -> str:
-    blocks = ({"processor": str(cpu)} | machine.block for cpu in online)
+    own = {cpu: of for cpus, of in machine.blocks.items() for cpu in parse_cpulist(cpus)}
+    blocks = ({"processor": str(cpu)} | machine.block | own.get(cpu, {}) for cpu in online)
     return "\n".join(
         "".join(f"{name:<16}: {value}\n" for name, value in block.items()) for block in blocks
     )

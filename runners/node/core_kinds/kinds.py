@@ -22,11 +22,13 @@ from runners.node.core_kinds.finding import Finding, NodeView, one_kind
 from runners.node.core_kinds.identification import by_cpuid, by_part
 from runners.node.core_kinds.pmus import by_absence_from_pmus, by_core_pmus
 from runners.node.core_kinds.ranking import HIGHEST_PERF, MAX_FREQ, by_ranks, read_sign
+from runners.node.core_kinds.riscv import by_riscv_core
 from runners.node.topology import CoreKind
 
 ORDER_OF_EVIDENCE: tuple[Callable[[NodeView], Finding], ...] = (
     by_core_pmus,
     by_part,
+    by_riscv_core,
     by_cpuid,
     by_ranks,
     by_cache_shape,

@@ -55,6 +55,10 @@ def test_kinds_that_differ_in_sensors_and_sleep_states_have_the_same_instruction
     assert isa(root) == {}
 
 
+def test_risc_v_kinds_have_the_instructions_of_their_own_harts(tmp_path: Path) -> None:
+    assert isa(build_tree(tmp_path, "k3")) == {"P": "h", "E": ""}
+
+
 def test_equal_cpus_have_no_flags_by_kind(tmp_path: Path) -> None:
     assert isa(build_tree(tmp_path, MACHINE)) == {}
 

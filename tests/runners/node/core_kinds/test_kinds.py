@@ -38,6 +38,7 @@ def kinds(topology: Topology) -> dict[str, str]:
         ("hx370", {"P": "0-3,12-15", "E": "4-11,16-23"}),
         ("gb10", {"P": "5-9,15-19", "E": "0-4,10-14"}),
         ("phone", {"P": "7", "E": "3-6", "LP-E": "0-2"}),
+        ("k3", {"P": "0-7", "E": "8-15"}),
     ],
 )
 def test_hybrid_nodes_have_the_kinds_they_are_known_to_have(
@@ -72,6 +73,85 @@ def test_nodes_of_equal_cores_have_one_kind_and_say_why(tmp_path: Path, machine:
     assert kind.name == "P"
     assert kind.cpus == topology.online
     assert kind.evidence.startswith("one kind: ")
+
+
+def test_risc_v_cores_are_told_by_their_instructions_and_architecture(tmp_path: Path) -> None:
+    p, e = read_topology(build_tree(tmp_path, "k3")).kinds
+    assert p.evidence == (
+        "CPUs 0-7: mvendorid 0x710, marchid 0x8000000058000002, isa with h (/proc/cpuinfo); "
+        "cpuinfo_max_freq 2400000"
+    )
+    assert e.evidence == (
+        "CPUs 8-15: mvendorid 0x710, marchid 0x8000000041000003, isa that all have "
+        "(/proc/cpuinfo); cpuinfo_max_freq 2000000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ({"marchid": "0x1"}, {"marchid": "0x2"}, "marchid 0x1, isa that all have"),
+        ({"hart isa": "rv64imacv_zvl256b"}, {"hart isa": "rv64imacv_zvl1024b"}, "with zvl256b"),
+        ({"isa": "rv64imac"}, {"isa": "rv64imacv"}, "isa with v"),
+    ],
+)
+def test_risc_v_cores_that_nothing_ranks_are_one_kind_with_a_note(
+    tmp_path: Path, first: dict[str, str], second: dict[str, str], told: str
+) -> None:
+    machine = Machine(
+        cores=singles("0-3"), block={"isa": "rv64imac"}, blocks={"0-1": first, "2-3": second}
+    )
+    topology = read_topology(build_tree(tmp_path, machine))
+    assert kinds(topology) == {"P": "0-3"}
+    (note,) = (note for note in topology.notes if "--kinds" in note)
+    assert told in note and "treated as one kind" in note
+
+
+def test_vectors_of_unlike_length_are_ranked_by_capacity(tmp_path: Path) -> None:
+    machine = Machine(
+        cores=singles("0-3"),
+        cpus={"0-1": {"cpu_capacity": 1024}, "2-3": {"cpu_capacity": 400}},
+        block={"isa": "rv64imacv"},
+        blocks={
+            "0-1": {"hart isa": "rv64imacv_zvl256b"},
+            "2-3": {"hart isa": "rv64imacv_zvl1024b"},
+        },
+    )
+    topology = read_topology(build_tree(tmp_path, machine))
+    assert kinds(topology) == {"P": "0-1", "E": "2-3"}
+    assert topology.kinds[1].evidence == (
+        "CPUs 2-3: isa with zvl1024b (/proc/cpuinfo); cpu_capacity 400"
+    )
+
+
+def test_equal_risc_v_cores_may_still_differ_in_frequency(tmp_path: Path) -> None:
+    same = {"isa": "rv64imafdcv", "mvendorid": "0x710", "marchid": "0x0"}
+    slow: dict[str, object] = {"cpuinfo_max_freq": 1000000}
+    fast: dict[str, object] = {"cpuinfo_max_freq": 1600000}
+    machine = Machine(cores=singles("0-3"), block=same, policies={"0-1": slow, "2-3": fast})
+    assert kinds(read_topology(build_tree(tmp_path / "unlike", machine))) == {
+        "P": "2-3",
+        "E": "0-1",
+    }
+    equal = read_topology(build_tree(tmp_path / "equal", replace(machine, policies={"0-3": fast})))
+    assert kinds(equal) == {"P": "0-3"}
+    assert "mvendorid 0x710, marchid 0x0, isa that all have" in equal.kinds[0].evidence
+
+
+@pytest.mark.parametrize(
+    "spoilt", [{"isa": "", "marchid": "0x2"}, {"isa": "\x1b", "marchid": "0x2"}]
+)
+def test_a_hart_without_instructions_is_no_evidence(tmp_path: Path, spoilt: dict[str, str]) -> None:
+    machine = Machine(cores=singles("0-3"), block={"isa": "rv64imac"}, blocks={"3": spoilt})
+    topology = read_topology(build_tree(tmp_path, machine))
+    assert kinds(topology) == {"P": "0-3"}
+    assert any("has no isa of some CPUs" in note for note in topology.notes)
+
+
+def test_numbers_that_no_register_holds_are_not_shown(tmp_path: Path) -> None:
+    huge = {"marchid": "0x" + "f" * 40}
+    machine = Machine(cores=singles("0-1"), block={"isa": "rv64imac"}, blocks={"0": huge})
+    assert "f" * 17 not in read_topology(build_tree(tmp_path, machine)).kinds[0].evidence
 
 
 def test_evidence_names_the_file_that_a_reviewer_can_look_at(tmp_path: Path) -> None:
