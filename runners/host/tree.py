@@ -33,6 +33,8 @@ MAX_SHOWN = 40
 
 _Value = TypeVar("_Value")
 
+# The longest that the kernel allows are names of sched_ext's schedulers (SCX_OPS_NAME_LEN).
+_WORD = re.compile(r"[A-Za-z0-9_.+-]{1,127}", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _NUMBER = re.compile(r"[0-9]{1,5}")
 _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
@@ -93,6 +95,13 @@ class Tree:
         if isinstance(content, Unavailable):
             return content
         return content.strip() or Unavailable(f"{path} is empty")
+
+    def word(self, path: str) -> str | Unavailable:
+        """Return the one word that the file holds, of letters, digits and `_ . + -`."""
+        text = self.text(path)
+        if isinstance(text, Unavailable) or _WORD.fullmatch(text):
+            return text
+        return Unavailable(f"{path} holds no single word")
 
     def content(self, path: str, limit: int = TEXT_LIMIT, cut: bool = False) -> str | Unavailable:
         """Return the file's content, unchanged.

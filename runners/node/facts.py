@@ -33,12 +33,14 @@ _TEXTS = {
     "smt": SMT,
     "idle_driver": f"{CPUS}/cpuidle/current_driver",
     "idle_governor": f"{CPUS}/cpuidle/current_governor",
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+}
+_WORDS = {
     # Which frequencies and sleep states the firmware prefers (Linux
     # Documentation/ABI/testing/sysfs-platform_profile).
     "platform_profile": "/sys/firmware/acpi/platform_profile",
     # Threads of a process near one last-level cache (CONFIG_SCHED_CACHE); root alone reads debugfs.
     "cache_aware_scheduling": "/sys/kernel/debug/sched/llc_balancing/enabled",
-    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
@@ -74,7 +76,15 @@ VIRTUAL_NODES = (
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 _ISOLATED = f"{CPUS}/isolated"
 # Files that hold a fact each; a snapshot packs all of them.
-FACT_FILES = (*_TEXTS.values(), *_NUMBERS.values(), *_ITMT, _THP, _ISOLATED, _PREFCORE)
+FACT_FILES = (
+    *_TEXTS.values(),
+    *_WORDS.values(),
+    *_NUMBERS.values(),
+    *_ITMT,
+    _THP,
+    _ISOLATED,
+    _PREFCORE,
+)
 
 # The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
 # to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
@@ -125,6 +135,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
     read = reading_of(
         {
             **{name: tree.text(path) for name, path in _TEXTS.items()},
+            **{name: tree.word(path) for name, path in _WORDS.items()},
             **{name: tree.integer(path) for name, path in _NUMBERS.items()},
             "kernel": _kernel(tree),
             "boot_id": tree.text(BOOT_ID),
@@ -232,12 +243,12 @@ def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
 
 def _preferred_cores(tree: Tree, topology: Topology) -> dict[str, Any]:
     """Return whether AMD's preferred cores are used, and the CPUs of each rank."""
-    prefcore = known(tree.text(_PREFCORE))
+    prefcore = known(tree.word(_PREFCORE))
     shown: dict[str, Any] = {"prefcore": prefcore} if prefcore else {}
     directories = policy_directories(tree)
     for name, file in PREFCORE_OF_POLICY.items():
         texts = {
-            cpu: known(tree.text(f"{directories[cpu]}/{file}"))
+            cpu: known(tree.word(f"{directories[cpu]}/{file}"))
             for cpu in topology.online
             if cpu in directories
         }

@@ -11,8 +11,6 @@ commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst.
 
 from __future__ import annotations
 
-import re
-
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable, reading_of
 
@@ -25,8 +23,6 @@ ON, OFF, IMPOSSIBLE = "on", "off", "impossible"
 _ENERGY_AWARE = {"1": ON, "0": OFF, "": IMPOSSIBLE}
 # The state in which sched_ext has no scheduler, and the name that is recorded then.
 DISABLED, NONE = "disabled", "none"
-# A name has at most 127 characters (SCX_OPS_NAME_LEN in Linux kernel/sched), a state fewer.
-_WORD = re.compile(r"[A-Za-z0-9_.+-]{1,127}", re.ASCII)
 
 
 def read_scheduler(tree: Tree) -> Reading:
@@ -36,12 +32,12 @@ def read_scheduler(tree: Tree) -> Reading:
     `sched_ext` is the state of sched_ext, and `sched_ext_scheduler` the name of what it has loaded
     or NONE.
     """
-    state = _word(tree, SCHED_EXT)
+    state = tree.word(SCHED_EXT)
     return reading_of(
         {
             "sched_energy_aware": _energy_aware(tree),
             "sched_ext": state,
-            "sched_ext_scheduler": NONE if state == DISABLED else _word(tree, SCHED_EXT_NAME),
+            "sched_ext_scheduler": NONE if state == DISABLED else tree.word(SCHED_EXT_NAME),
         }
     )
 
@@ -52,11 +48,3 @@ def _energy_aware(tree: Tree) -> str | Unavailable:
         return content
     unknown = Unavailable(f"{ENERGY_AWARE} holds neither 0 nor 1 and is not empty")
     return _ENERGY_AWARE.get(content.strip(), unknown)
-
-
-def _word(tree: Tree, path: str) -> str | Unavailable:
-    """Return the one word that the file holds."""
-    text = tree.text(path)
-    if isinstance(text, Unavailable) or _WORD.fullmatch(text):
-        return text
-    return Unavailable(f"{path} holds no single word")

@@ -85,6 +85,15 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     assert facts["cpufreq"]["energy_perf_bias"] == {"6": "0-15", "8": "16-31"}
 
 
+@pytest.mark.parametrize("text", ["two words", "\x1b[31m", "b" * 128, ""])
+def test_a_setting_that_is_no_word_of_the_kernels_has_its_reason(tmp_path: Path, text: str) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, "sys/firmware/acpi/platform_profile", text)
+    facts = open_node(root).facts
+    assert "platform_profile" not in facts
+    assert facts["unavailable"]["platform_profile"].startswith("/sys/firmware/acpi/platform_pro")
+
+
 def test_amds_preferred_cores_are_facts_with_the_cpus_of_each_rank(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k-noht")
     assert not {"prefcore", "hw_prefcore", "prefcore_ranking"} & set(
