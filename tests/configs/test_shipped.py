@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 
 from configs import library
 from configs.mapping import BINDINGS, MECHANISMS, SELECTIONS
@@ -226,3 +227,23 @@ def test_our_programs_name_their_builds_alike_and_fail_their_check_alike() -> No
         }
         assert app.check.failed_status == 3
         assert all(size.estimate_s for size in app.sizes.values())
+
+
+def test_spack_gets_the_programs_that_the_survey_runs() -> None:
+    text = (library.CONFIGS / "spack/workloads.yaml").read_text(encoding="utf-8")
+    specs = {
+        name: set(words) for name, *words in map(str.split, yaml.safe_load(text)["spack"]["specs"])
+    }
+    obtained: dict[str, set[str]] = {}
+    for choice in library.load_study("survey").apps:
+        command = choice.app.obtain.removeprefix("spack install ")
+        obtained.setdefault(command.split()[0], set()).update(command.split()[1:])
+        if choice.app.name == "npb":
+            variants = {variant.name for variant in choice.variants}
+
+    values = dict(word.split("=") for word in specs["npb"])
+    names, classes = (values[key].split(",") for key in ("names", "classes"))
+    assert variants == {f"{name}.{letter}" for name in names for letter in classes}
+    specs["npb"] = {"implementation=openmp"}
+    obtained["npb"] -= {"classes=A,B,C"}
+    assert obtained == specs
