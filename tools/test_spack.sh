@@ -28,7 +28,7 @@ for name in $(compgen -e); do
     esac
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/pinstudy-spack-XXXXXX") || exit 2
-checkout=$work/checkout two=$work/two elsewhere="$work/another folder" log=$work/log output=""
+checkout=$work/checkout two=$work/two others=$work/others elsewhere="$work/another folder" log=$work/log output=""
 mkdir "$checkout" "$elsewhere"
 export SPACK_SYSTEM_CONFIG_PATH=$work/none SPACK_USER_CACHE_PATH=$work/cache PINSTUDY_NO_SYSTEM_PACKAGES=1
 trap 'exit 143' TERM INT
@@ -144,6 +144,9 @@ if command -v gfortran >/dev/null; then
     step "concretization from sources" "$spack" -e "$checkout" concretize --force
     step "fake installation" "$spack" -e "$checkout" install --fake
     rm -r "$checkout/.spack-env" "$checkout/spack.lock"
+    step "environment of others' programs" "$spack" env create -d "$others" "$checkout/configs/spack/workloads.yaml"
+    step "concretization of others' programs" "$spack" -e "$others" concretize
+    step "fake installation of others' programs" "$spack" -e "$others" install --fake
 else
     echo "concretization from sources: left out, because gfortran is not installed"
 fi
