@@ -117,7 +117,9 @@ def test_everything_that_runs_is_installed_and_nothing_else(prefix: Path) -> Non
     tree = prefix / "lib/pinstudy"
     built = {path.name for path in (ROOT / "build/bin").iterdir()}
     by_gcc = {v.program for app in list_apps() for v in app.variants.values() if v.name != "libomp"}
-    programs = {"pinstudy-witness", *by_gcc} & built
+    # No app: `pinstudy prove` runs it.
+    yardsticks = {"yardstick-pthreads", "yardstick-libgomp"}
+    programs = {"pinstudy-witness", *yardsticks, *by_gcc} & built
     assert "lu-serial" in programs
     assert {path.name for path in (prefix / "bin").iterdir()} == {"pinstudy", *programs}
     for package in PACKAGES:
