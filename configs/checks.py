@@ -105,6 +105,8 @@ class Resolver:
         self._check_engine()
         if self.engine != "vm":
             return ()
+        if self.data.get("prove"):
+            self._mistake(("prove",), "instruments are the node's, and engine is vm")
         if "latency" in self.data:
             self._mistake(("latency",), "latency is measured on the node, and engine is vm")
         items = self.data.get("vcpu_mappings", ())

@@ -389,6 +389,12 @@ class Study:
         "first run, once a boot, into `latency.json` beside the records ([latency.md](latency.md))",
         Without("not measured"),
     ] = None
+    prove: Annotated[
+        bool,
+        Flag("true or false"),
+        "`true`: the node's instruments are tested before the first run, once a boot, as "
+        "`pinstudy prove` does ([prove.md](prove.md))",
+    ] = False
     precision: Precision | None = None
     race: Race | None = None
     source: bytes = field(default=b"", repr=False, compare=False)

@@ -40,15 +40,16 @@ COMMANDS = {
     "latency": "latency",
     "mappings": "study",
     "doctor": "node",
+    "prove": "node",
     "worker": "batch",
     "snapshot": "node",
 }
 # These go on measuring when stdout cannot be written.
-_MEASURING = ("run", "advise", "latency", "worker")
+_MEASURING = ("run", "advise", "latency", "prove", "worker")
 # These read the kernel's files, set governors or start perf. No other needs root's rights.
 _USING_NODE = (
     *("topology", "plan", "run", "advise", "tune", "restore"),
-    *("latency", "mappings", "doctor", "snapshot"),
+    *("latency", "mappings", "doctor", "prove", "snapshot"),
 )
 # A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
 _IN_JOBS = ("worker",)

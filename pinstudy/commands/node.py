@@ -13,11 +13,13 @@ from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import as_typed, plural
-from pinstudy.options import JSON, SYSROOT, node_options
+from base.units import duration
+from pinstudy.options import JSON, KINDS, SITE, SYSROOT, node_options
 from pinstudy.output import print_columns, print_json, say, wrap
 
 if TYPE_CHECKING:
     from runners.doctor.capability import Capability
+    from runners.prove.finding import Finding
     from runners.settings.tune import Change
 
 
@@ -106,6 +108,73 @@ def _show_capabilities(capabilities: list[Capability]) -> None:
         for label, text in (("grant: ", capability.grant), ("to last: ", capability.lasting)):
             if text:
                 say(" " * len(start) + label + text)
+
+
+@click.command("prove")
+@SYSROOT
+@KINDS
+@SITE
+@click.option("--quick", is_flag=True, help="Try fewer settings and shorter loads.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(
+        ["counters", "moves", "caches", "energy", "placement", "resolution"], case_sensitive=True
+    ),
+    help="Try these instruments alone (may be repeated); the result is not kept.",
+)
+@JSON
+def prove_command(
+    sysroot: Path,
+    kinds: str | None,
+    site: str | None,
+    quick: bool,
+    only: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Test this node's instruments by work whose truth is known; about two minutes.
+
+    Each instrument is ok, off (by how much) or absent (why, and what grants it). The result is
+    kept: studies, reports and `doctor` say when the node was proved and what was off, and tables
+    mark the columns of what was off. Settings are put back. The exit status is 1 when something is
+    off.
+    """
+    from configs.library import load_site
+    from runners.host.interference import end_orphans
+    from runners.host.lock import node_lock
+    from runners.node.node import open_node
+    from runners.prove.proof import keep_for_node
+    from runners.prove.prove import GROUPS, prove
+
+    node = open_node(sysroot, kinds)
+    if not node.tree.live:
+        raise UserError(f"--sysroot {sysroot}: the instruments of a recorded node cannot be tested")
+    loaded = load_site(site) if site else None
+    with node_lock(node.root):
+        for line in end_orphans():
+            say(line, err=True)
+        proof = prove(
+            node,
+            loaded,
+            quick,
+            lambda what: say(f"trying {what}", err=True),
+            lambda finding: None if as_json else _show_finding(finding),
+            only or GROUPS,
+        )
+    kept = "" if only else f"; kept in {keep_for_node(proof, node.root)}"
+    if as_json:
+        print_json(proof.content())
+    else:
+        say(f"{proof.summary}; {duration(proof.elapsed_s)}{kept}")
+    if proof.off:
+        raise StudyError(f"off: {proof.names_off}; tables of studies mark their columns")
+
+
+def _show_finding(finding: Finding) -> None:
+    start = f"{finding.state:<6}  {finding.name:<34}  "
+    measured = f": {finding.measured}" if finding.measured else ""
+    why = f"; {finding.why}" if finding.why else ""
+    say(wrap(f"{finding.truth}{measured}{why}", start))
 
 
 @click.command("snapshot")

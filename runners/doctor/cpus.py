@@ -1,7 +1,7 @@
 """What can be read and set of the CPUs.
 
-Core kinds, the CPUs that this process may use, governors, turbo, temperatures, throttling, and
-settings that a tuning, or a study that is gone, has left changed.
+Core kinds, the CPUs that this process may use, governors, turbo, temperatures, throttling, settings
+that a tuning, or a study that is gone, has left changed, and whether the instruments were tested.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from runners.host.tree import known
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label
+from runners.prove.proof import latest_proof
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 from runners.settings.setting import POLICY_FILES, unwritable_file
 
+NOT_PROVED = "not tested on this node as it is configured now"
 _UNDO = f"{PINSTUDY} restore"
 
 
@@ -131,6 +133,18 @@ def probe_settings(node: ProbedNode) -> Capability:
     if tuned.exists():
         return Capability("settings", "ok", f"tuned for measuring: {_describe(tuned)}", _UNDO)
     return Capability("settings", "ok", "none is changed by pinstudy")
+
+
+def probe_instruments(node: ProbedNode) -> Capability:
+    """Report when the node's instruments were tested, and which were off."""
+    proof = latest_proof(node)
+    if proof is None:
+        return Capability("instruments", "missing", NOT_PROVED, f"{PINSTUDY} prove", optional=True)
+    boot = "" if proof.boot_id == node.boot_id else ", before the last boot"
+    when = f"tested on {proof.proved_at}{boot}: {proof.summary}"
+    if proof.off:
+        return Capability("instruments", "limited", f"{when}; off: {proof.names_off}")
+    return Capability("instruments", "ok", when)
 
 
 def _describe(journal: Journal) -> str:

@@ -28,6 +28,7 @@ _OF_NODE: _Probes = {
     "temperatures": cpus.probe_temperatures,
     "throttle-counters": cpus.probe_throttling,
     "settings": cpus.probe_settings,
+    "instruments": cpus.probe_instruments,
 }
 # They look only at what is installed and runs, which a recorded tree does not have.
 _OF_SOFTWARE: _Probes = {
@@ -46,7 +47,7 @@ _PROBES = _OF_NODE | _OF_SOFTWARE
 # Probed before a study: quick, and of use to every study.
 NAMES = (
     *("perf", "hardware-counters", "migrations", "energy", "governor"),
-    *("taskset", "numactl", "likwid-pin", "lstopo"),
+    *("taskset", "numactl", "likwid-pin", "lstopo", "instruments"),
 )
 EVERY_NAME = tuple(name for name in _PROBES if name != "energy")
 # A study's tables lose no number without these.

@@ -30,6 +30,8 @@ from runners.host.tree import Tree
 from runners.node.node_files import save_node
 from runners.plan.mpi import root_problem
 from runners.plan.plan import Plan
+from runners.prove.proof import keep, keep_for_node, latest_proof, path_beside
+from runners.prove.prove import prove
 from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.governor import Governors
@@ -152,6 +154,7 @@ class Session:
             programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_study()
             save_node(self.folder, node)
+            self._keep_proof(progress)
             programs.keep(self.folder)
             if study.latency:
                 measure_once_a_boot(node, study.latency, self.folder, progress)
@@ -177,6 +180,24 @@ class Session:
             if engine:
                 engine.close()
             shard.close()
+
+    def _keep_proof(self, progress: Progress) -> None:
+        """Keep what was last found of the node's instruments; test them if the study asks for it.
+
+        They are tested once a boot. What keeps them from it is told, and the study goes on.
+        """
+        node = self.machine.node
+        proof = latest_proof(node)
+        if self.summary.study.prove and (proof is None or proof.boot_id != node.boot_id):
+            try:
+                proof = prove(node, self.machine.site, True, progress.waiting)
+                keep_for_node(proof, node.root)
+            except StudyError as error:
+                progress.warned(f"the instruments are not tested: {error}")
+            if proof and proof.off:
+                progress.warned(f"instruments that are off: {proof.names_off}")
+        if proof:
+            keep(proof, path_beside(self.folder, node.digest))
 
     def _catch_up(self) -> None:
         """Read the records that another attempt wrote before this one's shard fenced it."""

@@ -1,0 +1,84 @@
+"""The proof of placement against what runtimes and launchers do, and do not do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from base.cpulist import format_cpulist
+from runners.host.software import for_programs, for_tools
+from runners.prove.bench import Bench, Seen, Task
+from runners.prove.counting import chain_words
+from runners.prove.finding import Finding, Instrument
+
+MOST_THREADS = 4
+# A runtime binds its main thread when it forms its team: of a short run on a busy or emulated node
+# this is too large a part. Each time is tried once, until a run is long enough.
+TIMES_S = (1.0, 4.0, 16.0)
+BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
+_FIELDS = ("placement",)
+
+
+def placing_cpus(cores: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return one CPU of each of some cores: the first and the last ones, of all kinds."""
+    firsts = [cpus[0] for cpus in cores if cpus]
+    half = MOST_THREADS // 2
+    chosen = firsts if len(firsts) <= MOST_THREADS else firsts[:half] + firsts[-half:]
+    return tuple(dict.fromkeys(chosen))
+
+
+def prove_placements(bench: Bench) -> list[Finding]:
+    """Pin a team by each runtime and by likwid-pin, then let one ignore what it was told."""
+    topology = bench.node.topology
+    cores = [[cpu for cpu in core.cpus if cpu in topology.allowed] for core in topology.cores]
+    cpus = placing_cpus(cores)
+    where = f"pinned on CPUs {format_cpulist(cpus)}"
+    found = []
+    for runtime in ("libgomp", "libomp"):
+        one = Instrument("placement", runtime, where, _FIELDS)
+        if not bench.has(runtime):
+            found.append(one.absent(f"yardstick-{runtime} is not built; {for_programs().sentence}"))
+            continue
+        task = Task((), cpus, len(cpus), "pin", "omp-places", runtime)
+        found.append(judge_placement(one, _until(bench, task, "proved")))
+        if len(cpus) > 1:
+            told = Instrument("placement", f"{runtime}, ignoring it", "caught", _FIELDS)
+            seen = _until(bench, task, "violated", BINDING_VARIABLES)
+            found.append(judge_ignored(told, seen))
+    one = Instrument("placement", "likwid-pin", where, _FIELDS)
+    if "likwid-pin" not in bench.tools:
+        return [*found, one.absent(f"likwid-pin is not installed; {for_tools().sentence}")]
+    if topology.allowed != topology.online:
+        return [*found, one.absent("inside a restricted CPU set it takes numbers as logical ones")]
+    task = Task((), cpus, len(cpus), "pin", "likwid-pin")
+    return [*found, judge_placement(one, _until(bench, task, "proved"))]
+
+
+def _until(bench: Bench, task: Task, verdict: str, without: Sequence[str] = ()) -> Seen:
+    """Return the first run whose proof has this verdict; where none has, the longest one."""
+    seen = Seen()
+    for seconds in TIMES_S:
+        words = chain_words(seconds, task.threads)
+        seen = bench.run(replace(task, words=words), without=without)
+        if seen.problem or seen.proof.verdict == verdict:
+            break
+    return seen
+
+
+def judge_placement(one: Instrument, seen: Seen) -> Finding:
+    """Judge the proof of threads that were pinned."""
+    if seen.problem:
+        return one.absent(seen.problem)
+    verdict = seen.proof.verdict
+    if verdict == "unproved":
+        return one.absent(seen.proof.reason)
+    return one.found(verdict, "" if verdict == "proved" else seen.proof.reason)
+
+
+def judge_ignored(one: Instrument, seen: Seen) -> Finding:
+    """Judge the proof of threads that were to be pinned, and were not told so."""
+    verdict = seen.proof.verdict
+    if seen.problem or verdict == "unproved":
+        return one.absent(seen.problem or seen.proof.reason)
+    off = "" if verdict == "violated" else "threads that were not pinned were not caught"
+    return one.found("caught" if not off else verdict, off)

@@ -1,0 +1,134 @@
+"""The kept result of `pinstudy prove`: what was found on a node, when, and of which boot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from base import PINSTUDY, VERSION
+from base.files import read_object, structured, write_atomically
+from base.text import plural
+from base.units import utc_now
+from runners.host.privileges import as_root, may_be_root
+from runners.node.node import Node
+from runners.prove.finding import STATES, Finding, counted
+from runners.settings.journal import SYSTEM_FOLDER, state_folder
+
+# The history of the file's schema; a reader refuses what is newer than itself.
+# 1: the first.
+SCHEMA = 1
+FILE_NAME = "instruments.json"
+_MAX_BYTES = 4 * 1024 * 1024
+_MAX_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found of a node's instruments, and of which node and boot.
+
+    `quick` where the shorter list was tried. `elapsed_s` is how long it took.
+    """
+
+    node_id: str
+    node_digest: str
+    boot_id: str
+    proved_at: str
+    elapsed_s: float
+    quick: bool
+    findings: tuple[Finding, ...]
+
+    @property
+    def off(self) -> tuple[Finding, ...]:
+        """The instruments that are off."""
+        return tuple(finding for finding in self.findings if finding.state == "off")
+
+    @property
+    def summary(self) -> str:
+        """How many instruments are ok, off and absent, in words."""
+        counts = counted(self.findings)
+        return ", ".join(f"{counts[state]} {state}" for state in STATES)
+
+    @property
+    def names_off(self) -> str:
+        """The names of the first instruments that are off."""
+        names = [finding.name for finding in self.off]
+        more = f" and {plural(len(names) - _MAX_NAMED, 'other')}" if len(names) > _MAX_NAMED else ""
+        return ", ".join(names[:_MAX_NAMED]) + more
+
+    def content(self) -> dict[str, Any]:
+        """Return the file's content."""
+        findings = [asdict(finding) for finding in self.findings]
+        head = {"schema": SCHEMA, "kind": "instruments", "versions": {"pinstudy": VERSION}}
+        return head | vars(self) | {"findings": findings}
+
+
+def new_proof(node: Node, findings: Iterable[Finding], elapsed_s: float, quick: bool) -> Proof:
+    """Return the proof of this node and boot."""
+    return Proof(
+        node.node_id,
+        node.digest,
+        node.boot_id or "",
+        utc_now(),
+        round(elapsed_s, 1),
+        quick,
+        tuple(findings),
+    )
+
+
+def path_beside(folder: Path, node_digest: str) -> Path:
+    """Return the path of a node's proof in a results folder, beside the node's facts."""
+    return folder / "nodes" / f"{node_digest}.{FILE_NAME}"
+
+
+def keep_for_node(proof: Proof, root: Path) -> Path:
+    """Keep a proof as the node's latest one, where its journals are; raises StudyError."""
+    with as_root() if root == Path("/") and may_be_root() else nullcontext():
+        return keep(proof, state_folder(root) / FILE_NAME)
+
+
+def keep(proof: Proof, path: Path) -> Path:
+    """Write a proof into a file and return its path; raises StudyError."""
+    text = json.dumps(proof.content(), indent=1, allow_nan=False) + "\n"
+    write_atomically(path, text.encode())
+    return path
+
+
+def read_proof(path: Path) -> Proof | None:
+    """Return the proof of a file, or None where there is none, or none that is understood."""
+    try:
+        data = read_object(path, _MAX_BYTES, links=False)
+        return parse(data)
+    except (OSError, ValueError):
+        return None
+
+
+def parse(data: Mapping[str, Any]) -> Proof:
+    """Return the proof in a file's content; raises ValueError for anything else."""
+    if data.get("kind") != "instruments" or data.get("schema") != SCHEMA:
+        raise ValueError(f"no result of {PINSTUDY} prove of schema {SCHEMA}")
+    rows = data.get("findings")
+    if not isinstance(rows, list):
+        raise ValueError("findings is no list")
+    findings = tuple(structured(Finding, row) for row in rows if isinstance(row, dict))
+    texts = [text for of in findings for text in (of.name, of.truth, of.measured, of.why)]
+    if not all(of.state in STATES for of in findings) or not all(map(str.isprintable, texts)):
+        raise ValueError("a finding is not what it should be")
+    names = ("node_id", "node_digest", "boot_id", "proved_at", "elapsed_s", "quick")
+    known = {name: data.get(name) for name in names}
+    return structured(Proof, known, findings=findings)
+
+
+def latest_proof(node: Node) -> Proof | None:
+    """Return the newest proof of this node as it is now configured, by this user or by root."""
+    folders = dict.fromkeys((state_folder(node.root), *_system_folder(node.root)))
+    found = [proof for of in folders if (proof := read_proof(of / FILE_NAME))]
+    mine = [proof for proof in found if proof.node_digest == node.digest]
+    return max(mine, key=lambda proof: proof.proved_at, default=None)
+
+
+def _system_folder(root: Path) -> Sequence[Path]:
+    return (SYSTEM_FOLDER,) if root == Path("/") else ()

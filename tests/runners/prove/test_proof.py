@@ -1,0 +1,82 @@
+"""The kept result of a test of the instruments: written, read back, and of which node it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.node.node import Node, open_node
+from runners.prove.finding import Finding
+from runners.prove.proof import (
+    FILE_NAME,
+    Proof,
+    keep,
+    keep_for_node,
+    latest_proof,
+    new_proof,
+    parse,
+    read_proof,
+)
+from tests.support.trees import CPU, build_tree
+
+FINDINGS = (
+    Finding("instructions", "P", "ok", "1,000 in the loop", "1,000"),
+    Finding("energy", "core", "off", "grows", "nothing", "stands still", ("energy_core_j",)),
+    Finding("temperature", "", "absent", "rises", why="no sensor"),
+)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return open_node(build_tree(tmp_path, "i9-14900k"))
+
+
+def test_a_proof_is_read_as_it_was_kept(node: Node, tmp_path: Path) -> None:
+    proof = new_proof(node, FINDINGS, 61.27, quick=False)
+    assert read_proof(keep(proof, tmp_path / "x" / FILE_NAME)) == proof
+    assert proof.summary == "1 ok, 1 off, 1 absent"
+    assert proof.names_off == "energy core"
+    assert proof.elapsed_s == 61.3
+
+
+def test_the_latest_proof_of_a_node_is_that_of_its_configuration(node: Node) -> None:
+    assert latest_proof(node) is None
+    proof = new_proof(node, FINDINGS, 1.0, quick=True)
+    keep_for_node(proof, node.root)
+    assert latest_proof(open_node(node.root)) == proof
+
+    (node.root / CPU / "intel_pstate/status").write_text("passive\n")
+    assert latest_proof(open_node(node.root)) is None
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"schema": 2},
+        {"kind": "latency"},
+        {"findings": {}},
+        {"findings": [{"instrument": "x"}]},
+        {"findings": [FINDINGS[0].__dict__ | {"state": "fine"}]},
+        {"findings": [FINDINGS[0].__dict__ | {"why": "a\x1b[2Jb"}]},
+        {"findings": [FINDINGS[0].__dict__ | {"fields": [1]}]},
+        {"proved_at": 5},
+    ],
+)
+def test_what_is_no_proof_is_refused(node: Node, tmp_path: Path, spoil: dict[str, Any]) -> None:
+    content = json.loads(json.dumps(new_proof(node, FINDINGS, 1.0, True).content()))
+    assert isinstance(parse(content), Proof)
+    with pytest.raises(ValueError):
+        parse(content | spoil)
+    path = tmp_path / FILE_NAME
+    path.write_text(json.dumps(content | spoil))
+    assert read_proof(path) is None
+
+
+def test_no_more_than_some_instruments_are_named(node: Node) -> None:
+    many = tuple(replace(FINDINGS[1], of=str(number)) for number in range(6))
+    proof = new_proof(node, many, 1.0, False)
+    assert proof.names_off == "energy 0, energy 1, energy 2, energy 3 and 2 others"
