@@ -80,7 +80,7 @@ def write_advice_only(folder: Path, width: int) -> Output:
     text = advice_markdown(advice, results.footnotes)
     files = (
         write_file(folder / ADVICE_FILE, text, rerun_hint(advice.next_command)),
-        *write_tables(tables_of_cases(results.cases, results.footnotes), folder),
+        *write_tables(tables_of_cases(results.cases, results.footnotes, off=results.off), folder),
     )
     return Output(advice_text(advice, width), files)
 
@@ -128,7 +128,7 @@ def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ..
     from analysis.verdict.text import as_markdown
 
     results = open_results(str(folder))
-    tables = tables_of_cases(results.cases, results.footnotes)
+    tables = tables_of_cases(results.cases, results.footnotes, off=results.off)
     answer = analyze(results)
     hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
     files = [

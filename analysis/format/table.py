@@ -18,11 +18,15 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Column:
-    """A column: what it holds and its unit, in words that may be broken over two lines."""
+    """A column: what it holds and its unit, in words that may be broken over two lines.
+
+    `field` is that of records whose means it holds; empty for other columns.
+    """
 
     name: str
     unit: str = ""
     right: bool = True
+    field: str = ""
 
     @property
     def title(self) -> str:

@@ -31,6 +31,7 @@ from analysis.report.affinity import experiments
 from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
 from analysis.results.files import write_file
+from analysis.results.instruments import instrument_tables, proof_sentence
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
@@ -95,7 +96,11 @@ def report_html(results: Results, answer: Answer) -> str:
         sheets=sheets,
         # `analyze` and `tables_of_cases` group the cases alike.
         tables=list(
-            zip(answer.tables, tables_of_cases(results.cases, results.footnotes), strict=True)
+            zip(
+                answer.tables,
+                tables_of_cases(results.cases, results.footnotes, off=results.off),
+                strict=True,
+            )
         ),
         of_tables=of_tables,
         most_pictured=MAX_PICTURED,
@@ -106,6 +111,9 @@ def report_html(results: Results, answer: Answer) -> str:
         outliers=_outliers(answer),
         excluded=excluded_runs(results, places),
         missing=missing(results, places, sheets),
+        instruments=list(
+            zip(results.proofs.values(), instrument_tables(results.proofs), strict=True)
+        ),
         again=reproduction(results, places, sheets),
     )
 
@@ -198,6 +206,7 @@ def _template() -> Template:
         "advice_sentences": advice_sentences,
         "advice_text": advice_text,
         "why_continue": why_continue,
+        "proof_sentence": proof_sentence,
         "waiting_sentences": waiting_sentences,
         "drift_sentences": drift_sentences,
         "comparison_table": comparison_table,

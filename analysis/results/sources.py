@@ -5,8 +5,8 @@ Records of several nodes, studies or programs are refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +14,7 @@ import pandas as pd
 from analysis.published import publication
 from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_footnotes
+from analysis.results.instruments import off_fields, proof_footnotes, read_proofs
 from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
@@ -21,6 +22,7 @@ from base import PINSTUDY
 from base.errors import UserError
 from base.text import one_line, shown
 from runners.node.node_files import changed_between
+from runners.prove.proof import Proof
 from runners.study.programs import changed_programs
 
 PUBLISHED = "published:"
@@ -35,7 +37,8 @@ class Results:
     """Results by case, and by run where there are runs.
 
     `name` is for messages; `folder` holds them and the files about them, None for a publication.
-    `footnotes` have to stand under each of their tables.
+    `footnotes` have to stand under each of their tables. `proofs` are what was found of the nodes'
+    instruments, by the nodes' digests.
     """
 
     name: str
@@ -43,6 +46,12 @@ class Results:
     runs: Runs | None
     cases: Sequence[CaseSummary]
     footnotes: tuple[str, ...]
+    proofs: Mapping[str, Proof] = field(default_factory=dict)
+
+    @property
+    def off(self) -> dict[str, str]:
+        """Why the values of some fields of records are wrong, by field."""
+        return off_fields(self.proofs.values())
 
     @property
     def is_published(self) -> bool:
@@ -58,8 +67,8 @@ class Results:
             mine = absent["case_id"].isin(of_cases) & absent["field"].isin(fields)
             reasons += absent["reason"][mine].tolist()
         for case in of_cases.values():
-            for field in fields:
-                reasons += case.reasons.get(field, ())
+            for name in fields:
+                reasons += case.reasons.get(name, ())
         return list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
 
 
@@ -84,8 +93,10 @@ def open_results(source: str) -> Results:
     runs = read_runs(folder)
     check_one_node(runs.frame, folder)
     check_one_program(runs.frame, folder)
-    footnotes = tuple(folder_footnotes(runs, folder))
-    return Results(str(folder), folder, runs, summarise(runs), footnotes)
+    digests = runs.frame["node_digest"].dropna().unique()
+    proofs = read_proofs(folder, map(str, digests))
+    footnotes = (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
+    return Results(str(folder), folder, runs, summarise(runs), footnotes, proofs)
 
 
 def sources_below(source: str) -> list[str]:

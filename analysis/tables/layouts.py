@@ -239,6 +239,7 @@ class Page:
 
 
 Write = Callable[[CaseSummary, Page], str]
+Written = tuple[Column, Write]
 
 
 @dataclass(frozen=True)
@@ -250,8 +251,8 @@ class Layout:
     columns from a table's cases.
     """
 
-    head: tuple[tuple[Column, Write], ...]
-    numbers: tuple[tuple[Column, Write], ...]
+    head: tuple[Written, ...]
+    numbers: tuple[Written, ...]
     fixed_decimals: bool = False
     footnotes: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
 
@@ -299,6 +300,11 @@ def _governor_and_driver(case: CaseSummary, _page: Page) -> str:
 
 def _mean(name: str, write: Callable[[float, Page], str]) -> Write:
     return partial(_write_mean, name=name, write=write)
+
+
+def _means(title: str, unit: str, name: str, write: Callable[[float, Page], str]) -> Written:
+    """Return the column of the means of a record's field, and what writes its cells."""
+    return Column(title, unit, field=name), _mean(name, write)
 
 
 def _write_mean(
@@ -371,18 +377,21 @@ def _whole(value: float, _page: Page) -> str:
 
 
 _NUMBER = Column("#"), _text(lambda case: case.number)
-_GOVERNOR = Column("governor (driver)", right=False), _governor_and_driver
+_GOVERNOR = (
+    Column("governor (driver)", right=False, field="governor_read"),
+    _governor_and_driver,
+)
 _N = Column("n"), _runs
-_MIGRATIONS = Column("migrations"), _mean("migrations", _count)
+_MIGRATIONS = _means("migrations", "", "migrations", _count)
 _BEFORE_MIGRATIONS = (
-    (Column("time mean", "s"), _mean("elapsed_s", _time)),
+    _means("time mean", "s", "elapsed_s", _time),
     (Column("sd", "s"), _deviation),
-    (Column("frequency", "GHz"), _mean("freq_mean_ghz", _frequency)),
+    _means("frequency", "GHz", "freq_mean_ghz", _frequency),
 )
 _AFTER_MIGRATIONS = (
-    (Column("context switches"), _mean("context_switches", _count)),
-    (Column("cache misses"), _mean("cache_misses", _count)),
-    (Column("energy package", "J"), _mean("energy_pkg_j", _energy)),
+    _means("context switches", "", "context_switches", _count),
+    _means("cache misses", "", "cache_misses", _count),
+    _means("energy package", "J", "energy_pkg_j", _energy),
 )
 _FULL = Layout(
     (_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping)), _GOVERNOR, _N),
@@ -402,14 +411,14 @@ _FULL_OF_GUESTS = Layout(
     ),
     (
         *(*_BEFORE_MIGRATIONS, _MIGRATIONS),
-        (Column("vCPU migrations"), _mean("vcpu_migrations", _count)),
+        _means("vCPU migrations", "", "vcpu_migrations", _count),
         *_AFTER_MIGRATIONS,
     ),
     footnotes=(guest_and_host_numbers, drivers),
 )
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (
-    (Column("time mean", "s"), _mean("elapsed_s", _time)),
+    _means("time mean", "s", "elapsed_s", _time),
     (Column("time std", "s"), _deviation),
 )
 _PUBLISHED = Layout(
@@ -420,10 +429,10 @@ _PUBLISHED = Layout(
     ),
     (
         *_PUBLISHED_TIMES,
-        (Column("frequency mean", "GHz"), _mean("freq_mean_ghz", _frequency)),
-        (Column("CPU migrations"), _mean("migrations", _whole)),
-        (Column("cache misses"), _mean("cache_misses", _whole)),
-        (Column("energy package", "J"), _mean("energy_pkg_j", _energy)),
+        _means("frequency mean", "GHz", "freq_mean_ghz", _frequency),
+        _means("CPU migrations", "", "migrations", _whole),
+        _means("cache misses", "", "cache_misses", _whole),
+        _means("energy package", "J", "energy_pkg_j", _energy),
     ),
     fixed_decimals=True,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
-from analysis.format.table import Table, joined, render
+from analysis.format.table import Column, Table, joined, render
 from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,
@@ -36,15 +38,21 @@ def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
     if not results.cases:
         why = f" ({joined(results.footnotes)})" if results.footnotes else ""
         raise UserError(f"{source}: there is no run in its records{why}")
-    return tables_of_cases(results.cases, results.footnotes, layout)
+    return tables_of_cases(results.cases, results.footnotes, layout, results.off)
 
 
 def tables_of_cases(
-    cases: Iterable[CaseSummary], footnotes: Sequence[str] = (), layout: LayoutName = "full"
+    cases: Iterable[CaseSummary],
+    footnotes: Sequence[str] = (),
+    layout: LayoutName = "full",
+    off: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Table]:
-    """Return the tables of cases; `footnotes` are put under each of them."""
+    """Return the tables of cases; `footnotes` are put under each of them.
+
+    Columns of fields that are in `off` are marked with the reason there.
+    """
     tables = grouped(cases, lambda case: case.table)
-    return [_table(rows, footnotes, layout) for rows in tables]
+    return [_table(rows, footnotes, layout, off) for rows in tables]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -56,11 +64,14 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     return [write_file(folder / name, render(tables, style), hint) for style, name in FILES.items()]
 
 
-def _table(rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutName) -> Table:
+def _table(
+    rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutName, off: Mapping[str, str]
+) -> Table:
     on_node, of_guests = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows))
+    columns = tuple(_marked(column, off, page) for column in layout.columns)
     cells = tuple(layout.cells(case, page) for case in rows)
     of_columns = [text for footnotes_of in layout.footnotes for text in footnotes_of(rows)]
     general = (*of_columns, *table_footnotes(rows), *footnotes)
@@ -68,11 +79,23 @@ def _table(rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutNa
         caption=f"{_table_number(rows[0])}{caption(rows)}"
         if name == "published"
         else caption(rows),
-        columns=layout.columns,
+        columns=columns,
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),
-        raw_values=tuple(raw_row(case) for case in rows),
+        raw_values=tuple(raw_row(case) | _instruments_off(off) for case in rows),
     )
+
+
+def _marked(column: Column, off: Mapping[str, str], page: Page) -> Column:
+    """Return a column, marked where the instrument of its values was off."""
+    if column.field not in off:
+        return column
+    return replace(column, name=f"{column.name} ({page.notes.marker(off[column.field])})")
+
+
+def _instruments_off(off: Mapping[str, str]) -> dict[str, object]:
+    """Return the fields of records whose instruments were off, where any was."""
+    return {"instruments_off": joined(off)} if off else {}
 
 
 def _table_number(case: CaseSummary) -> str:
