@@ -5,7 +5,7 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz
+DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small test-prove vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz
 $(DEVELOPMENT): export PINSTUDY_NO_SPACK = 1
 
 # Workers of pytest side by side, which only root can give a node each (tests/support/isolation.py).
@@ -87,12 +87,18 @@ test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode-arm
 	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),$(call workers,2,loadfile) --no-loadscope-reorder tests/vnode)
 
-VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own_lists \
-	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was
+test-prove: ## Test the instruments of virtual nodes that are honest, and of liars: 15 min; options of pytest in ARGS=
+	@tools/setup.sh vnode
+	@tools/setup.sh vnode-arm
+	@.venv/bin/python -m pytest -m prove $(or $(ARGS),$(call workers,2,load) tests/vnode)
 
-test-vnode-small: ## Run two of them, as continuous integration does
+VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own_lists \
+	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was \
+	test_prove.py::test_each_lie_of_the_node_is_found[lost_after_migration]
+
+test-vnode-small: ## Run three of both, as continuous integration does
 	@tools/setup.sh vnode-small
-	@.venv/bin/python -m pytest -m vnode $(addprefix tests/vnode/,$(VNODE_SMALL))
+	@.venv/bin/python -m pytest -m "vnode or prove" $(addprefix tests/vnode/,$(VNODE_SMALL))
 
 vm: ## Set up what guests of the engine vm need
 	@tools/setup.sh vm

@@ -2,7 +2,8 @@
 /*
  * The core PMUs: cpu_core, cpu_atom and cpu_lowpower of a hybrid node, each with its CPUs, or the
  * one PMU `cpu` of others. They count time at the modelled clock; what is not cycles is a fixed
- * share of them. The events' encodings are Intel's architectural ones.
+ * share of them. The events' encodings are Intel's architectural ones. They can lie, as broken PMUs
+ * and kernels do: `pinstudy prove` has to find it.
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -15,6 +16,24 @@
 
 enum { CYCLES = 0x003c, REF_CYCLES = 0x013c, INSTRUCTIONS = 0x00c0, BRANCHES = 0x00c4,
        BRANCH_MISSES = 0x00c5, CACHE_REFERENCES = 0x4f2e, CACHE_MISSES = 0x412e };
+
+static uint counters = 8;
+module_param(counters, uint, 0644);
+MODULE_PARM_DESC(counters, "events that a CPU counts at once");
+static uint cycles_permille = 1000;
+module_param(cycles_permille, uint, 0644);
+MODULE_PARM_DESC(cycles_permille, "a lie: so many thousandths of the cycles are counted");
+static bool swapped_kinds;
+module_param(swapped_kinds, bool, 0644);
+MODULE_PARM_DESC(swapped_kinds, "a lie: P- and E-cores are counted by each other's PMU");
+static bool lost_after_migration;
+module_param(lost_after_migration, bool, 0644);
+MODULE_PARM_DESC(lost_after_migration, "a lie: nothing is counted once a task has changed its CPU");
+static uint counter_bits = 64;
+module_param(counter_bits, uint, 0644);
+MODULE_PARM_DESC(counter_bits, "a lie of less than 64: counts wrap, and nobody notices");
+
+static DEFINE_PER_CPU(unsigned int, used);
 
 struct core_pmu {
 	struct pmu pmu;
@@ -44,13 +63,23 @@ static const struct cpumask *cpus_of(const struct pmu *pmu)
 	return kind_cpus(kind_of_pmu(pmu));
 }
 
+/* Whether a PMU counts on a CPU; its file `cpus` stays honest. */
+static bool counts_on(const struct pmu *pmu, int cpu)
+{
+	enum kind kind = kind_of_pmu(pmu);
+
+	if (swapped_kinds && kind != KIND_LPE)
+		kind = kind == KIND_P ? KIND_E : KIND_P;
+	return cpumask_test_cpu(cpu, kind_cpus(kind));
+}
+
 static u64 counted(const struct perf_event *event, u64 ns)
 {
 	u64 cycles = div_u64(ns * (current_khz(smp_processor_id()) / 1000), 1000);
 
 	switch (event->hw.config_base) {
 	case CYCLES:
-		return cycles;
+		return div_u64(cycles * cycles_permille, 1000);
 	case INSTRUCTIONS:
 		return cycles * (kind_of_pmu(event->pmu) == KIND_P ? 3 : 2);
 	case REF_CYCLES:
@@ -85,7 +114,21 @@ static int core_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 	if (event->cpu >= 0 && !cpumask_test_cpu(event->cpu, cpus_of(event->pmu)))
 		return -ENOENT;
+	if (event->hw.target)
+		event->hw.last_tag = event->hw.target->se.nr_migrations;
 	return 0;
+}
+
+static bool is_lost(const struct perf_event *event)
+{
+	const struct task_struct *task = event->hw.target;
+
+	return lost_after_migration && task && task->se.nr_migrations != event->hw.last_tag;
+}
+
+static u64 kept_bits(u64 count)
+{
+	return counter_bits < 64 ? count & ((1ULL << counter_bits) - 1) : count;
 }
 
 static void core_read(struct perf_event *event)
@@ -93,8 +136,10 @@ static void core_read(struct perf_event *event)
 	u64 now = local_clock();
 	u64 before = local64_xchg(&event->hw.prev_count, now);
 
-	if (now > before)
-		local64_add(counted(event, now - before), &event->count);
+	if (now <= before || is_lost(event))
+		return;
+	local64_add(counted(event, now - before), &event->count);
+	local64_set(&event->count, kept_bits(local64_read(&event->count)));
 }
 
 static void core_begin(struct perf_event *event, int flags)
@@ -113,25 +158,34 @@ static void core_end(struct perf_event *event, int flags)
 
 static int core_add(struct perf_event *event, int flags)
 {
-	if (!cpumask_test_cpu(smp_processor_id(), cpus_of(event->pmu)))
+	if (!counts_on(event->pmu, smp_processor_id()))
 		return -ENODEV;
+	if (this_cpu_read(used) >= counters)
+		return -EAGAIN;
+	this_cpu_inc(used);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (flags & PERF_EF_START)
 		core_begin(event, flags);
 	return 0;
 }
 
+static void core_del(struct perf_event *event, int flags)
+{
+	core_end(event, flags);
+	this_cpu_dec(used);
+}
+
 /* Without this, an event of a task would fail on the CPUs of another kind instead of waiting. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 static int core_counts_here(struct perf_event *event)
 {
-	return cpumask_test_cpu(smp_processor_id(), cpus_of(event->pmu));
+	return counts_on(event->pmu, smp_processor_id());
 }
 #define FILTER .filter_match = core_counts_here
 #else
 static bool core_is_elsewhere(struct pmu *pmu, int cpu)
 {
-	return !cpumask_test_cpu(cpu, cpus_of(pmu));
+	return !counts_on(pmu, cpu);
 }
 #define FILTER .filter = core_is_elsewhere
 #endif
@@ -191,7 +245,7 @@ static int start_one(struct core_pmu *core)
 		.capabilities = PERF_PMU_CAP_NO_INTERRUPT | PERF_PMU_CAP_EXTENDED_HW_TYPE,
 		.event_init = core_init,
 		.add = core_add,
-		.del = core_end,
+		.del = core_del,
 		.start = core_begin,
 		.stop = core_end,
 		.read = core_read,

@@ -19,6 +19,13 @@ static unsigned int max_khz[KINDS] = { 5600000, 4400000, 2500000 };
 module_param_array(max_khz, uint, NULL, 0444);
 MODULE_PARM_DESC(max_khz, "highest clock in kHz: of P, E, LP-E");
 
+static bool ignored_policy;
+module_param(ignored_policy, bool, 0644);
+MODULE_PARM_DESC(ignored_policy, "a lie: governors and limits are accepted, and change no clock");
+static uint shown_permille = 1000;
+module_param(shown_permille, uint, 0644);
+MODULE_PARM_DESC(shown_permille, "a lie: so many thousandths of the clock are shown in files");
+
 static const char *const epp_names[] = { "default", "performance", "balance_performance",
 					 "balance_power", "power", NULL };
 static const u8 epp_values[] = { 128, 0, 128, 192, 255 };
@@ -52,7 +59,7 @@ unsigned int current_khz(int cpu)
 
 static unsigned int get(unsigned int cpu)
 {
-	return current_khz(cpu);
+	return div_u64((u64)current_khz(cpu) * shown_permille, 1000);
 }
 
 static int init(struct cpufreq_policy *policy)
@@ -77,6 +84,8 @@ static int setpolicy(struct cpufreq_policy *policy)
 {
 	struct clock *clock = &clocks[policy->cpu];
 
+	if (ignored_policy)
+		return 0;
 	clock->limit_khz = policy->max;
 	clock->policy = policy->policy;
 	if (clock->epp_policy == policy->policy)

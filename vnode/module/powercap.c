@@ -13,6 +13,10 @@ static ulong energy_range_uj = 262143328850UL; /* that of an i9-14900K */
 module_param(energy_range_uj, ulong, 0644);
 MODULE_PARM_DESC(energy_range_uj, "where the energy counters wrap, in µJ");
 
+static uint energy_permille = 1000;
+module_param(energy_permille, uint, 0644);
+MODULE_PARM_DESC(energy_permille, "a lie: powercap counts so many thousandths of the energy");
+
 enum domain { PACKAGE, CORE, UNCORE, ZONES };
 
 static const char *const zone_names[ZONES] = { "package-0", "core", "uncore" };
@@ -31,6 +35,7 @@ static int get_energy_uj(struct powercap_zone *zone, u64 *uj)
 		total = package_uj();
 	else if (zone == zones[CORE])
 		total = core_uj();
+	total = mul_u64_u32_div(total, energy_permille, 1000);
 	div64_u64_rem(total, energy_range_uj ?: 1, uj);
 	return 0;
 }

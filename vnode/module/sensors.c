@@ -2,14 +2,39 @@
 /* The package's temperature, as coretemp shows it, and the throttle counters of every CPU. */
 #include <linux/cpu.h>
 #include <linux/hwmon.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/platform_device.h>
 
 #include "vnode.h"
 
 static int package_temperature_mc = 45000;
 module_param(package_temperature_mc, int, 0644);
-MODULE_PARM_DESC(package_temperature_mc, "the package's temperature in m°C");
+MODULE_PARM_DESC(package_temperature_mc, "the idle package's temperature in m°C");
+
+#define MC_PER_W 100
+#define SHORTEST_NS 100000000 /* a shorter time since the last look tells no power */
+
+/* Warmer than that by the power of the cores since the last look. */
+static int warmer_mc(void)
+{
+	static DEFINE_MUTEX(lock);
+	static u64 last_ns, last_uj;
+	static int warmer;
+	u64 now_ns, now_uj;
+
+	mutex_lock(&lock);
+	now_ns = ktime_get_ns();
+	if (now_ns - last_ns >= SHORTEST_NS) {
+		now_uj = core_uj();
+		warmer = div64_u64((now_uj - last_uj) * 1000 * MC_PER_W, now_ns - last_ns);
+		last_ns = now_ns;
+		last_uj = now_uj;
+	}
+	mutex_unlock(&lock);
+	return warmer;
+}
 
 static unsigned int throttle_count;
 module_param(throttle_count, uint, 0644);
@@ -23,7 +48,7 @@ static umode_t is_visible(const void *data, enum hwmon_sensor_types type, u32 at
 static int read(struct device *device, enum hwmon_sensor_types type, u32 attribute, int channel,
 		long *value)
 {
-	*value = attribute == hwmon_temp_input ? package_temperature_mc : 100000;
+	*value = attribute == hwmon_temp_input ? package_temperature_mc + warmer_mc() : 100000;
 	return 0;
 }
 
