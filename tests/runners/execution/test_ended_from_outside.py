@@ -140,10 +140,11 @@ def test_a_launcher_that_fails_is_named_in_a_printable_line(script: str, message
 
 
 def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
+    # A shell looks for signals between commands: one that waits for ever might miss the signal.
     script = (
         "trap 'exit 3' INT; fd=/proc/self/fd; ctl=${5#fd:}; ack=${ctl#*,}; ctl=${ctl%,*};"
         "read word <$fd/$ctl; echo ack >$fd/$ack;"
-        'echo "9;;context-switches;5;100.00" >"$1"; read wait <$fd/$ctl'
+        'echo "9;;context-switches;5;100.00" >"$1"; while :; do sleep 0.02; done'
     )
     perf = PerfStat(("/bin/sh", "-c", script, "perf", OUTPUT), ())
     try:
