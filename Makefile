@@ -87,7 +87,7 @@ test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode-arm
 	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),$(call workers,2,loadfile) --no-loadscope-reorder tests/vnode)
 
-test-prove: ## Test the instruments of virtual nodes that are honest, and of liars: 15 min; options of pytest in ARGS=
+test-prove: ## Test the instruments of virtual nodes that are honest, and of liars: 8 min; options of pytest in ARGS=
 	@tools/setup.sh vnode
 	@tools/setup.sh vnode-arm
 	@.venv/bin/python -m pytest -m prove $(or $(ARGS),$(call workers,2,load) tests/vnode)

@@ -1,18 +1,19 @@
 #include "apps/yardstick/emulation.hpp"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
+    #include <cpuid.h>
 
-#include <array>
-#include <cstring>
-#include <string_view>
+    #include <array>
+    #include <cstring>
+    #include <string_view>
 #endif
 
 namespace pinstudy::yardstick {
 
 bool is_emulated() {
 #if defined(__x86_64__)
-    // Linux Documentation/virt/kvm/x86/cpuid.rst: a hypervisor sets bit 31, and signs its first leaf.
+    // Linux Documentation/virt/kvm/x86/cpuid.rst: a hypervisor sets bit 31, and signs its first
+    // leaf.
     constexpr unsigned kHypervisor = 1U << 31;
     constexpr unsigned kSignatureLeaf = 0x40000000;
     unsigned a = 0, b = 0, c = 0, d = 0;

@@ -3,7 +3,8 @@
 
 namespace pinstudy::yardstick {
 
-// True where QEMU's TCG says so: then no instruction takes a known number of cycles. Only x86 tells.
+// True where QEMU's TCG says so: then no instruction takes a known number of cycles. Only x86
+// tells.
 bool is_emulated();
 
 }  // namespace pinstudy::yardstick

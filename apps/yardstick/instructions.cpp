@@ -3,15 +3,16 @@
 // Registers are added, no constants: Golden Cove and later add small constants while they rename
 // registers, in no time (Intel, "64 and IA-32 Architectures Optimization Reference Manual").
 #if defined(__x86_64__)
-#define PINSTUDY_LOOP ".balign 64\n1:\n.rept 100\nadd %[step], %[sum]\n.endr\ndec %[left]\njnz 1b"
+    #define PINSTUDY_LOOP \
+        ".balign 64\n1:\n.rept 100\nadd %[step], %[sum]\n.endr\ndec %[left]\njnz 1b"
 #elif defined(__aarch64__)
-#define PINSTUDY_LOOP                                                             \
-    ".balign 64\n1:\n.rept 100\nadd %[sum], %[sum], %[step]\n.endr\nsubs %[left], " \
-    "%[left], #1\nb.ne 1b"
+    #define PINSTUDY_LOOP                                                               \
+        ".balign 64\n1:\n.rept 100\nadd %[sum], %[sum], %[step]\n.endr\nsubs %[left], " \
+        "%[left], #1\nb.ne 1b"
 #elif defined(__riscv) && __riscv_xlen == 64
-#define PINSTUDY_LOOP                                                              \
-    ".balign 64\n1:\n.rept 100\nadd %[sum], %[sum], %[step]\n.endr\naddi %[left], " \
-    "%[left], -1\nbnez %[left], 1b"
+    #define PINSTUDY_LOOP                                                               \
+        ".balign 64\n1:\n.rept 100\nadd %[sum], %[sum], %[step]\n.endr\naddi %[left], " \
+        "%[left], -1\nbnez %[left], 1b"
 #endif
 
 namespace pinstudy::yardstick {

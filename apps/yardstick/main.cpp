@@ -48,15 +48,16 @@ void add_options(Options& options, Settings& settings) {
     options.real("--share", "SHARE", settings.share, 0, 1, "Of split, on the CPU it starts on");
     options.integer("--other", settings.other, -1, 65535,
                     "The other CPU of split and move; -1 for an allowed one");
-    options.integer("--amount", settings.amount, 0, 1'000'000'000'000, "Moves, sleeps, or reads; of chain, additions of each thread, instead of a time");
+    options.integer(
+        "--amount", settings.amount, 0, 1'000'000'000'000,
+        "Moves, sleeps, or reads; of chain, additions of each thread, instead of a time");
     options.integer("--bytes", settings.bytes, 512, std::int64_t{1} << 40, "Of chase");
     options.integer("--threads", settings.threads, 1, 65536, "Of chain");
 }
 
 std::string why_not(const Settings& settings) {
-    return settings.work == "chase"
-               ? why_too_large("--bytes", static_cast<double>(settings.bytes))
-               : "";
+    return settings.work == "chase" ? why_too_large("--bytes", static_cast<double>(settings.bytes))
+                                    : "";
 }
 
 void sleep_for(double seconds) {
@@ -162,8 +163,9 @@ void chase(const Settings& settings) {
 
 void work(const Settings& settings) {
     const std::map<std::string, void (*)(const Settings&)> works = {
-        {"chain", chain}, {"split", split}, {"move", move},
-        {"sleep", sleep}, {"chase", chase}, {"idle", [](const Settings& of) { sleep_for(of.seconds); }},
+        {"chain", chain}, {"split", split},
+        {"move", move},   {"sleep", sleep},
+        {"chase", chase}, {"idle", [](const Settings& of) { sleep_for(of.seconds); }},
     };
     works.at(settings.work)(settings);
 }
