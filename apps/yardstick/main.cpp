@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <map>

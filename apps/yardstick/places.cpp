@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "apps/common/affinity.hpp"
+
 namespace pinstudy::yardstick {
 
 void go_to(int cpu) {

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "apps/common/affinity.hpp"
-
 namespace pinstudy::yardstick {
 
 // Pins the calling thread to a CPU. Throws std::runtime_error when the kernel does otherwise.

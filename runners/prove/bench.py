@@ -29,6 +29,7 @@ from runners.measure.perf.events import perf_command
 from runners.node.node import Node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
+from runners.plan.selection import usable
 
 PROGRAM = "yardstick"
 RUNTIMES = ("pthreads", "libgomp", "libomp")
@@ -126,6 +127,12 @@ class Bench:
         )
         self._engine = LocalEngine(self.collectors)
         self._environment = dict(os.environ)
+
+    @property
+    def first_cpus(self) -> tuple[int, ...]:
+        """The first allowed CPU of each core that has one."""
+        topology = self.node.topology
+        return tuple(cpus[0] for core in topology.cores if (cpus := usable(core, topology)))
 
     @property
     def has_sensors(self) -> bool:

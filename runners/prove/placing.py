@@ -19,19 +19,16 @@ BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AF
 _FIELDS = ("placement",)
 
 
-def placing_cpus(cores: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return one CPU of each of some cores: the first and the last ones, of all kinds."""
-    firsts = [cpus[0] for cpus in cores if cpus]
+def placing_cpus(firsts: tuple[int, ...]) -> tuple[int, ...]:
+    """Return some of the cores' first CPUs: the first and the last ones, of all kinds."""
     half = MOST_THREADS // 2
-    chosen = firsts if len(firsts) <= MOST_THREADS else firsts[:half] + firsts[-half:]
-    return tuple(dict.fromkeys(chosen))
+    return firsts if len(firsts) <= MOST_THREADS else firsts[:half] + firsts[-half:]
 
 
 def prove_placements(bench: Bench) -> list[Finding]:
     """Pin a team by each runtime and by likwid-pin, then let one ignore what it was told."""
     topology = bench.node.topology
-    cores = [[cpu for cpu in core.cpus if cpu in topology.allowed] for core in topology.cores]
-    cpus = placing_cpus(cores)
+    cpus = placing_cpus(bench.first_cpus)
     where = f"pinned on CPUs {format_cpulist(cpus)}"
     found = []
     for runtime in ("libgomp", "libomp"):

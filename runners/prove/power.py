@@ -14,7 +14,7 @@ from base.units import duration
 from runners.measure.energy.figures import DOMAINS, FIELDS
 from runners.measure.energy.source import EnergyMeter, try_perf, try_powercap
 from runners.prove.bench import Bench, Seen, Task
-from runners.prove.counting import OfKind
+from runners.prove.counting import OfKind, chain_words
 from runners.prove.finding import Finding, Instrument, beyond, deviation
 
 LOADS = ("idle", "one core busy", "all cores busy")
@@ -64,26 +64,21 @@ def energy_meters(bench: Bench) -> tuple[dict[str, EnergyMeter], dict[str, dict[
     return meters, {name: problems for name, (_, problems) in tried.items()}
 
 
-def load_tasks(bench: Bench) -> dict[str, tuple[str, Task]]:
-    """Return the first of a load's words, and its task, by load; times are added when it is run."""
-    topology = bench.node.topology
-    cores = [[cpu for cpu in core.cpus if cpu in topology.allowed] for core in topology.cores]
-    firsts = tuple(cpus[0] for cpus in cores if cpus)
-    every = Task((), firsts, len(firsts), "none", None)
-    return {
-        "idle": ("idle", Task((), firsts[:1])),
-        "one core busy": ("chain", Task((), firsts[:1])),
-        "all cores busy": ("chain", every),
-    }
+def load_task(bench: Bench, load: str, seconds: float) -> Task:
+    """Return the task that puts a load on the node for so many seconds."""
+    cpus = bench.first_cpus
+    if load == LOADS[0]:
+        return Task(("idle", "--seconds", f"{seconds:g}"), cpus[:1])
+    if load == LOADS[1]:
+        return Task(chain_words(seconds), cpus[:1])
+    return Task(chain_words(seconds, len(cpus)), cpus, len(cpus), "none", None)
 
 
 def run_load(
     bench: Bench, load: str, seconds: float, meters: Mapping[str, EnergyMeter]
 ) -> tuple[Joules, Seen]:
     """Put a load on the node for so many seconds; return what each source read of it."""
-    word, task = load_tasks(bench)[load]
-    words = (word, "--seconds", f"{seconds:g}", "--threads", str(task.threads))
-    task = Task(words, task.cpus, task.threads, task.binding, task.mechanism)
+    task = load_task(bench, load, seconds)
     # perf is farther from the program: its own start must not be in the other one's window.
     seen = bench.run(task, *(meters[name] for name in sorted(meters)))
     joules: dict[str, dict[str, float]] = {}

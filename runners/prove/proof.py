@@ -110,16 +110,12 @@ def parse(data: Mapping[str, Any]) -> Proof:
     """Return the proof in a file's content; raises ValueError for anything else."""
     if data.get("kind") != "instruments" or data.get("schema") != SCHEMA:
         raise ValueError(f"no result of {PINSTUDY} prove of schema {SCHEMA}")
-    rows = data.get("findings")
-    if not isinstance(rows, list):
-        raise ValueError("findings is no list")
-    findings = tuple(structured(Finding, row) for row in rows if isinstance(row, dict))
-    texts = [text for of in findings for text in (of.name, of.truth, of.measured, of.why)]
-    if not all(of.state in STATES for of in findings) or not all(map(str.isprintable, texts)):
+    proof = structured(Proof, dict(data))
+    found = proof.findings
+    texts = [text for of in found for text in (of.name, of.truth, of.measured, of.why)]
+    if not all(of.state in STATES for of in found) or not all(map(str.isprintable, texts)):
         raise ValueError("a finding is not what it should be")
-    names = ("node_id", "node_digest", "boot_id", "proved_at", "elapsed_s", "quick")
-    known = {name: data.get(name) for name in names}
-    return structured(Proof, known, findings=findings)
+    return proof
 
 
 def latest_proof(node: Node) -> Proof | None:

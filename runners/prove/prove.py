@@ -67,15 +67,9 @@ PAIRS, QUICK_PAIRS = 10, 5
 RUN_S = 0.4
 HEAT_S = 4.0
 
-# What can be tried by itself.
-GROUPS = {
-    "counters": "instructions, cycles and frequency, under each governor, limit and turbo",
-    "moves": "residency, sums, multiplexing, migrations and context switches",
-    "caches": "cache misses",
-    "energy": "energy, temperatures and throttling",
-    "placement": "the proof of placement",
-    "resolution": "the smallest difference that equal runs can show",
-}
+# What can be tried by itself: `counters` with governors, limits and turbo, `energy` with
+# temperatures and throttling.
+GROUPS = ("counters", "moves", "caches", "energy", "placement", "resolution")
 
 Progress = Callable[[str], None]
 
@@ -258,7 +252,7 @@ def _resolution(
     # The first one finds the program outside the caches.
     times_s = [of.printed["elapsed_s"] for of in seen[1:] if of.printed.get("elapsed_s")]
     if len(times_s) < runs:
-        why = next(of.problem or "no time was printed" for of in seen if not of.printed)
+        why = next(filter(None, (of.problem for of in seen)), "no time was printed")
         yield Instrument("resolution", "", "equal runs").absent(why)
     else:
         yield judge_resolution(times_s)

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "apps/common/affinity.hpp"
+
 namespace pinstudy::yardstick {
 namespace {
 
