@@ -69,7 +69,7 @@ downloaded() {
 # own, and the originals, where there are any. For the small targets only what their tests start.
 emulated_programs() {
     local march=x86-64-v2 only=""
-    [ "${target%-small}" = "$target" ] || only="pinstudy-witness mandelbrot-libgomp"
+    [ "${target%-small}" = "$target" ] || only="pinstudy-witness mandelbrot-libgomp yardstick-pthreads"
     programs_for build/emulated "$march" "$only"
     [ ! -d build/originals/bin ] || originals "$march" build/emulated/bin
 }

@@ -96,7 +96,7 @@ def prove(
     """Run it in the guest; return how it ended and its findings by name."""
     words = (*command, "prove", "--quick", "--json", *arguments)
     ended = node.run(*words, cwd=KEPT, env=ENVIRONMENT | variables, timeout=HANG_S)
-    assert ended.status in (0, 1), ended
+    assert ended.status in (0, 1) and ended.output, ended
     findings = json.loads(ended.output)["findings"]
     return ended, {f"{of['instrument']} {of['of']}".rstrip(): of for of in findings}
 
