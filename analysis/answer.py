@@ -16,7 +16,7 @@ from analysis.advice.sentences import headline
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.node_files import kinds_option, node_sheets
-from analysis.results.runs import MADE_ON, good_runs
+from analysis.results.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.drift import Drift, drift_of
@@ -80,7 +80,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
-    look = interim_analysis_of(results.runs.frame) if results.runs and not raced else 1
+    look = interim_analysis_of(whole_runs(results.runs.frame)) if results.runs and not raced else 1
     question = questions_by(baselines)
     comparisons = compare_all(
         differences, margin, question, _across_attempts(baselines, values), look
@@ -230,7 +230,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
 
 
 def _drift(frame: pd.DataFrame) -> Drift:
-    good = good_runs(frame)
+    good = whole_runs(good_runs(frame))
     numbers, _ = pd.factorize(good["case_id"])
     times = good["elapsed_s"].to_numpy(dtype=float)
     hours = good["started_s"].to_numpy(dtype=float) / 3600

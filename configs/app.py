@@ -327,6 +327,13 @@ class App:
         "`true` for a program that runs as long as it is told (a stress test for a minute): "
         "mappings are not compared by its time, energy or energy-delay product",
     ] = False
+    marked_regions: Annotated[
+        tuple[str, ...],
+        Called("regions"),
+        OneOrMore(Name("the name of a region")),
+        "the regions that the program marks, such as `[assemble, solve]`, which studies may "
+        "measure one by one ([how](regions.md))",
+    ] = ()
     implementation: Annotated[
         str,
         Text("whose program it is, such as pinstudy's own Lulesh"),

@@ -18,7 +18,7 @@ from base.text import shown, unknown_word
 from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
-from configs.study import AppChoice, Study
+from configs.study import MAX_REGIONS, AppChoice, Study
 from configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
@@ -215,6 +215,8 @@ class Resolver:
             problem = schedule_problem(app, schedule) if schedule else None
             if problem:
                 self._mistake((*path, "schedules", index), problem)
+        regions = tuple(filter(None, entry.get("regions", ()))) or None
+        self._check_regions(app, regions or (), (*path, "regions"))
         ranks = tuple(count for count in entry.get("ranks", ()) if count is not None) or None
         if "ranks" in entry:
             self._check_ranks(variants, (*path, "ranks"))
@@ -235,7 +237,19 @@ class Resolver:
             wait_policies=tuple(filter(None, entry.get("wait_policies", ()))) or None,
             mappings=mappings,
             oversubscribe=entry.get("oversubscribe", False),
+            regions=regions,
         )
+
+    def _check_regions(self, app: App, regions: tuple[str, ...], path: Path) -> None:
+        """Refuse regions that the app does not mark, too many of them, and those in guests."""
+        for index, name in enumerate(regions):
+            if name not in app.marked_regions:
+                problem = unknown_word("region", name, app.marked_regions, f" of app {app.name!r}")
+                self._mistake((*path, index), problem)
+        if len(regions) > MAX_REGIONS:
+            self._mistake(path, f"{len(regions)} regions; expected at most {MAX_REGIONS}")
+        if regions and self.engine == "vm":
+            self._mistake(path, "regions are not measured in guests; write engine: local")
 
     def _check_ranks(self, variants: tuple[Variant, ...], path: Path) -> None:
         """Refuse ranks of builds that nothing starts as ranks, and ranks in guests."""
@@ -346,7 +360,19 @@ def _race_mistakes(
     for app in {choice.app.name: choice.app for choice in choices}.values():
         if problem := _of_problem(race.of, app):
             yield _OF, problem
+    yield from _region_mistakes(race, choices)
     yield from _work_mistakes(race, choices)
+
+
+def _region_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[Mistake]:
+    if race.region is None:
+        return
+    path: Path = (*_RACE, "region")
+    if race.of not in RACE_OF:
+        yield path, f"{race.of} is a metric of the whole run; race for {', '.join(RACE_OF)}"
+    for index, choice in enumerate(choices):
+        if race.region not in (choice.regions or ()):
+            yield path, f"entry {index + 1} of 'apps' does not measure the region {race.region!r}"
 
 
 def _of_problem(of: str, app: App) -> str | None:

@@ -30,7 +30,7 @@ _MAPPINGS = Table(MappingsFile, "a file of mappings")
 # runs, the nodes of the runs, their largest number, and the time of a race.
 _NOT_IN_DIGEST = (
     *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
-    *("implementation", "algorithm", "obtain", "engine", "prove"),
+    *("implementation", "algorithm", "obtain", "engine", "prove", "marked_regions"),
     *("repetitions", "within_s", "runs"),
 )
 

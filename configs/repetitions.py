@@ -88,6 +88,18 @@ class Race:
         ),
     ] = None
 
+    region: Annotated[
+        str | None,
+        Name("the name of a region"),
+        "the region whose time, energy or edp they race for; all entries of `apps` measure it",
+        Without("the whole run"),
+    ] = None
+
+    @property
+    def of_run_time(self) -> bool:
+        """Whether a run that takes long is a bad one."""
+        return self.of == "time" and self.region is None
+
 
 @dataclass(frozen=True)
 class Repetitions:

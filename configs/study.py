@@ -59,6 +59,8 @@ GOVERNORS = (
 MAX_THREADS = 4096
 # An MPI job of more ranks on one node is a typing error, too.
 MAX_RANKS = 4096
+# Each region has a perf of its own.
+MAX_REGIONS = 16
 # The most that QEMU's machine q35 can have.
 MAX_VCPUS = 255
 # A Debian kernel does not boot with less; no node of today has more.
@@ -258,6 +260,12 @@ class AppChoice:
         Flag("true or false"),
         "`true` where more threads than CPUs are meant (not pinned ones)",
     ] = False
+    regions: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(Text("the name of a region")),
+        "regions that the app marks, to be measured one by one ([how](regions.md))",
+        Without("the whole run alone"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -278,7 +286,8 @@ class Study:
         "programs, each with `variants`, `sizes`, `threads`, `ranks` of MPI and, where its loops "
         "take one, `schedules`; an entry may have `mappings` and a `wait_policy` of its own, and "
         "`oversubscribe: true` where "
-        "more threads than CPUs are meant (not pinned ones)",
+        "more threads than CPUs are meant (not pinned ones); `regions` are "
+        "measured one by one ([how](regions.md))",
     ]
     repetitions: Annotated[
         int,

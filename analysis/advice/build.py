@@ -19,6 +19,7 @@ from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary
+from analysis.results.regions import of_region
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
@@ -41,12 +42,15 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
 
     `drift` is that of the runs, for the warnings. Raises UserError when records cannot be read.
     """
-    if results.runs is None or results.folder is None or not results.runs.raced:
+    folder = results.folder
+    if results.runs is None or folder is None or not results.runs.raced:
         return None
-    race = read_race(results.folder)
+    race = read_race(folder)
+    results = of_region(results, race.rule.region if race else None)
     candidates = _candidates(results.cases, race) if race else {}
     if race is None or any(case_id not in candidates for case_id in race.entrants):
         return None
+    assert results.runs is not None
     state, frame = _without_unplaced_decision(race.state, candidates), results.runs.frame
     runs = confirmation_runs(state, frame)
     best = candidates[state.best] if state.best else None
@@ -64,7 +68,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         points=points,
         no_energy="" if points else _no_energy(results),
         lines=_lines(recommended, reference, candidates.values()),
-        next_command=_next_command(results.folder),
+        next_command=_next_command(folder),
         why_no_reference=_why_no_reference(race),
         warnings=tuple(warnings_of(state, runs, drift)),
         entrants=len(race.entrants) + race.unseen,

@@ -16,6 +16,7 @@ from base.reading import number_or_nan
 from base.structure import InvalidError
 from configs.document import parse_yaml
 from configs.repetitions import Race, RepetitionsKind
+from configs.values import is_name
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.reader import read_records
@@ -101,7 +102,11 @@ def rule_of(value: object) -> Race | None:
     if better not in ("lower", "higher") or not 0 < margin < 1:
         return None
     within_s, runs = number_or_nan(race.get("within_s")), race.get("runs")
+    region = race.get("region")
+    if region is not None and not (isinstance(region, str) and is_name(region)):
+        return None
     return Race(
+        region=region,
         of=of,
         higher=better == "higher",
         margin=margin,
@@ -144,6 +149,7 @@ def _with_limits_of(folder: Path, rule: Race) -> Race:
         now = RepetitionsKind().decode(repetitions).race
     except InvalidError:
         return rule
-    if now is None or (now.of, now.higher) != (rule.of, rule.higher):
+    asked = (rule.of, rule.region, rule.higher)
+    if now is None or (now.of, now.region, now.higher) != asked:
         return rule
     return replace(rule, within_s=now.within_s, runs=now.runs)

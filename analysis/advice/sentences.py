@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from analysis.advice.model import Advice, Candidate, Elimination
 from analysis.format.numbers import percent
@@ -193,7 +194,8 @@ def _tried(advice: Advice, also: str = "") -> str:
 
 def _raced_for(rule: Race) -> Quantity:
     metric = Quantity(one_line(rule.of), "lower", "higher")
-    return next((quantity(known) for known in OBJECTIVES if known == rule.of), metric)
+    found = next((quantity(known) for known in OBJECTIVES if known == rule.of), metric)
+    return replace(found, noun=f"{found.noun} of region {rule.region}") if rule.region else found
 
 
 def gain_bounds(advice: Advice) -> Interval | None:

@@ -155,6 +155,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "decision": state.decision,
         "sentences": list(headline(advice)),
         "objective": advice.rule.of,
+        "region": advice.rule.region,
         "better": "higher" if advice.rule.higher else "lower",
         "margin": advice.rule.margin,
         "for_now": advice.for_now or None,

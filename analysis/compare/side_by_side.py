@@ -316,7 +316,7 @@ def matched_tables(
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
     """Yield each table of A with the table of B that is most like it, if one is of the same.
 
-    Tables are of the same when algorithm, ranks and threads are, whoever wrote the program.
+    Tables are of the same when algorithm, region, ranks and threads are, whoever wrote the program.
     """
     for table in tables_a:
         same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
@@ -326,7 +326,8 @@ def matched_tables(
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
     in_guest = bool(table.cases[0].summary.vcpu_mapping)
-    return algorithm_of(table), table.key.ranks, table.key.threads, in_guest
+    key = table.key
+    return algorithm_of(table), key.region, key.ranks, key.threads, in_guest
 
 
 def algorithm_of(table: TableFindings) -> str:

@@ -21,7 +21,7 @@ from analysis.figures.rows import (
 )
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, WIDTH, marker_style
 from analysis.format.numbers import percent, three_digits
-from analysis.results.runs import good_runs
+from analysis.results.runs import good_runs, whole_runs
 from analysis.results.sources import Results
 from analysis.statistics.drift import Trend
 from analysis.verdict.model import Findings
@@ -104,7 +104,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
 def _runs(results: Results) -> _Runs:
     assert results.runs is not None
     frame = results.runs.frame
-    good = good_runs(frame)
+    good = whole_runs(good_runs(frame))
     good = good[np.isfinite(good["started_s"]) & np.isfinite(good["elapsed_s"])]
     good = good.sort_values(["attempt", "started_s"], kind="stable")
     times = good["elapsed_s"]

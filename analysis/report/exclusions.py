@@ -10,6 +10,7 @@ from itertools import compress
 from analysis.format.table import Column, Table
 from analysis.results.case_summary import grouped
 from analysis.results.node_files import NodeSheet
+from analysis.results.runs import whole_runs
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
 from base.text import plural
@@ -56,7 +57,7 @@ def excluded_runs(results: Results, places: Mapping[str, Place]) -> Excluded | N
     """
     if results.runs is None:
         return None
-    frame = results.runs.frame
+    frame = whole_runs(results.runs.frame)
     all_runs = frame[frame["status"] != SKIPPED]
     bad = all_runs[~all_runs["warmup"] & (all_runs["status"] != OK)]
     known = bad["reason"].astype(object)

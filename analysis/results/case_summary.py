@@ -17,6 +17,7 @@ class TableKey(NamedTuple):
     """What the cases of a table share; `number` is None where the source does not number tables.
 
     `ranks` is None of a program that no MPI launcher started, else `threads` are those of a rank.
+    `region` is the part of the program that its rows tell of; None for whole runs.
     """
 
     number: int | None
@@ -27,6 +28,7 @@ class TableKey(NamedTuple):
     threads: int
     schedule: str
     wait_policy: str
+    region: str | None = None
 
     @property
     def threads_in_words(self) -> str:
@@ -40,8 +42,12 @@ class TableKey(NamedTuple):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Sorts tables; those without a number come first, those without ranks before ranks."""
-        return tuple(self._replace(number=self.number or 0, ranks=self.ranks or 0))
+        """Sorts tables; without number before numbered, without ranks before ranks.
+
+        Whole runs come before their regions.
+        """
+        region = self.region or ""
+        return tuple(self._replace(number=self.number or 0, ranks=self.ranks or 0, region=region))
 
 
 @dataclass(frozen=True)
@@ -182,8 +188,9 @@ class CaseSummary:
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = TableKey._fields[1:]
-# Without it a case is no rank of MPI's; without any other key it is of no table.
-OPTIONAL_KEYS = ("ranks",)
+# Without them a case is no rank of MPI's, and of a whole run; without any other key it is of no
+# table.
+OPTIONAL_KEYS = ("ranks", "region")
 ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
     "study", "node_id", "selection", "binding", "mechanism", "cpus",

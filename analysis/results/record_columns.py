@@ -26,6 +26,7 @@ from analysis.results.case_summary import (
     TEAM_CPU_S,
 )
 from analysis.results.columns import Reasons, Sparse, Texts
+from analysis.results.regions import REGION, region_records
 from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import SEPARATOR, disturbances
 from runners.records.placed_runs import verdict_of
@@ -38,7 +39,7 @@ _TEXTS = (
     "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
     "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
-    "sched_energy_aware", "sched_ext_scheduler",
+    "sched_energy_aware", "sched_ext_scheduler", REGION,
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
@@ -138,6 +139,8 @@ class RecordColumns:
                     self.ruled = True
                     self.raced = columns.member(record["repetition_rule"], "race") is not None
                 yield _row(record, self.reasons)
+                if "regions" in record or record.get("region_marks") is not None:
+                    yield from (_row(of, self.reasons) for of in region_records(record))
 
     def merge(self, others: RecordColumns) -> None:
         """Add the rows of others, whose texts and reasons have other numbers."""

@@ -20,6 +20,7 @@ import pandas as pd
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
 from analysis.results.record_columns import REASONS, RecordColumns, columns_of
+from analysis.results.regions import REGION
 from base import PINSTUDY
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
@@ -114,6 +115,11 @@ def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:
 def are_good(frame: pd.DataFrame) -> pd.Series[bool]:
     """Return which of the runs are averaged: those with status ok that are no warm-ups."""
     return (frame["status"] == OK) & ~frame["warmup"]
+
+
+def whole_runs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of runs without those of their regions."""
+    return frame[frame[REGION].isna()]
 
 
 def good_runs(frame: pd.DataFrame) -> pd.DataFrame:

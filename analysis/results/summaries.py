@@ -92,7 +92,7 @@ _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
     "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
 )  # fmt: skip
-_OF_RANKS = ("ranks", "mpi", "ranks_by", "rank_cpus")
+_OPTIONAL_IDENTITY = (*OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus")
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
     cases: dict[tuple[str | int | None, ...], int] = {}
     case_ids: dict[str | None, int] = {None: 0}
     for row in rows:
-        names = (*_IDENTITY, *_OF_RANKS)
+        names = (*_IDENTITY, *_OPTIONAL_IDENTITY)
         line = cases.setdefault(tuple(_known(row, name) for name in names), row.line)
         line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
         if line != row.line:
@@ -282,11 +282,11 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
 
 
 def _case_id(row: _Row) -> str:
-    """Return a digest for a row that has none; ranks are in it only where there are some.
+    """Return a digest for a row that has none; ranks and region are in it only where it has some.
 
-    So the rows of a file without ranks keep the names that they had before there were any.
+    So the rows of a file without these keep the names that they had before there were any.
     """
-    names = (*_IDENTITY, *(name for name in _OF_RANKS if name in row.fields))
+    names = (*_IDENTITY, *(name for name in _OPTIONAL_IDENTITY if name in row.fields))
     return digest_of({name: row.text(name) for name in names})
 
 

@@ -109,9 +109,13 @@ def caption(cases: Sequence[CaseSummary]) -> str:
     case = cases[0]
     program = f"{_implementation(cases)}{case.table.app} ({case.table.variant})"
     return one_line(
-        f"{program}, size {case.table.size}, {case.table.threads_in_words}, "
+        f"{_region(case)}{program}, size {case.table.size}, {case.table.threads_in_words}, "
         f"schedule {case.table.schedule}, wait policy {case.table.wait_policy}{_guest(case)}"
     )
+
+
+def _region(case: CaseSummary) -> str:
+    return f"region {case.table.region} of " if case.table.region else ""
 
 
 def _implementation(cases: Sequence[CaseSummary]) -> str:

@@ -238,4 +238,5 @@ def other_reading(
 
 
 def _row(case: CaseSummary) -> str:
-    return one_line(f"{case.table.app} {case.table.threads_label} #{case.number}")
+    app = " ".join(filter(None, (case.table.app, case.table.region)))
+    return one_line(f"{app} {case.table.threads_label} #{case.number}")

@@ -9,6 +9,7 @@
 #include "apps/common/timer.hpp"
 #include "apps/lu/check.hpp"
 #include "apps/lu/elimination.hpp"
+#include "include/pinstudy.h"
 
 namespace pinstudy::lu {
 namespace {
@@ -29,14 +30,21 @@ int run(int argc, char** argv) {
 
     default_to_static_schedule(kRowsAtATime);
     print_header(argv[0], "LU reduction of a dense matrix.", argument, size, max_threads());
+    pinstudy_begin("fill");
     Factors factors(size);
+    pinstudy_end("fill");
+    pinstudy_begin("eliminate");
     const Timer timer;
     eliminate(factors);
     const double seconds = timer.seconds();
+    pinstudy_end("eliminate");
     print_timer("EXE_TIME", seconds);
     const double operations = 2.0 / 3.0 * std::pow(static_cast<double>(size), 3);
     std::printf("\nRate: %.3f Gflop/s\n", seconds > 0.0 ? operations / seconds / 1e9 : 0.0);
-    return report(check(factors));
+    pinstudy_begin("check");
+    const auto result = check(factors);
+    pinstudy_end("check");
+    return report(result);
 }
 
 }  // namespace

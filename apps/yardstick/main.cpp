@@ -19,6 +19,7 @@
 #include "apps/yardstick/emulation.hpp"
 #include "apps/yardstick/instructions.hpp"
 #include "apps/yardstick/places.hpp"
+#include "include/pinstudy.h"
 
 namespace pinstudy::yardstick {
 namespace {
@@ -123,17 +124,19 @@ int other_cpu(const Settings& settings) {
 }
 
 void split(const Settings& settings) {
-    const auto part = [&settings](const char* which, int cpu, double share) {
+    const auto part = [&settings](const char* which, const char* region, int cpu, double share) {
         go_to(cpu);
+        pinstudy_begin(region);
         const double before = cpu_seconds();
         const std::int64_t turns = add_for(share * settings.seconds);
+        pinstudy_end(region);
         std::printf("%s CPU %d: %.6f s, %lld additions\n", which, cpu, cpu_seconds() - before,
                     static_cast<long long>(turns * kAdditions));
         return turns;
     };
     const int other = other_cpu(settings);
-    const std::int64_t turns = part("First", current_cpu(), settings.share);
-    print_turns(turns + part("Last", other, 1 - settings.share));
+    const std::int64_t turns = part("First", "first", current_cpu(), settings.share);
+    print_turns(turns + part("Last", "last", other, 1 - settings.share));
 }
 
 void move(const Settings& settings) {

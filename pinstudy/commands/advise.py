@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     help="Race for a number that the program prints: group 1 of the last match on stdout.",
 )
 @click.option(
+    "--region",
+    metavar="NAME",
+    help="Race for the time (or energy) of a region that the program marks, see regions.md.",
+)
+@click.option(
     "--better",
     type=click.Choice(["lower", "higher"]),
     help="What is better of --metric; lower, unless you say so.",

@@ -20,6 +20,7 @@ from configs.study import GOVERNORS, MAX_THREADS, WAIT_POLICIES
 from configs.values import (
     Arguments,
     Count,
+    Name,
     Pattern,
     Text,
     Word,
@@ -50,7 +51,8 @@ class Request:
     `wait_policies` mean that none race. At most one of `check_pattern` and `check_command` is set.
     `directory` is the working directory. `threads_by` are the variables that tell the program its
     thread count, or BY_ARGUMENTS; None where pinstudy chooses. `starts` is the thread count of a
-    program that ignores the requested count; None for others.
+    program that ignores the requested count; None for others. `region` is the region that they
+    race for; None for the whole run.
     """
 
     program: Path
@@ -71,6 +73,7 @@ class Request:
     check_command: tuple[str, ...]
     threads_by: tuple[str, ...] | None = None
     starts: int | None = None
+    region: str | None = None
 
     @property
     def takes_threads(self) -> bool:
@@ -99,6 +102,7 @@ def make_request(
     check: str | None = None,
     limit: str = DEFAULT_LIMIT,
     threads_by: str | None = None,
+    region: str | None = None,
 ) -> Request:
     """Return the request of a command and the options of `pinstudy advise`, as typed.
 
@@ -108,6 +112,8 @@ def make_request(
         raise UserError("--objective and --metric are two questions; ask one of them at a time")
     if better and not metric:
         raise UserError("--better says what is better of --metric, which is not given")
+    if region and metric:
+        raise UserError("--region and --metric: a metric is of the whole run; ask for one of them")
     of = METRIC if metric else objective or "time"
     check_pattern, check_command = _check(check)
     request = Request(
@@ -131,6 +137,7 @@ def make_request(
         check_pattern=check_pattern,
         check_command=check_command,
         threads_by=_list("--threads-by", threads_by, ThreadsBy()),
+        region=option_value("--region", region, Name("the name of a region")),
     )
     if BY_ARGUMENTS in (request.threads_by or ()) and not request.takes_threads:
         raise UserError(

@@ -159,6 +159,8 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
         app["threads_by"] = list(told)
     if request.pattern is not None:
         app["metrics"] = {METRIC: {"pattern": request.pattern, "unit": "1"}}
+    if request.region is not None:
+        app["regions"] = [request.region]
     if request.check_command:
         app["check"] = {"command": list(request.check_command)}
     elif request.check_pattern is not None:
@@ -198,6 +200,8 @@ def _entry(app: Document, program: Program, group: Group, reference: Reference) 
         entry["wait_policy"] = group.wait_policy
     if group.oversubscribe:
         entry["oversubscribe"] = True
+    if "regions" in app:
+        entry["regions"] = app["regions"]
     return entry | {"mappings": [placed.mapping.name for placed in group.placed]}
 
 
@@ -207,6 +211,8 @@ def _race(request: Request) -> Document:
         "better": "higher" if request.higher else "lower",
         "margin": f"{request.margin * 100:.6f}".rstrip("0").rstrip(".") + "%",
     }
+    if request.region is not None:
+        race["region"] = request.region
     if request.within_s is not None:
         race["within"] = _seconds(request.within_s)
     if request.runs is not None:

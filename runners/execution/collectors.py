@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from base import VERSION
@@ -17,6 +19,14 @@ from runners.execution.imbalance import read_imbalance
 from runners.execution.libraries import LoadedLibraries
 from runners.execution.outcome import failure_of
 from runners.execution.output_file import working_folder, written_text
+from runners.execution.region_marks import RegionInstruments, RegionMarks
+from runners.execution.region_readings import (
+    IN_GUESTS,
+    OF_RANKS,
+    RegionSources,
+    no_regions,
+    read_regions,
+)
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Tree, Unavailable, reading_of
@@ -36,7 +46,7 @@ from runners.measure.perf.events import (
     read_permission,
     unsupported_reason,
 )
-from runners.measure.perf.output import parse_perf_output
+from runners.measure.perf.output import PerfOutput, parse_perf_output
 from runners.node.node import Node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
@@ -90,6 +100,7 @@ class Collectors:
             meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
             cores=tuple(core.cpus for core in node.topology.cores),
         )
+        self._energy_at_marks = self._energy.at_marks()
         self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
         self.warnings = self._surroundings.warnings
 
@@ -110,6 +121,7 @@ class Collectors:
             self._versions_of(case),
             self._counters(case, run),
             energy,
+            self._regions(case, run, idle_w),
             self._surroundings.measured(
                 case.host_mask,
                 run.ending.cpu_s,
@@ -137,12 +149,55 @@ class Collectors:
     def _counters(self, case: Case, run: Observation) -> Reading:
         if run.perf_problem:
             return no_counters(run.perf_problem, self._counter_fields)
+        outputs = [run.perf_output]
+        for name in run.regions.regions.begun if run.regions else ():
+            assert run.regions
+            if problem := run.regions.perf_problems.get(name):
+                return no_counters(problem, self._counter_fields)
+            outputs.append(run.regions.perf_outputs[name])
+        parsed = [parse_perf_output(output) for output in outputs]
+        return self._read_counters(case, parsed, run.ending.system_share)
+
+    def _read_counters(
+        self, case: Case, outputs: Sequence[PerfOutput], kernel_share: float | None
+    ) -> Reading:
+        first, *more = outputs
         return read_counters(
-            parse_perf_output(run.perf_output),
+            first,
             kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
             self._unsupported_reason,
-            run.ending.system_share,
+            kernel_share,
+            more,
         )
+
+    def region_marks(self, case: Case) -> RegionMarks | None:
+        """Return what answers the marks of a run's regions; None without any."""
+        if not case.regions or case.ranks:
+            return None
+        thermometer, (energy, _) = self._surroundings.thermometer, self._energy_at_marks
+        instruments = RegionInstruments(read_temperatures_c=lambda: thermometer.read_c()[0])
+        if energy:
+            instruments = replace(
+                instruments,
+                start_energy=energy.start,
+                sample=energy.sample,
+                read_joules=energy.joules,
+            )
+        return RegionMarks(case.regions, instruments)
+
+    def _regions(self, case: Case, run: Observation, idle_w: float | Unavailable) -> Reading:
+        if run.regions is None:
+            return no_regions(case.regions, OF_RANKS if case.ranks else IN_GUESTS)
+        energy, reasons = self._energy_at_marks
+        # How much of a region's time was the kernel's is not known.
+        counters = partial(self._read_counters, case, kernel_share=None)
+        sources = RegionSources(
+            None if run.perf_problem else counters,
+            run.perf_problem,
+            energy.problems() if energy else reasons,
+            idle_w,
+        )
+        return read_regions(run.regions, sources)
 
 
 @dataclass(frozen=True)
@@ -156,9 +211,18 @@ class LocalEngine:
         harness, check = self.collectors.harness, case.app.check.command
         libraries = LoadedLibraries() if case.variant.runtime == "other" else None
         limit_s, writes = case.app.limit_s, case.app.writes
-        with working_folder(writes) as folder:
+        with working_folder(writes) as folder, ExitStack() as at_end:
+            marks = self.collectors.region_marks(case)
+            if marks:
+                at_end.callback(marks.close)
             run = execute(
-                launch, limit_s, harness, cpus=case.mask, libraries=libraries, folder=folder
+                launch,
+                limit_s,
+                harness,
+                cpus=case.mask,
+                libraries=libraries,
+                folder=folder,
+                regions=marks,
             )
             if folder and writes:
                 run = replace(run, stdout=run.stdout + written_text(folder, writes))

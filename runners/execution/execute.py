@@ -22,6 +22,7 @@ from runners.execution.libraries import LoadedLibraries
 from runners.execution.output_file import OutputFile
 from runners.execution.process_events import ProcessEvents
 from runners.execution.rank_processes import RankProcesses
+from runners.execution.region_marks import RegionMarks, SeenRegions
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
@@ -44,7 +45,7 @@ class Observation:
     rejected the result; empty when it accepted it, or was not run. `course` is the sampler's,
     `thread_libraries` are those that were looked for. The other fields are those of Samples, Ending
     and PerfStat. `ranks` has how each rank of an MPI job ended, `launcher_cpu_s` the CPU time of
-    its launcher's own processes.
+    its launcher's own processes. `perf_output` is what was counted outside all `regions`.
     """
 
     ending: Ending
@@ -66,6 +67,7 @@ class Observation:
     thread_libraries: tuple[str, ...] = ()
     ranks: tuple[Ending, ...] = ()
     launcher_cpu_s: float | None = None
+    regions: SeenRegions | None = None
 
 
 @dataclass(frozen=True)
@@ -90,26 +92,38 @@ def execute(
     cpus: Collection[int] = (),
     libraries: LoadedLibraries | None = None,
     folder: Path | None = None,
+    regions: RegionMarks | None = None,
 ) -> Observation:
     """Run the launch once and return what was observed.
 
     A run longer than `limit_s` seconds is killed. `on_start` is called with the program's process
     number once it runs. From the launch to the program's end, pinstudy and perf keep off the
     program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads. It works in
-    `folder`, without one where this process does. Raises
+    `folder`, without one where this process does. `regions` answers its marks. Raises
     LaunchError when the launcher refuses, StudyError when there is no room for the program's
     output. No process is left behind, also after KeyboardInterrupt.
     """
     with OutputFile() as out, OutputFile() as err, OutputFile() as log:
-        process = _start(harness.witness, launch, (out, err, log), folder)
+        process = _start(harness.witness, launch, (out, err, log), folder, regions)
         perf: PerfStat | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
-                    perf = PerfStat(harness.perf_command, ("-p", ",".join(map(str, process.pids))))
+                    target = ("-p", ",".join(map(str, process.pids)))
+                    perf = PerfStat(harness.perf_command, target)
+                    if regions and not perf.problem:
+                        regions.attach(perf, harness.perf_command, target)
                 return _observe(
-                    process, perf, limit_s, harness, on_start, (out, err), own_cpus, libraries
+                    process,
+                    perf,
+                    limit_s,
+                    harness,
+                    on_start,
+                    (out, err),
+                    own_cpus,
+                    libraries,
+                    regions,
                 )
         finally:
             if perf:
@@ -122,14 +136,19 @@ def _start(
     launch: Launch,
     streams: tuple[OutputFile, OutputFile, OutputFile],
     folder: Path | None,
+    regions: RegionMarks | None,
 ) -> WitnessProcess | RankProcesses:
     """Start the launcher, and stop the program, or all its ranks, before the exec."""
     out, err, log = (stream.file for stream in streams)
     if launch.mpi:
         # The launcher of ranks passes on what they print, with messages of its own.
         return RankProcesses(witness, launch, out, err, folder)
-    started = (witness, launch.launcher, launch.program, launch.environment)
-    return WitnessProcess(*started, out, err, log, folder=folder)
+    environment = launch.environment
+    inherited: tuple[int, ...] = ()
+    if regions:
+        environment, inherited = environment | regions.environment, (regions.descriptor,)
+    started = (witness, launch.launcher, launch.program, environment)
+    return WitnessProcess(*started, out, err, log, folder=folder, inherited=inherited)
 
 
 def _observe(
@@ -141,12 +160,15 @@ def _observe(
     streams: tuple[OutputFile, OutputFile],
     own_cpus: tuple[int, ...],
     libraries: LoadedLibraries | None,
+    regions: RegionMarks | None,
 ) -> Observation:
     sampler = PlacementSampler(process.witness_pids, descendants_only=True, libraries=libraries)
     meters = Meters(harness.meters)
     meters.start()
     with ProcessEvents((*process.witness_pids, *process.pids)) as events:
         clock = CostClock(own_cpus)
+        if regions:
+            regions.start()
         process.go()
         if on_start:
             on_start(process.pids[0])
@@ -176,6 +198,7 @@ def _observe(
         thread_libraries=libraries.names if libraries else (),
         ranks=ranks.endings if ranks else (),
         launcher_cpu_s=ranks.launcher_cpu_s if ranks else None,
+        regions=regions.finish() if regions else None,
     )
 
 

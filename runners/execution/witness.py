@@ -211,8 +211,12 @@ class WitnessProcess(Witness):
         log: IO[bytes],
         stdin: IO[bytes] | int = subprocess.DEVNULL,
         folder: Path | None = None,
+        inherited: Collection[int] = (),
     ) -> None:
-        """Start launcher and witness, and stop the program before its exec."""
+        """Start launcher and witness, and stop the program before its exec.
+
+        The program inherits these descriptors.
+        """
         command_read, command = os.pipe()
         report, report_write = os.pipe()
         descriptors = (command_read, report_write, out.fileno(), err.fileno())
@@ -220,9 +224,8 @@ class WitnessProcess(Witness):
         super().__init__(command, report, words[0], self._launch_failure)
         self._log = log
         try:
-            self._launcher = start_launcher(
-                words, environment, log, log, stdin, descriptors, folder
-            )
+            passed = (*descriptors, *inherited)
+            self._launcher = start_launcher(words, environment, log, log, stdin, passed, folder)
         except LaunchError:
             super().close()
             raise

@@ -41,6 +41,8 @@ class Case:
 
     An MPI program has `ranks` of `threads` each, and `rank_cpus` has the CPUs of each rank; without
     MPI there are 0.
+
+    `regions` are those of the program's that are measured one by one.
     """
 
     table: int
@@ -61,6 +63,7 @@ class Case:
     hw_subset: str = ""
     ranks: int = 0
     rank_cpus: tuple[tuple[int, ...], ...] = ()
+    regions: tuple[str, ...] = ()
 
     @property
     def threads_by(self) -> tuple[str, ...]:

@@ -109,6 +109,7 @@ def make_plan(
                 vcpus,
                 _variables(study, choice, variant, mapping),
                 ranks=ranks,
+                regions=choice.regions or (),
             )
             case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
             problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)

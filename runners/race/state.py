@@ -109,11 +109,15 @@ class RaceState:
 
 def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str]:
     """Return the number that rates a good run, or None and why there is none."""
+    if rule.region and rule.region not in record.get("regions", {}):
+        absent = record["unavailable"].get(f"regions.{rule.region}", "it was not measured")
+        return None, f"region {rule.region}: {absent}"
     if rule.of in RACE_OF:
-        elapsed_s, energy_j = record.get("elapsed_s"), record.get("energy_pkg_j")
+        measured = record["regions"][rule.region] if rule.region else record
+        elapsed_s, energy_j = measured.get("elapsed_s"), measured.get("energy_pkg_j")
         edp = None if elapsed_s is None or energy_j is None else energy_j * elapsed_s
         value = {"time": elapsed_s, "energy": energy_j, "edp": edp}[rule.of]
-        absent = record["unavailable"].get("energy_pkg_j", "it was not measured")
+        absent = measured["unavailable"].get("energy_pkg_j", "it was not measured")
     else:
         value = record["metrics"].get(rule.of)
         absent = record["unavailable"].get(f"metrics.{rule.of}", "it was not found")
@@ -167,7 +171,7 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
     if status not in _CASE_FAULTS:
         return run
     reason = str(record.get("reason") or status)
-    cut = status == TIMEOUT and rule.of == "time" and first and not record.get("warmup")
+    cut = status == TIMEOUT and rule.of_run_time and first and not record.get("warmup")
     return replace(run, reason=reason, cut=cut)
 
 

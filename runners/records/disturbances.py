@@ -20,7 +20,8 @@ AT_LIMIT = "at or above the long-term power limit (PL1)"
 WARM = "begun warmer than the temperature gate allows"
 SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
-DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN)
+TOO_SHORT = "of a region that is too short (a mark takes more than 1 % of its time)"
+DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN, TOO_SHORT)
 
 _COUNTERS = {
     THROTTLED: ("core_count", "package_count"),
@@ -30,6 +31,7 @@ _COUNTERS = {
 SEPARATOR = "; "
 
 MIN_SHARE = 0.01
+MARK_SHARE = 0.01
 # The kernel reports CPU times in ticks, user and system time each rounded down
 # (runners/measure/conditions/cpu_time.py).
 RESOLUTION_S = 0.02
@@ -54,7 +56,15 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     for name, what in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
         if (seconds := get(name)) and _is_much(seconds, record):
             found.append(what)
+    if (mark_s := get("mark_s")) and _is_short(mark_s, record):
+        found.append(TOO_SHORT)
     return tuple(found)
+
+
+def _is_short(mark_s: object, record: Mapping[str, Any]) -> bool:
+    """Whether an execution of a region takes less than a hundred times what a mark does."""
+    marks_s = number_or_nan(mark_s) * number_or_nan(record.get("executions"))
+    return marks_s > MARK_SHARE * number_or_nan(record.get("elapsed_s"))
 
 
 def _is_much(value: object, record: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ def repetition_rule(plan: Plan) -> dict[str, Any] | None:
                 "runs": race.runs,
                 # Cases without time to race have no other trace in the records.
                 "cases": len(plan.cases),
+                **({"region": race.region} if race.region else {}),
             }
         }
     wanted = study.precision

@@ -211,7 +211,7 @@ class RaceSchedule(Schedule):
         much longer than the shortest run of all.
         """
         is_reference = (case.table, case.number) == REFERENCE
-        if self._rule.of != "time" or planned.repetition != 1 or is_reference:
+        if not self._rule.of_run_time or planned.repetition != 1 or is_reference:
             return case
         runs = self.history.race_runs.values()
         known = [run.elapsed_s for run in runs if run.value is not None]

@@ -86,6 +86,18 @@ class PowercapMeter:
         self._follow()
         self._stop_s = self._sampled_s
 
+    def twin(self) -> PowercapMeter:
+        """Return another meter of the same counters."""
+        return PowercapMeter(self._zones, self._clock)
+
+    def joules(self) -> dict[str, float]:
+        """Read the counters and return the joules by domain since `start`.
+
+        A domain with a failed counter has none.
+        """
+        self._follow()
+        return self._sums()
+
     def reading(self) -> Reading:
         """Return what was measured between `start` and `stop`.
 
@@ -93,11 +105,15 @@ class PowercapMeter:
         `energy_window_s`, the seconds between the readings; `energy_source`. A domain with a failed
         counter has a reason and no sum.
         """
+        window_s = self._stop_s - self._start_s
+        return domain_fields(self._sums(), self.problems(), window_s, "powercap")
+
+    def _sums(self) -> dict[str, float]:
         joules: dict[str, float] = {}
         for account in self._accounts:
             domain = account.zone.domain
             joules[domain] = joules.get(domain, 0.0) + account.total_uj / 1e6
-        return domain_fields(joules, self.problems(), self._stop_s - self._start_s, "powercap")
+        return joules
 
     def problems(self) -> dict[str, str]:
         """Return the reason of each domain that cannot be measured, as far as known now."""

@@ -38,6 +38,16 @@ class EnergySource:
         reasons = {FIELDS[domain]: why for domain, why in self.reasons.items()}
         return Reading(found.fields, found.unavailable | reasons)
 
+    def at_marks(self) -> tuple[PowercapMeter | None, dict[str, str]]:
+        """Return a meter for the regions of a program, which are marked while it runs.
+
+        Without one, also the reason for each domain.
+        """
+        if isinstance(self.meter, PowercapMeter):
+            return self.meter.twin(), {}
+        of_perf = "energy comes from perf here, which tells that of whole runs only"
+        return None, dict.fromkeys(DOMAINS, of_perf) | self.reasons
+
 
 def no_energy(reason: str) -> EnergySource:
     """Return the source that measures nothing, for this reason."""

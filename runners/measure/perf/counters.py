@@ -13,7 +13,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from base.reading import Reading
 from runners.host.tree import Unavailable, reading_of
 from runners.measure.perf.output import PerfOutput
-from runners.measure.perf.scaling import SOFTWARE, RawCount, RawCounts, a_core_of, undo_scaling
+from runners.measure.perf.scaling import (
+    SOFTWARE,
+    RawCount,
+    RawCounts,
+    a_core_of,
+    added,
+    undo_scaling,
+)
 
 _SOFTWARE_FIELDS = {
     "page_faults": "page-faults",
@@ -52,8 +59,11 @@ def read_counters(
     kinds_of: Mapping[str, Sequence[str]],
     unsupported_reason: str = "",
     kernel_share: float | None = None,
+    more: Iterable[PerfOutput] = (),
 ) -> Reading:
     """Return the counter fields of a run's record from perf's rows.
+
+    `more` are the rows of other perfs, which counted at other times of the run: all are added.
 
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
     `runners.measure.perf.events.kinds_of_pmus` gives them for the CPUs that the program could use.
@@ -72,6 +82,8 @@ def read_counters(
         first_line = f": {output.unparsed[0][:200]}" if output.unparsed else ""
         return no_counters(f"perf printed no counts{first_line}")
     raw = undo_scaling(output, kinds_of, unsupported_reason)
+    if others := [undo_scaling(of, kinds_of, unsupported_reason) for of in more]:
+        raw = added([raw, *others])
     reading = _counts(raw) | reading_of(
         {"task_clock_s": _task_clock_s(raw)}
         | {name: _of_software(raw, event) for name, event in _SOFTWARE_FIELDS.items()}

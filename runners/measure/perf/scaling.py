@@ -168,6 +168,46 @@ def undo_scaling(
     return raw
 
 
+def added(parts: Sequence[RawCounts]) -> RawCounts:
+    """Return the sum of what several perfs counted at different times of one run.
+
+    An event that had no counter in some part, while its PMU's CPUs were used, was multiplexed in
+    the whole. Raises ValueError without parts.
+    """
+    if not parts:
+        raise ValueError("nothing to add")
+    first, *_ = parts
+    whole = RawCounts(first.kinds_of, sum(of.enabled_ns or 0 for of in parts) or None)
+    whole.pmus = tuple(dict.fromkeys(pmu for of in parts for pmu in of.pmus))
+    for of in parts:
+        for pmu, ns in of.on_pmu_ns.items():
+            whole.on_pmu_ns[pmu] = whole.on_pmu_ns.get(pmu, 0) + ns
+    keys = dict.fromkeys((count.pmu, count.event) for of in parts for count in of.counts)
+    for pmu, event in keys:
+        counts = [count for of in parts for count in of.counts_of(event) if count.pmu == pmu]
+        lost = any((pmu, event) in of.problems and not of.never_ran_on(pmu) for of in parts)
+        whole.counts.append(_sum_of(counts, whole.enabled_ns, lost))
+    for of in parts:
+        for key, problem in of.problems.items():
+            if key not in keys:
+                whole.problems.setdefault(key, problem)
+    return whole
+
+
+def _sum_of(counts: Sequence[RawCount], enabled_ns: int | None, lost: bool) -> RawCount:
+    multiplexed = [count.multiplexed for count in counts]
+    first = counts[0]
+    return RawCount(
+        first.event,
+        first.pmu,
+        sum(count.value for count in counts),
+        enabled_ns or sum(count.enabled_ns for count in counts),
+        sum(count.running_ns for count in counts),
+        True if lost or True in multiplexed else None if None in multiplexed else False,
+        any(count.user_only for count in counts),
+    )
+
+
 def canonical_event(event: str) -> str:
     """Return an event's usual name for one of its short names."""
     return _ALIASES.get(event, event)

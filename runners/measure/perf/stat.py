@@ -48,8 +48,16 @@ class PerfStat:
     nothing to attach to it would never end.
     """
 
-    def __init__(self, command: Sequence[str], target: Sequence[str], cat: bool = False) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        target: Sequence[str],
+        cat: bool = False,
+        enabled: bool = True,
+    ) -> None:
         """Start perf and turn its counters on; `problem` is empty, or why that failed.
+
+        Without `enabled` they stay off until `enable`.
 
         Raises OSError when the host is short of what any process needs (base.errors).
         """
@@ -86,13 +94,19 @@ class PerfStat:
             os.close(control_read)
             os.close(ack_write)
         try:
-            if self._process and not self._send("enable"):
+            # Either answer shows that perf has attached.
+            if self._process and not self._send("enable" if enabled else "disable"):
                 self._stop()
                 reason = one_line(self._text(self._errors), _MAX_REASON_CHARACTERS) or "no answer"
                 self.problem = f"perf could not attach: {reason}"
         except BaseException:
             self.close()
             raise
+
+    def enable(self) -> None:
+        """Turn the counters on again."""
+        if self._process and not self.problem and not self._send("enable"):
+            self.problem = "perf did not answer when it was to go on counting"
 
     def disable(self) -> None:
         """Turn the counters off at once, before `finish`, which takes perf some milliseconds."""

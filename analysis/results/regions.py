@@ -1,0 +1,90 @@
+"""The regions of a run as rows of their own: records that tables and verdicts read like others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from configs.values import is_name
+from runners.records.fields import FIELDS
+from runners.records.values import InvalidLine, without_impossible_numbers
+
+if TYPE_CHECKING:
+    from analysis.results.sources import Results
+
+REGION = "region"
+# As many as an app may name.
+_MAX_REGIONS = 16
+
+
+def _names(*groups: str) -> frozenset[str]:
+    return frozenset(name for group in groups for of in FIELDS[group] for name in of.names)
+
+
+# What a region has of its own; what a whole run has and a region has not.
+_OF_REGION = _names("time", "counters", "energy") | {
+    *("temperature_before_c", "temperature_after_c", "executions", "mark_s"),
+}
+_OF_RUN = _OF_REGION | _names("work") | {"metrics"}
+
+
+def region_records(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a record for each region of a run, named in `region`.
+
+    Its case has a name of its own; its numbers are checked like those of a run. A region that was
+    not measured has the reason at its time.
+    """
+    regions, reasons = record.get("regions"), record.get("unavailable")
+    measured = regions if isinstance(regions, dict) else {}
+    absent = reasons if isinstance(reasons, dict) else {}
+    named = dict.fromkeys(
+        [
+            *measured,
+            *(name.removeprefix("regions.") for name in absent if name.startswith("regions.")),
+        ]
+    )
+    case_id = record.get("case_id")
+    if not isinstance(case_id, str):
+        return
+    shared = {name: value for name, value in record.items() if name not in _OF_RUN}
+    for name in list(named)[:_MAX_REGIONS]:
+        if not is_name(name):
+            continue
+        identity = {"case_id": f"{case_id}:{name}", REGION: name}
+        found = _measured(measured.get(name), absent.get(f"regions.{name}"))
+        checked = without_impossible_numbers(shared | identity | found)
+        if isinstance(checked, InvalidLine):
+            why = {"unavailable": {"elapsed_s": "what the record says is impossible"}}
+            checked = shared | identity | why
+        yield checked
+
+
+def of_region(results: Results, region: str | None) -> Results:
+    """Return the results of one region under the names of its runs' cases; of whole runs for None.
+
+    What was not run at all has no regions, and stays.
+    """
+    if results.runs is None or REGION not in results.runs.frame:
+        return results
+    frame, suffix = results.runs.frame, f":{region}" if region else ""
+    mine = frame[frame[REGION] == region if region else frame[REGION].isna()]
+    names = mine["case_id"].astype(str).str.removesuffix(suffix).astype("category")
+    cases = [
+        replace(case, case_id=case.case_id.removesuffix(suffix))
+        for case in results.cases
+        if case.table.region == region or (region and case.skip_reason is not None)
+    ]
+    return replace(
+        results, cases=cases, runs=replace(results.runs, frame=mine.assign(case_id=names))
+    )
+
+
+def _measured(region: object, why: object) -> dict[str, Any]:
+    """Return the fields of a region, with the reasons for those that it lacks."""
+    if not isinstance(region, dict):
+        reason = why if isinstance(why, str) else "not measured"
+        return {"unavailable": dict.fromkeys(("elapsed_s", "energy_pkg_j"), reason)}
+    reasons = region.get("unavailable")
+    found = {name: value for name, value in region.items() if name in _OF_REGION}
+    return found | {"unavailable": reasons if isinstance(reasons, dict) else {}}
