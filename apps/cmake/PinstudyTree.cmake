@@ -61,3 +61,5 @@ endif()
 
 install(FILES README.md LICENSE DESTINATION share/doc/pinstudy)
 install(DIRECTORY docs DESTINATION share/doc/pinstudy FILES_MATCHING PATTERN *.md PATTERN *.png)
+# For programs that mark their regions.
+install(FILES include/pinstudy.h include/pinstudy.f90 include/pinstudy_regions.py DESTINATION include)

@@ -114,27 +114,36 @@ class Regions:
         The first process that marks owns the regions: the program, or one that it started.
         """
         name = mark.name
-        if name not in self.names:
-            if len(self.unknown) < MAX_UNKNOWN and name not in self.unknown:
-                self.unknown.append(name)
-            return f"the app's regions are {', '.join(self.names)}"
         self._process = self._process or process
         if process != self._process:
-            why = "it was marked in another process, too: regions are of one process"
-        elif mark.kind == WRONG:
+            return self._refused(name, "it was marked in another process, too")
+        if mark.kind == WRONG:
             why = "it was marked in a parallel region, or by another thread than the first"
-        elif not self._last_ns <= mark.answered_ns <= mark.now_ns and self.marks:
-            why = "the times of its marks do not follow one another"
-        elif mark.kind == BEGIN and name in self._open:
-            why = "it was begun within itself"
-        elif mark.kind == END and name not in self._open:
-            why = "it was ended and not begun"
-        elif mark.kind == END and name != self.innermost:
-            why = f"it was ended while {self.innermost} was open inside it"
-        else:
-            return ""
-        self.problems.setdefault(name, why)
+            return self._refused(name, why)
+        if not (self._last_ns <= mark.answered_ns <= mark.now_ns or not self.marks):
+            return self._refused(name, "the times of its marks do not follow one another")
+        if problem := self._misplaced(mark):
+            # The program has waited all the same.
+            self._add_segment(mark, {})
+            return self._refused(name, problem)
+        return ""
+
+    def _refused(self, name: str, why: str) -> str:
+        if name in self.names:
+            self.problems.setdefault(name, why)
+        elif len(self.unknown) < MAX_UNKNOWN and name not in self.unknown:
+            self.unknown.append(name)
         return why
+
+    def _misplaced(self, mark: Mark) -> str:
+        name = mark.name
+        if name not in self.names:
+            return f"the regions that are measured are {', '.join(self.names)}"
+        if mark.kind == BEGIN:
+            return "it was begun within itself" if name in self._open else ""
+        if name not in self._open:
+            return "it was ended and not begun"
+        return "" if name == self.innermost else f"it was ended while {self.innermost} was open"
 
     def follow(
         self,
@@ -146,12 +155,7 @@ class Regions:
         name = mark.name
         gained = {domain: of - self._joules.get(domain, 0.0) for domain, of in joules.items()}
         self._joules = joules
-        if self.marks:
-            self.cost_s += (mark.answered_ns - self._last_ns) / 1e9
-            elapsed_s = (mark.now_ns - mark.answered_ns) / 1e9
-            self._sums.setdefault(tuple(self._open), Sum()).add(elapsed_s, gained)
-        self.marks += 1
-        self._last_ns = mark.now_ns
+        self._add_segment(mark, gained)
         of_name = self._temperatures.setdefault(name, [temperatures_c, temperatures_c])
         if mark.kind == BEGIN:
             self._open.append(name)
@@ -159,6 +163,15 @@ class Regions:
             self._open.pop()
             self._executions[name] = self._executions.get(name, 0) + 1
             of_name[1] = temperatures_c
+
+    def _add_segment(self, mark: Mark, joules: Mapping[str, float]) -> None:
+        """Add the time since the previous mark was answered to the regions that are open."""
+        if self.marks:
+            self.cost_s += (mark.answered_ns - self._last_ns) / 1e9
+            elapsed_s = (mark.now_ns - mark.answered_ns) / 1e9
+            self._sums.setdefault(tuple(self._open), Sum()).add(elapsed_s, joules)
+        self.marks += 1
+        self._last_ns = mark.now_ns
 
     def end(self) -> None:
         """The program has ended."""

@@ -33,6 +33,29 @@ def test_a_good_run_is_judged_by_what_is_raced_for(of: str, value: float) -> Non
     assert race_run(GOOD | fields, rule) == RaceRun(value, 2.0)
 
 
+@pytest.mark.parametrize(("of", "value"), [("time", 0.5), ("energy", 4.0), ("edp", 2.0)])
+def test_a_race_for_a_region_judges_by_that_alone(of: str, value: float) -> None:
+    solve = {"elapsed_s": 0.5, "energy_pkg_j": 4.0, "unavailable": {}}
+    fields = race_fields(GOOD | {"regions": {"solve": solve}}, Race(of, region="solve"))
+    assert fields["race_value"] == value
+
+
+def test_a_region_that_was_not_measured_is_the_cases_fault() -> None:
+    absent = {"unavailable": {"regions.solve": "the program did not mark it"}}
+    fields = race_fields(GOOD | absent, Race("time", region="solve"))
+    why = "region solve: the program did not mark it"
+    assert fields["unavailable"]["race_value"] == why
+    without_energy = {"elapsed_s": 0.5, "unavailable": {"energy_pkg_j": "no RAPL"}}
+    fields = race_fields(GOOD | {"regions": {"solve": without_energy}}, Race("edp", region="solve"))
+    assert fields["unavailable"]["race_value"] == "no RAPL"
+
+
+def test_a_run_that_takes_long_is_not_ended_for_a_regions_sake() -> None:
+    late = GOOD | {"status": "timeout", "reason": "ended after its limit", "repetition": 1}
+    assert race_run(late, Race("time")).cut
+    assert not race_run(late, Race("time", region="solve")).cut
+
+
 @pytest.mark.parametrize(
     ("of", "reason"),
     [

@@ -1,0 +1,54 @@
+"""Regions of a program that moves between core kinds, against the model's exact numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vnode.commands import pinstudy, records, study
+from vnode.node import VirtualNode
+
+pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
+
+FOLDER = Path(__file__).resolve().parents[2] / "vnode" / "guest"
+# The clocks of the module under the governor performance, in GHz; and a busy CPU's power, in W.
+P_GHZ, E_GHZ = 5.6, 4.4
+IDLE_W, P_W, E_W = 10, 20, 5
+
+
+def test_each_region_has_the_numbers_of_its_own_core_kind(node: VirtualNode) -> None:
+    pinstudy(node, *study("regions"), cwd=str(FOLDER))
+
+    (run,) = records(node, "regions")
+    # The program moves itself, which no mapping promises; what is measured is the same.
+    assert run["status"] == "placement-violated", run
+    regions = run["regions"]
+    assert run["unavailable"]["regions.missing"] == "the program did not mark it"
+    on_p, on_e, turn = (regions[name] for name in ("on-p", "on-e", "turn"))
+    assert [of["executions"] for of in (on_p, on_e, turn)] == [2, 2, 2]
+    # Each was counted by the PMU of its own kind, at that kind's clock.
+    assert on_p["freq_ghz"] == pytest.approx({"P": P_GHZ}, rel=0.02)
+    assert on_e["freq_ghz"] == pytest.approx({"E": E_GHZ}, rel=0.02)
+    assert on_p["residency"]["P"] > 0.99
+    assert on_e["residency"]["E"] > 0.99
+    # Two and three seconds of CPU time at least, and nearly nothing between them.
+    assert (on_p["task_clock_s"] >= 2, on_e["task_clock_s"] >= 3) == (True, True)
+    for measure in ("task_clock_s", "cycles", "instructions"):
+        parts = on_p[measure] + on_e[measure]
+        assert parts <= turn[measure] <= 1.1 * parts
+        assert turn[measure] <= run[measure]
+    # The model's: three instructions a cycle of a P-core, two of an E-core.
+    assert on_p["instructions"] == pytest.approx(3 * on_p["cycles"], rel=0.01)
+    assert on_e["instructions"] == pytest.approx(2 * on_e["cycles"], rel=0.01)
+    # A busy P-CPU draws 15 W more than a busy E-CPU; other CPUs of the node may be busy, too.
+    power_w = on_p["power_pkg_w"], on_e["power_pkg_w"]
+    assert power_w[0] > power_w[1] + 0.5 * (P_W - E_W)
+    assert power_w[1] >= 0.95 * IDLE_W
+    # What the regions took is a part of the run, and what marks took is in none of them.
+    inside_s = turn["elapsed_s"]
+    assert on_p["elapsed_s"] + on_e["elapsed_s"] <= inside_s
+    assert inside_s + run["region_marks"]["cost_s"] <= run["elapsed_s"]
+    assert turn["energy_pkg_j"] <= run["energy_pkg_j"]
+    assert sum(of["energy_pkg_j"] for of in (on_p, on_e)) <= turn["energy_pkg_j"] * 1.001
+    assert run["region_marks"]["marks"] == 12
