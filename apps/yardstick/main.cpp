@@ -64,10 +64,10 @@ void sleep_for(double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-// Seconds that the calling thread, or what `clock` is of, has been on CPUs.
-double cpu_seconds(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
+// Seconds that the calling thread has been on CPUs.
+double cpu_seconds() {
     timespec now{};
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
@@ -157,10 +157,8 @@ void sleep(const Settings& settings) {
 
 void chase(const Settings& settings) {
     const Chase memory(static_cast<std::size_t>(settings.bytes));
-    const Timer timer;
     memory.walk(settings.amount);
-    std::printf("Reads: %lld\nReading: %.6f s\n", static_cast<long long>(settings.amount),
-                timer.seconds());
+    std::printf("Reads: %lld\n", static_cast<long long>(settings.amount));
 }
 
 void work(const Settings& settings) {
@@ -180,7 +178,6 @@ int run(int argc, char** argv) {
             options.parse(argc, argv, [&settings] { return why_not(settings); })) {
         return *exit_status;
     }
-    std::printf("Started: %.6f s of CPU time\n", cpu_seconds(CLOCK_PROCESS_CPUTIME_ID));
     const Timer timer;
     work(settings);
     std::printf("Elapsed: %.6f s\n", timer.seconds());

@@ -39,7 +39,6 @@ LIMIT_S = 300.0
 _NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,9})?)"
 # What the program prints (apps/yardstick/main.cpp), by the name under which it is read.
 _PRINTED = {
-    "started_s": rf"^Started: {_NUMBER} s",
     "additions": rf"^Additions: {_NUMBER}$",
     "instructions": rf"^Instructions: {_NUMBER}$",
     "adding_s": rf"^Adding: {_NUMBER} s",

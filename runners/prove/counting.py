@@ -227,22 +227,12 @@ def split_task(first: int, last: int, share: float) -> Task:
     return Task(words, (first,))
 
 
-def start_s(seen: Seen, empty: Seen) -> float:
-    """Return the CPU time that a program was counted for before its work began, in seconds.
-
-    Its own clock began a little earlier than the counters; by how much shows a run without work.
-    """
-    counted_s = float(empty.fields.get("task_clock_s", 0.0))
-    apart_s = counted_s - empty.printed.get("started_s", 0.0)
-    return max(0.0, seen.printed.get("started_s", 0.0) + apart_s)
-
-
 def judge_residency(seen: Seen, first: OfKind, last: OfKind) -> Finding:
     """Judge where a thread was counted that was on one core kind, then on another."""
     kind = first.kind.name
-    first_s = seen.printed.get("first_s", 0.0) + start_s(seen, first.empty)
-    whole_s = first_s + seen.printed.get("last_s", 0.0)
-    share = first_s / whole_s if whole_s else 0.0
+    # The program's start is on its first CPU.
+    whole_s = float(seen.fields.get("task_clock_s", 0.0))
+    share = 1 - seen.printed.get("last_s", 0.0) / whole_s if whole_s else 0.0
     names = f"{kind} {last.kind.name}"
     one = Instrument("residency", names, f"{share:.1%} on {kind}", ("residency",))
     if why := seen.why_without("residency"):
@@ -260,19 +250,19 @@ def judge_sum(seen: Seen, first: OfKind, last: OfKind) -> Finding:
     """
     names = " ".join(dict.fromkeys((first.kind.name, last.kind.name)))
     one = Instrument("sum over two CPUs", names, "the cycles of each", ("cycles", "instructions"))
-    if why := seen.why_without("cycles"):
+    if why := seen.why_without("cycles") or seen.why_without("task_clock_s"):
         return one.absent(why)
     on_last = first.elsewhere[0] if first is last else last.chain
     by_first, by_last = _cycles_by(first, first.chain), _cycles_by(last, on_last)
     if by_first is None or by_last is None:
         return one.absent("the cycles of one of them are not known by themselves")
-    unit = "s" if first.chain.emulated else "additions"
-    expected = by_first * seen.printed.get(f"first_{unit}", 0.0)
-    expected += by_last * seen.printed.get(f"last_{unit}", 0.0)
-    # The program's start is no work.
+    # The program's start is on its first CPU, and is no work.
     if first.chain.emulated:
-        expected += by_first * start_s(seen, first.empty)
+        last_s = seen.printed.get("last_s", 0.0)
+        expected = by_first * (float(seen.fields["task_clock_s"]) - last_s) + by_last * last_s
     else:
+        expected = by_first * seen.printed.get("first_additions", 0.0)
+        expected += by_last * seen.printed.get("last_additions", 0.0)
         expected += float(first.empty.fields.get("cycles", 0.0))
     counted = float(seen.fields["cycles"])
     words = Instrument(one.instrument, one.of, f"{expected:,.0f} cycles", one.fields)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from base.units import duration
@@ -159,19 +158,12 @@ def _moves(bench: Bench, kinds: Sequence[OfKind], doing: Progress) -> Iterator[F
 
 
 def _split(bench: Bench, first: OfKind, last: OfKind, share: float) -> Iterator[Finding]:
-    first = _started_anew(bench, first)
     seen = bench.run(split_task(first.cpu, last.cpu, share))
     yield judge_residency(seen, first, last)
     yield judge_sum(seen, first, last)
 
 
-def _started_anew(bench: Bench, of: OfKind) -> OfKind:
-    """Return a kind's runs with a new one without work: its start is compared with another's."""
-    return replace(of, empty=bench.run(Task(chain_words(0), (of.cpu,))))
-
-
 def _halves(bench: Bench, of: OfKind) -> Iterator[Finding]:
-    of = _started_anew(bench, of)
     yield judge_sum(bench.run(split_task(of.cpu, of.last_cpu, 0.5)), of, of)
 
 

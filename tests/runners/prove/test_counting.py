@@ -155,12 +155,9 @@ def test_cycles_that_are_lost_after_a_migration_are_told() -> None:
 
 def test_a_program_is_on_its_first_cpu_while_it_starts() -> None:
     """A start of 0.02 s on the P-core: 0.1 and 0.9 s of work are 11.8 % there."""
-    empty = seen({"cpu_core": 30_000_000}, None, {"started_s": 0.025})
-    p = replace(BOTH[0], empty=empty)
     run = split(0.12, 0.9)
-    # Its own clock began 5 ms later than the counters, as in the run without work.
-    run = replace(run, printed={**run.printed, "first_s": 0.1, "started_s": 0.015})
-    found = judge_residency(run, p, BOTH[1])
+    run = replace(run, printed={**run.printed, "first_s": 0.1})
+    found = judge_residency(run, *BOTH)
 
     assert (found.truth, found.measured, found.state) == ("11.8% on P", "11.8%", "ok")
 
@@ -169,7 +166,7 @@ def test_cycles_of_an_emulated_cpu_are_those_of_its_clock_and_its_time() -> None
     emulated = [replace(of, chain=replace(of.chain, emulated=True)) for of in BOTH]
     run = split(0.5, 0.5)
     assert judge_sum(run, *emulated).state == "ok"
-    assert judge_sum(split(0.5, 0.5, lost=0.9), *emulated).state == "off"
+    assert judge_sum(split(0.5, 0.5, lost=0.8), *emulated).state == "off"
 
 
 def test_what_two_cpus_of_a_kind_count_is_what_each_counts() -> None:
