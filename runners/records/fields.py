@@ -401,17 +401,9 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
     ),
     "regions": (
         Field(
-            "regions",
-            "by name, what was measured of each [region](regions.md) that the program marks: "
-            "`executions`, `elapsed_s` (sums over them), the fields of counters, energy and "
-            "temperature that a run has, `mark_s` (seconds that a mark takes, on average), and "
-            "`unavailable`",
-        ),
-        Field(
-            "region_marks",
-            "the run's `marks`, `cost_s` (seconds that the program waited at all but the last), "
-            "`longest_s` (the longest answer), and `unknown` (names that it marked and that are no "
-            "regions of its app)",
+            "regions region_marks",
+            "by name, what was measured of each [region](regions.md#what-a-record-has-of-them); "
+            "what marking took",
         ),
     ),
     "state": (
