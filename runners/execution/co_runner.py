@@ -38,7 +38,7 @@ COUNT, END = b"c", b"e"
 SUPERVISOR = Path(__file__).with_name("co_runner_supervisor.py")
 
 _LENGTH = struct.Struct("=Q")
-_MEASURES = ("beside_elapsed_s", "beside_per_s")
+_MEASURES = ("beside_elapsed_s", "beside_rate_hz")
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def co_run_reading(run: Observation) -> Reading:
     if whole:
         elapsed_ns = sum(end - start for start, end in whole)
         fields["beside_elapsed_s"] = elapsed_ns / len(whole) / 1e9
-        fields["beside_per_s"] = len(whole) / ((whole[-1][1] - whole[0][0]) / 1e9)
+        fields["beside_rate_hz"] = len(whole) / ((whole[-1][1] - whole[0][0]) / 1e9)
     else:
         why = "the co-runner did not end once in this run"
         if ended:
