@@ -21,7 +21,7 @@ from analysis.verdict.model import CaseFinding, Slowdown, TableFindings
 from analysis.verdict.phrases import change, each_case
 from analysis.verdict.tables import ratio_decimals, ratio_interval
 from analysis.verdict.values import Values, difference_of, values_by_case
-from base.text import one_line
+from base.text import one_line, plural
 
 NOT_MEASURED = "not measured"
 _TIME_BESIDE: Mapping[Objective, str] = {"time": "beside_elapsed_s"}
@@ -96,8 +96,9 @@ def _why_not_program(case: CaseFinding) -> str:
 def _why_not_co_runner(case: CaseFinding) -> str:
     measured = case.summary.measures["beside_elapsed_s"]
     if reasons := case.summary.reasons.get("beside_elapsed_s"):
-        known = f" in {case.summary.n} runs" if not measured.n else ""
-        return f"{NOT_MEASURED}{known}, because {joined(reasons)}"
+        runs = case.summary.n or 0
+        lacking = plural(runs - (measured.n or 0), "run")
+        return f"{NOT_MEASURED} in {lacking}, because {joined(reasons)}"
     return f"{NOT_MEASURED}, because {_too_few(case)}"
 
 

@@ -134,12 +134,15 @@ class CoRunner:
         self._end()
 
     def start(self) -> None:
-        """Note the CPU time that it has used so far."""
+        """Note the CPU time that it has used so far; raises LaunchError if it runs no more."""
         try:
             os.write(self._to, COUNT)
-            self._counted_s, self._supervisor_counted_s = receive(self._from, END_LIMIT_S)
+            problem, *counted = receive(self._from, END_LIMIT_S)
         except (EOFError, OSError):
-            self._counted_s = self._supervisor_counted_s = 0.0
+            raise LaunchError(f"its co-runner {self._name} has lost its supervisor") from None
+        if problem:
+            raise LaunchError(f"its co-runner {self._name} {problem}")
+        self._counted_s, self._supervisor_counted_s = counted
 
     def sample(self) -> None:
         """Read nothing: the supervisor sees its threads."""

@@ -114,7 +114,7 @@ class CoRuns:
         living = (execution for execution in (self._current, self._next) if execution)
         living_s = sum(tree_cpu_s(execution.process.witness_pid) for execution in living)
         ended_s, own_s = map(_cpu_s, (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
-        send(self._answers, (ended_s + living_s, own_s))
+        send(self._answers, (self._problem, ended_s + living_s, own_s))
         return True
 
     def _finish(self, execution: Execution) -> None:
