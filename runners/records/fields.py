@@ -186,8 +186,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
     "co-runner": (
         Field(
             "beside beside_cpus",
-            "only of a case that [something runs beside](beside.md): its app, variant, size, "
-            "threads and mapping, as one name; the CPUs of that mapping",
+            "only of a case with a co-runner: its app, variant, size, threads and mapping, as one "
+            "name; the CPUs of that mapping",
         ),
         Field("beside_alone", "the `case_id` of the co-runner when it runs alone"),
         Field(
@@ -492,8 +492,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("load_1min", "the load average before the run"),
         Field(
             "foreign_cpu_s",
-            "CPU seconds of the case's CPUs, its co-runner's, and their SMT siblings, that neither "
-            "the program nor the co-runner nor pinstudy used",
+            "CPU seconds of the case's CPUs and their SMT siblings that neither the program nor "
+            "its co-runner nor pinstudy used",
             number=_CPU_TIME,
         ),
         Field(
