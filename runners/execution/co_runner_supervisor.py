@@ -16,6 +16,7 @@ import pickle
 import signal
 import struct
 import sys
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 STDIN, STDOUT = 0, 1
 PR_SET_PDEATHSIG = 1
+# What terminals and batch systems send to all processes (runners/batch/worker.py).
+_OF_PINSTUDY = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGXCPU),
+    *(signal.SIGUSR1, signal.SIGUSR2),
+)
 
 
 def main() -> None:
@@ -34,12 +40,17 @@ def main() -> None:
     from runners.execution.co_runs import CoRuns
 
     job: Job = receive(STDIN)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    for number in _OF_PINSTUDY:
+        # Handled and not ignored: programs would inherit that (execve(2)).
+        signal.signal(number, _leave_to_pinstudy)
     # A supervisor that is stopped cannot see the end of its pipe.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == job.starter:
         CoRuns(job, STDIN, STDOUT).run()
+
+
+def _leave_to_pinstudy(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: pinstudy decides what ends."""
 
 
 def _read(length: int) -> bytes:

@@ -58,7 +58,9 @@ def test_each_is_proved_in_its_place_and_counted_by_itself(node: VirtualNode) ->
     for run in (alone, beside):
         assert run["freq_ghz"] == pytest.approx({"P": 5.6}, rel=0.01)
         assert run["residency"] == pytest.approx({"P": 1.0, "E": 0.0}, abs=0.01)
-    assert beside["instructions"] == pytest.approx(alone["instructions"], rel=0.05)
+    # All of the guest's CPUs share one of the host, so that times say little; the model has rates.
+    rates = [run["instructions"] / run["task_clock_s"] for run in (alone, beside)]
+    assert rates[1] == pytest.approx(rates[0], rel=0.02)
     e_cpus = set(beside["beside_cpus"].split(","))
     assert {thread["allowed"] for thread in beside["beside_placement"]["threads"]} == e_cpus
     assert beside["beside_cpu_s"] > 0

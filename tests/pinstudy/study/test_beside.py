@@ -136,6 +136,19 @@ def test_a_program_ended_at_its_limit_ends_its_co_runner(tmp_path: Path) -> None
     wait_until_gone(map(int, (tmp_path / "starts").read_text().split()))
 
 
+def test_a_co_runner_inherits_the_signals_and_cpus_of_a_program_alone(tmp_path: Path) -> None:
+    # Masks of signals and of CPUs, as the kernel shows them.
+    shows = "grep -E '^(SigBlk|SigIgn|SigCgt|Cpus_allowed_list)' /proc/self/status >>shown-$PPID"
+    other = f"#!/bin/sh\n{shows}\n{WORK}echo >>starts\n"
+    write(tmp_path, f"#!/bin/sh\nwhile [ $(wc -l <starts) -lt 3 ]; do :; done\n{WORK}", other)
+    done = pinstudy(tmp_path, "run", "both.yaml")
+
+    assert done.returncode == 0, done.stderr
+    shown = [path.read_text() for path in tmp_path.glob("shown-*")]
+    assert len(shown) >= 4
+    assert len(set(shown)) == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_co_runner_outlives_pinstudy(tmp_path: Path, number: signal.Signals) -> None:
     # It starts a process in a session of its own, as a daemon does.
