@@ -7,7 +7,8 @@ import resource
 import select
 import time
 from array import array
-from contextlib import ExitStack
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from base.errors import StudyError
@@ -45,7 +46,7 @@ class CoRuns:
 
     def run(self) -> None:
         """Run it until the command to end, or the end of all commands."""
-        os.sched_setaffinity(0, self._job.cpus)
+        _run_on(self._job.cpus)
         try:
             self._run()
         except (StudyError, OSError) as error:
@@ -73,11 +74,11 @@ class CoRuns:
 
     def _prepared(self) -> Execution:
         """Return a new execution, which waits before its exec."""
-        os.sched_setaffinity(0, self._allowed)
+        _run_on(self._allowed)
         try:
             return Execution(self._job)
         finally:
-            os.sched_setaffinity(0, self._job.cpus)
+            _run_on(self._job.cpus)
 
     def _watch(self, execution: Execution) -> bool:
         """Look at an execution's threads until it ends; return False when it is not to go on."""
@@ -262,6 +263,12 @@ class Proofs:
         if proved_s > 0 and unproved_s <= NEGLIGIBLE_SHARE * (proved_s + unproved_s):
             return Proof("proved")
         return self._unproved or UNSEEN
+
+
+def _run_on(cpus: Iterable[int]) -> None:
+    # They may be offline by now: the kernel then keeps the mask.
+    with suppress(OSError):
+        os.sched_setaffinity(0, cpus)
 
 
 def _cpu_s(who: int) -> float:
