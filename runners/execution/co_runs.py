@@ -131,16 +131,25 @@ class CoRuns:
 
     def _end(self, execution: Execution) -> None:
         """End an execution and all its processes."""
-        if execution.has_begun and not execution.process.has_ended:
-            execution.process.kill()
-        if execution.has_begun and not execution.process.reaped:
-            observed = execution.reap()
-            # Before its team was there, a thread need not have been bound.
-            proof = Proof("unproved", "it was ended while it started")
-            if execution.seen:
-                proof = proof_of(observed, [self._expected])
-            self._proofs.add(proof, observed)
-        execution.close()
+        try:
+            if execution.has_begun and not execution.process.has_ended:
+                execution.process.kill()
+            if execution.has_begun and not execution.process.reaped:
+                self._take_ended(execution)
+        except (StudyError, OSError) as error:
+            # Something has killed its witness.
+            self._fail(f"cannot be ended: {error}")
+        finally:
+            execution.close()
+
+    def _take_ended(self, execution: Execution) -> None:
+        """Take the proof of an execution that was ended."""
+        observed = execution.reap()
+        # Before its team was there, a thread need not have been bound.
+        proof = Proof("unproved", "it was ended while it started")
+        if execution.seen:
+            proof = proof_of(observed, [self._expected])
+        self._proofs.add(proof, observed)
 
     def _fail(self, problem: str) -> None:
         self._problem = self._problem or one_line(problem, None)

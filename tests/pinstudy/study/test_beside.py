@@ -165,6 +165,20 @@ def test_no_co_runner_outlives_pinstudy(tmp_path: Path, number: signal.Signals) 
         assert "Traceback" not in process.stderr.read()
 
 
+def test_a_co_runner_that_something_kills_fails_the_run(tmp_path: Path) -> None:
+    blocked = "#!/bin/sh\necho $PPID >>witness\nread _ <never\n"
+    # A killed witness may leave its program behind, which the supervisor then kills.
+    main = "kill -9 $(cat witness); while [ -d /proc/$(cat witness) ]; do :; done"
+    os.mkfifo(tmp_path / "never")
+    write(tmp_path, f"#!/bin/sh\n{main}\n{WORK}", blocked, limit="5 s")
+    pinstudy(tmp_path, "run", "both.yaml")
+
+    run = by_app(tmp_path)["main", True]
+    assert run["status"] == "failed"
+    name = "other-plain small x1 scheduler"
+    assert run["reason"].startswith(f"its co-runner {name} cannot run: pinstudy-witness was ")
+
+
 def test_a_stopped_supervisor_ends_with_pinstudy(tmp_path: Path) -> None:
     write(tmp_path, BLOCKED.replace("read", ">begun; read"), BLOCKED)
     with started(tmp_path, "run", "both.yaml") as process:
