@@ -14,6 +14,7 @@ from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.sentences import headline
 from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.alone import alone_of, only_alone
 from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs, whole_runs
@@ -35,6 +36,7 @@ from analysis.verdict.comparisons import (
 )
 from analysis.verdict.headline import headline_of
 from analysis.verdict.model import CaseFinding, Comparison, Findings, Outlier, TableFindings
+from analysis.verdict.slowdowns import slowdowns_of
 from analysis.verdict.values import (
     Values,
     by_objective,
@@ -76,8 +78,13 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     cases = results.cases
     values = values_by_case(results.runs.frame) if results.runs else {}
     fixed = _fixed_time(results)
+    by_table = grouped(cases, lambda case: case.table)
+    pairs = alone_of(cases)
+    to_compare_with = {of[0].table for of in by_table if only_alone(of, pairs)}
     baselines = {
-        case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
+        case_id: of
+        for case_id, of in baselines_of(cases, baseline).items()
+        if case_id not in fixed and of.table not in to_compare_with
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
     look = interim_analysis_of(whole_runs(results.runs.frame)) if results.runs and not raced else 1
@@ -88,9 +95,19 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     samples = _samples(cases, values)
     slow = _slow(values)
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
-    found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
+    slowdowns = slowdowns_of(cases, values, results.runs.frame if results.runs else None)
+    found = [
+        replace(
+            _case_finding(case, baselines, samples, comparisons, values, slow),
+            slowdown=slowdowns.get(case.case_id),
+        )
+        for case in cases
+    ]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
-    tables = tuple(_table(of, rules) for of in grouped(found, lambda case: case.summary.table))
+    tables = tuple(
+        _table(of, rules, answered=of[0].summary.table not in to_compare_with)
+        for of in grouped(found, lambda case: case.summary.table)
+    )
     footnotes = results.footnotes
     if results.is_published:
         footnotes += other_reading(cases, baselines, comparisons, margin)
@@ -216,17 +233,22 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
     )
 
 
-def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
+def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> TableFindings:
+    """Return what is found of a table; without an answer where co-runners alone stand in it."""
     comparable = [] if rules.mixed else [c for c in cases if c.case_id not in rules.fixed_time]
     points = {
         case.case_id: (case.samples["time"].mean, case.samples["energy"].mean)
         for case in comparable
-        if {"time", "energy"} <= set(case.samples) and case.placed.usable
+        if {"time", "energy"} <= set(case.samples)
+        and case.placed.usable
+        # Beside a co-runner, energy is that of both.
+        and not case.summary.beside
     }
     front = pareto_front(points)
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
     summaries = [case.summary for case in cases]
-    return TableFindings(caption(summaries), summaries[0].table, marked, verdicts_of(marked, rules))
+    verdicts = verdicts_of(marked, rules) if answered else ()
+    return TableFindings(caption(summaries), summaries[0].table, marked, verdicts)
 
 
 def _drift(frame: pd.DataFrame) -> Drift:

@@ -18,7 +18,7 @@ from base.text import shown, unknown_word
 from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
-from configs.study import MAX_REGIONS, AppChoice, Study
+from configs.study import MAX_REGIONS, NOTHING, AppChoice, CoRunner, Study
 from configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
@@ -65,23 +65,28 @@ class Resolver:
     def resolve(self) -> dict[str, Any]:
         """Return the apps and mappings that were found: all of them if there are no mistakes."""
         choices = self._choices()
-        self._check_variables(choices)
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
+        beside = self._beside(choices)
+        apps = [choice.app for choice in choices] + [of.app for of in beside or () if of]
+        self._check_variables(apps)
         rows = 0
         for choice in choices:
             its_mappings = mappings if choice.mappings is None else choice.mappings
             rows += self._count_tables(choice) * len(its_mappings)
         guests = len(vcpu_mappings) if self.engine == "vm" else 1
         governors = self.data.get("governors", Study.governors)
-        cases = rows * guests * len(governors)
+        # Each co-runner also runs alone.
+        alone = sum(co_runner is not None for co_runner in beside or ())
+        cases = (rows * guests * len(beside or (None,)) + alone) * len(governors)
         runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
         elif runs > MAX_RUNS:
             request = f"the study asks for {runs} runs, warm-up runs included"
             self._mistake((), f"{request}; expected at most {MAX_RUNS}")
-        return {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
+        found = {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
+        return found if beside is None else found | {"beside": beside}
 
     def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
         """Return how often a case is run at most; 1 where the file's value is invalid."""
@@ -181,9 +186,9 @@ class Resolver:
     def _count_tables(self, choice: AppChoice) -> int:
         return prod(map(len, self._table_parts(choice)))
 
-    def _check_variables(self, choices: tuple[AppChoice, ...]) -> None:
+    def _check_variables(self, apps: Iterable[App]) -> None:
         """Refuse variables of the study that tell an app its thread count."""
-        by_any = {name for choice in choices for name in choice.app.threads_by_any}
+        by_any = {name for app in apps for name in app.threads_by_any}
         for step, message in thread_count_mistakes(self.data.get("variables"), by_any):
             self._mistake(("variables", *step), message)
 
@@ -251,6 +256,57 @@ class Resolver:
         if regions and self.engine == "vm":
             self._mistake(path, "regions are not measured in guests; write engine: local")
 
+    def _beside(self, choices: tuple[AppChoice, ...]) -> tuple[CoRunner | None, ...] | None:
+        """Return the co-runners, None for a program alone; None where the study has no such key."""
+        if "beside" not in self.keys:
+            return None
+        if self.engine == "vm":
+            self._mistake(("beside",), "co-runners run on the node itself; write engine: local")
+        rule = self.data.get("repetitions")
+        if isinstance(rule, Repetitions) and rule.race:
+            self._mistake(("beside",), "a race is between programs that run alone; leave it out")
+        apps = {choice.app.name: choice.app for choice in choices}
+        beside: dict[str, CoRunner | None] = {}
+        for index, entry in enumerate(self.data.get("beside", ())):
+            path: Path = ("beside", index)
+            if entry == NOTHING:
+                beside[NOTHING] = None
+            elif isinstance(entry, dict) and (one := self._co_runner(entry, apps, path)):
+                words = (one.app.name, one.variant.name, one.size.name, one.threads)
+                # Mappings that are written out may share a name, which is all that tables show.
+                name = " ".join(map(str, (*words, one.mapping.name)))
+                if name in beside:
+                    self._mistake(path, f"co-runner {shown(name)} is repeated")
+                beside[name] = one
+        return tuple(beside.values())
+
+    def _co_runner(
+        self, entry: dict[str, Any], apps: dict[str, App], path: Path
+    ) -> CoRunner | None:
+        """Return the co-runner of an entry; None where a part of it is missing or not found."""
+        app = self._app(entry.get("app"), (*path, "app"))
+        if app is None:
+            return None
+        if apps.setdefault(app.name, app) != app:
+            self._mistake((*path, "app"), f"another app is already named {app.name!r}")
+        variant = self._one_named(
+            entry.get("variant"), "variant", app.variants, app, (*path, "variant")
+        )
+        size = self._one_named(entry.get("size"), "size", app.sizes, app, (*path, "size"))
+        threads = entry.get("threads")
+        if threads and threads > 1 and variant and variant.runtime == "none":
+            self._mistake((*path, "threads"), f"variant {variant.name!r} runs one thread")
+        refuse = partial(
+            _mapping_problem,
+            threads=(threads,) if threads else (),
+            threads_by=app.threads_by_any,
+            ranks=False,
+        )
+        mapping = self._mapping(entry.get("mapping"), (*path, "mapping"), refuse)
+        if not (variant and size and threads and mapping):
+            return None
+        return CoRunner(app, variant, size, threads, mapping)
+
     def _check_ranks(self, variants: tuple[Variant, ...], path: Path) -> None:
         """Refuse ranks of builds that nothing starts as ranks, and ranks in guests."""
         if self.engine == "vm":
@@ -268,14 +324,19 @@ class Resolver:
         self, entry: dict[str, Any], key: str, known: dict[str, Any], app: App, path: Path
     ) -> tuple[Any, ...]:
         """Return the app's variants or sizes that the entry names."""
-        named = []
-        for index, name in enumerate(entry.get(key, ())):
-            if name in known:
-                named.append(known[name])
-            elif name is not None:
-                message = unknown_word(key[:-1], name, known, f" to app {app.name!r}")
-                self._mistake((*path, key, index), message)
-        return tuple(named)
+        named = (
+            self._one_named(name, key[:-1], known, app, (*path, key, index))
+            for index, name in enumerate(entry.get(key, ()))
+        )
+        return tuple(one for one in named if one is not None)
+
+    def _one_named(
+        self, name: str | None, what: str, known: dict[str, Any], app: App, path: Path
+    ) -> Any:  # noqa: ANN401 - a Variant or a Size
+        """Return the app's variant or size of a name; None where there is none."""
+        if name is not None and name not in known:
+            self._mistake(path, unknown_word(what, name, known, f" to app {app.name!r}"))
+        return known.get(name) if name is not None else None
 
     def _mappings(
         self, items: Iterable[object], place: Path, problem: Callable[[Mapping], str | None]
@@ -283,19 +344,26 @@ class Resolver:
         """Return the mappings that the list at a place names; `problem` refuses some."""
         by_name: dict[str, Mapping] = {}
         for index, item in enumerate(items):
-            path: Path = (*place, index)
-            if isinstance(item, str) and item not in self.known:
-                self._mistake(path, unknown_word("mapping", item, self.known))
-            # A mapping that is no text is written out.
-            mapping = self.known.get(item) if isinstance(item, str) else item
-            if not isinstance(mapping, Mapping):
+            mapping = self._mapping(item, (*place, index), problem)
+            if mapping is None:
                 continue
             if mapping.name in by_name:
-                self._mistake(path, f"mapping {shown(mapping.name)} is repeated")
-            if reason := problem(mapping):
-                self._mistake(path, reason)
+                self._mistake((*place, index), f"mapping {shown(mapping.name)} is repeated")
             by_name[mapping.name] = mapping
         return tuple(by_name.values())
+
+    def _mapping(
+        self, item: object, path: Path, problem: Callable[[Mapping], str | None]
+    ) -> Mapping | None:
+        """Return the mapping that an item names, or the item itself where it is written out."""
+        if isinstance(item, str) and item not in self.known:
+            self._mistake(path, unknown_word("mapping", item, self.known))
+        mapping = self.known.get(item) if isinstance(item, str) else item
+        if not isinstance(mapping, Mapping):
+            return None
+        if reason := problem(mapping):
+            self._mistake(path, reason)
+        return mapping
 
     def _app(self, item: object, path: Path) -> App | None:
         """Return the app that an item names, or the item itself where it is written out."""

@@ -150,10 +150,16 @@ def study_digest(study: Study) -> str:
     use (None) are left out: a new one leaves other digests as they are.
     """
     # A thousand entries may name the same app, which is hashed once.
-    apps = {id(choice.app): choice.app for choice in study.apps}
+    used = [choice.app for choice in study.apps] + [of.app for of in study.co_runners]
+    apps = {id(app): app for app in used}
     digests = {which: _sha256(_digest_fields(app)) for which, app in apps.items()}
     choices = [_digest_fields(choice) | {"app": digests[id(choice.app)]} for choice in study.apps]
-    return _sha256(_digest_fields(study) | {"apps": choices})
+    fields = _digest_fields(study) | {"apps": choices}
+    if study.beside:
+        fields["beside"] = [
+            of and _digest_fields(of) | {"app": digests[id(of.app)]} for of in study.beside
+        ]
+    return _sha256(fields)
 
 
 def _digest_fields(table: object) -> dict[str, object]:

@@ -42,6 +42,8 @@ WAIT_POLICIES = ("active", "passive", RUNTIME_DEFAULT)
 # Sleeping costs a wake-up. Spinning costs a whole time slice whenever the awaited thread shares the
 # CPU, which makes a run ten times longer on a busy node.
 DEFAULT_WAIT_POLICY = "passive"
+# What stands in the list of co-runners for a program that runs alone.
+NOTHING = "nothing"
 # `current` measures under whatever governor is in force and changes nothing.
 CURRENT_GOVERNOR = "current"
 # Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
@@ -219,20 +221,24 @@ class Spread:
             yield ("features",), AtKey(message)
 
 
-def _mappings() -> OneOrMore:
+def _mapping() -> Either:
     written_out = Table(Mapping, "a mapping with name, selection, binding")
-    return OneOrMore(Either(Text("the name of a mapping"), written_out))
+    return Either(Text("the name of a mapping"), written_out)
+
+
+def _mappings() -> OneOrMore:
+    return OneOrMore(_mapping())
+
+
+def _app() -> Either:
+    return Either(Text("the name or file of an app"), Table(App, "an app, written out"))
 
 
 @dataclass(frozen=True)
 class AppChoice:
     """What a study uses of one app; where a field is None, that of the study holds."""
 
-    app: Annotated[
-        App,
-        Either(Text("the name or file of an app"), Table(App, "an app, written out")),
-        "name or file of an app, or the app itself",
-    ]
+    app: Annotated[App, _app(), "name or file of an app, or the app itself"]
     variants: Annotated[tuple[Variant, ...], OneOrMore(Text("the name of a variant"))]
     sizes: Annotated[tuple[Size, ...], OneOrMore(Text("the name of a size"))]
     threads: Annotated[tuple[int, ...], OneOrMore(Count("a thread count", 1, MAX_THREADS))]
@@ -269,10 +275,22 @@ class AppChoice:
 
 
 @dataclass(frozen=True)
+class CoRunner:
+    """An app that runs beside the measured program, again and again until that ends."""
+
+    app: Annotated[App, _app(), "name or file of an app, or the app itself"]
+    variant: Annotated[Variant, Text("the name of a variant")]
+    size: Annotated[Size, Text("the name of a size")]
+    threads: Annotated[int, Count("a thread count", 1, MAX_THREADS)]
+    mapping: Annotated[Mapping, _mapping(), "where it runs"]
+
+
+@dataclass(frozen=True)
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
     `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
+    In `beside`, None stands for a program alone; without co-runners it is None itself.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
     `source` is its file as it was read.
     """
@@ -337,6 +355,19 @@ class Study:
         OneOrMore(Word("governor", GOVERNORS)),
         "governors a case is to run under; `current`: whatever is in force",
     ] = (CURRENT_GOVERNOR,)
+    beside: Annotated[
+        tuple[CoRunner | None, ...] | None,
+        OneOrMore(
+            Either(
+                Word("co-runner", (NOTHING,)),
+                # A dict, until the app and what it has by these names are looked up.
+                Table(CoRunner, "a co-runner with app, variant, size, threads, mapping", dict),
+            )
+        ),
+        "what runs beside the measured program until that ends: `nothing`, or an app with "
+        "`variant`, `size`, `threads` and `mapping`; several make more cases ([how](beside.md))",
+        Without(NOTHING),
+    ] = None
     warmup: Annotated[
         int,
         Count("how many runs of a case are not counted", 0, 1000),
@@ -407,3 +438,14 @@ class Study:
     precision: Precision | None = None
     race: Race | None = None
     source: bytes = field(default=b"", repr=False, compare=False)
+
+    @property
+    def co_runners(self) -> tuple[CoRunner, ...]:
+        """The co-runners of its cases."""
+        return tuple(filter(None, self.beside or ()))
+
+    @property
+    def all_apps(self) -> dict[str, App]:
+        """Its apps by name, with those of its co-runners."""
+        apps = [choice.app for choice in self.apps] + [of.app for of in self.co_runners]
+        return {app.name: app for app in apps}

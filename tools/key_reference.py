@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ SCHEMA = ROOT / "configs" / "schema.json"
 
 _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)", re.DOTALL)
 _FIELDS = "runners.records.fields.FIELDS"
+# Groups of fields that another page has, named as `FIELDS.GROUP` there: what that page is of.
+_ELSEWHERE = {"beside": ("co-runner", "[of a co-runner](beside.md#fields-of-a-record)")}
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 
@@ -203,11 +205,27 @@ def _without(key: Key) -> str:
 def field_table() -> str:
     """Return the fields of a record as Markdown, each group named beside its first row."""
     lines = ["| group | field | meaning |", "|---|---|---|"]
+    elsewhere = dict(_ELSEWHERE.values())
     for group, fields in FIELDS.items():
+        if group in elsewhere:
+            names = _names(name for field in fields for name in field.names)
+            lines.append(f"| {group} | {names} | {elsewhere[group]} |")
+            continue
         for number, field in enumerate(fields):
-            names = ", ".join(f"`{name}`" for name in field.names)
-            lines.append(f"| {group if number == 0 else ''} | {names} | {field.meaning} |")
+            head = group if number == 0 else ""
+            lines.append(f"| {head} | {_names(field.names)} | {field.meaning} |")
     return "".join(f"{line}\n".replace("|  |", "| |") for line in lines)
+
+
+def _table_of_group(group: str) -> str:
+    """Return the fields of one group of a record as Markdown."""
+    lines = ["| field | meaning |", "|---|---|"]
+    lines += [f"| {_names(field.names)} | {field.meaning} |" for field in FIELDS[group]]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def generated_files() -> dict[Path, str]:
@@ -224,6 +242,9 @@ def generated_files() -> dict[Path, str]:
 def _renewed(match: re.Match[str]) -> str:
     if match[2] == _FIELDS:
         return match[1] + field_table() + match[3]
+    if match[2].startswith(f"{_FIELDS}."):
+        group, _ = _ELSEWHERE[match[2].removeprefix(f"{_FIELDS}.")]
+        return match[1] + _table_of_group(group) + match[3]
     module, _, name = match[2].rpartition(".")
     return match[1] + key_table(getattr(importlib.import_module(module), name)) + match[3]
 

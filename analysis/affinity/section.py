@@ -71,6 +71,13 @@ def lacking_ranks(cases: Sequence[CaseFinding]) -> Iterator[str]:
         )
 
 
+def lacking_beside(cases: Sequence[CaseFinding]) -> Iterator[str]:
+    """Yield which cases with co-runners are left out of an experiment, and why."""
+    if cases:
+        count = plural(len(cases), "case")
+        yield f"Left out: {count} beside a co-runner, which shares what the experiment is about."
+
+
 def _how(cases: Sequence[CaseFinding]) -> str:
     reasons = joined(
         dict.fromkeys(

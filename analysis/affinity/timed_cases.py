@@ -189,11 +189,21 @@ def column_means(
 
 
 def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
-    """Return the cases of a program, in the order of the tables; without those of MPI ranks.
+    """Return the cases of a program alone, in the order of the tables; without MPI ranks.
 
-    The experiments compare threads of one process, which share what ranks do not.
+    The experiments compare threads of one process, which share what ranks do not, and which nothing
+    runs beside.
     """
-    return [case for case in _cases(findings, app) if case.summary.table.ranks is None]
+    return [
+        case
+        for case in _cases(findings, app)
+        if case.summary.table.ranks is None and not case.summary.beside
+    ]
+
+
+def cases_beside(findings: Findings, app: str) -> list[CaseFinding]:
+    """Return the cases of a program that the experiments leave out for their co-runners."""
+    return [case for case in _cases(findings, app) if case.summary.beside]
 
 
 def cases_of_ranks(findings: Findings, app: str) -> list[CaseFinding]:

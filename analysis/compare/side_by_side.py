@@ -1,8 +1,8 @@
 """Two results side by side: each row against its own baseline, and whether both conclude the same.
 
 Ratios within each of the results can be compared across machines, times cannot. Rows are matched by
-algorithm, ranks, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of
-one app, size and variant are preferred, and it is said where none are.
+algorithm, ranks, threads, mapping, governor, co-runner and, in guests, the mapping of virtual CPUs;
+tables of one app, size and variant are preferred, and it is said where none are.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def _agreement(a: Side | None, b: Side | None) -> Agreement:
 
 # The same row of A and of B, or a row of one of them.
 Matched = tuple["CaseFinding | None", "CaseFinding | None"]
-# Mapping of threads, mapping of virtual CPUs, governor if it is known.
+# Mapping of threads, mapping of virtual CPUs and co-runner, governor if it is known.
 _Key = tuple[str, str, "str | None"]
 
 
@@ -400,7 +400,7 @@ def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
-        case.summary.vcpu_mapping or "",
+        case.summary.vcpu_mapping or case.summary.beside or "",
         governor_of(case) or as_governor,
     )
 

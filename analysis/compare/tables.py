@@ -140,7 +140,8 @@ def _head(row: Row, in_guest: bool) -> tuple[str, ...]:
     case = row.case
     vcpus = (one_line(case.summary.vcpu_mapping or NOTHING),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
-    return (*vcpus, one_line(case.mapping), one_line(" = ".join(governors)))
+    beside = f" beside {case.summary.beside}" if case.summary.beside else ""
+    return (*vcpus, one_line(f"{case.mapping}{beside}"), one_line(" = ".join(governors)))
 
 
 def _side_cells(side: Side | None, decimals: int) -> tuple[str, ...]:

@@ -152,7 +152,8 @@ def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
         range(len(cases)), 0, 1, transform=axes.get_yaxis_transform(), color=PALE, linewidth=0.5
     )
     for row in range(1, len(cases)):
-        if cases[row].governor != cases[row - 1].governor:
+        here, above = ((of.governor, of.summary.beside) for of in (cases[row], cases[row - 1]))
+        if here != above:
             axes.axhline(row - 0.5, color=GREY, linewidth=0.7)
 
 

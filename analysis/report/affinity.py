@@ -9,7 +9,13 @@ from analysis.affinity.c2c import lines_section
 from analysis.affinity.contention import contention_section
 from analysis.affinity.experiments import Affinity
 from analysis.affinity.pingpong import pingpong_section
-from analysis.affinity.section import Section, lacking, lacking_ranks, title_of
+from analysis.affinity.section import (
+    Section,
+    lacking,
+    lacking_beside,
+    lacking_ranks,
+    title_of,
+)
 from analysis.affinity.smt import smt_section
 from analysis.affinity.team import describe_team
 from analysis.affinity.timed_cases import (
@@ -18,6 +24,7 @@ from analysis.affinity.timed_cases import (
     PINGPONG,
     SMT,
     THREADMAP,
+    cases_beside,
     cases_of,
     cases_of_ranks,
 )
@@ -121,7 +128,11 @@ def _latency(latency: Latency) -> Iterator[Section]:
 
 def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:
     absent = {
-        app: [*lacking(cases_of(findings, app)), *lacking_ranks(cases_of_ranks(findings, app))]
+        app: [
+            *lacking(cases_of(findings, app)),
+            *lacking_ranks(cases_of_ranks(findings, app)),
+            *lacking_beside(cases_beside(findings, app)),
+        ]
         for app in affinity.apps
     }
     if CONTENTION in absent:

@@ -37,6 +37,7 @@ from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Findings
+from analysis.verdict.slowdowns import slowdown_sentences, slowdown_table
 from analysis.verdict.tables import comparison_table, division_table, statistics_tables
 from analysis.verdict.text import why_continue
 from analysis.verdict.waiting import waiting_sentences
@@ -208,6 +209,8 @@ def _template() -> Template:
         "why_continue": why_continue,
         "proof_sentence": proof_sentence,
         "waiting_sentences": waiting_sentences,
+        "slowdown_sentences": slowdown_sentences,
+        "slowdown_table": slowdown_table,
         "drift_sentences": drift_sentences,
         "comparison_table": comparison_table,
         "division_table": division_table,

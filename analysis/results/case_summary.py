@@ -91,8 +91,10 @@ class CaseSummary:
 
     `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
     why the case was not run, None for one that was. `placed` counts the runs by whether the
-    placement of threads, and of a guest's CPUs, was proved; `unproved` counts those of threads,
-    `vcpus_unproved` those of the guest. `disturbed` counts averaged runs by DISTURBANCES of
+    placement of threads, of a guest's CPUs and of a co-runner was proved; `unproved` counts those
+    of threads, `vcpus_unproved` those of the guest, `beside_unproved` those of the co-runner.
+    `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
+    where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
     runners.records.disturbances.
     """
 
@@ -121,6 +123,9 @@ class CaseSummary:
     mpi: str | None = None
     ranks_by: str | None = None
     rank_cpus: str | None = None
+    beside: str | None = None
+    beside_cpus: str | None = None
+    beside_alone: str | None = None
     time_median_s: float = math.nan
     time_min_s: float = math.nan
     time_max_s: float = math.nan
@@ -139,6 +144,7 @@ class CaseSummary:
     skip_reason: str | None = None
     unproved: int = 0
     vcpus_unproved: int = 0
+    beside_unproved: int = 0
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
 
@@ -196,6 +202,7 @@ ROW_FACTS = (
     "study", "node_id", "selection", "binding", "mechanism", "cpus",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus",
     "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm", "mpi", "ranks_by", "rank_cpus",
+    "beside", "beside_cpus", "beside_alone",
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
 MEASURES = (
@@ -208,6 +215,8 @@ MEASURES = (
 )
 # The only measure of ranks alone.
 LAUNCHER_CPU_S = "launcher_cpu_s"
+# The measures of what runs beside a program.
+BESIDE_MEASURES = ("beside_elapsed_s", "beside_rate_hz", "beside_completed", "beside_cpu_s")
 # More numbers for the machine-readable tables.
 MORE_MEASURES = (
     "task_clock_s",
@@ -226,6 +235,7 @@ MORE_MEASURES = (
     "vcpu_migrations",
     "imbalance",
     LAUNCHER_CPU_S,
+    *BESIDE_MEASURES,
 )
 # Columns of a frame that only some records have: by core kind, by the names of an app's own
 # metrics, by thread and core kind. No study of pinstudy's own has as many metrics as are kept, and
@@ -238,7 +248,7 @@ MAX_TEAM = 64
 # Between the CPUs of two ranks; a table shows those of no more ranks.
 RANK_SEPARATOR = " | "
 MAX_RANKS_SHOWN = 8
-_UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
+_UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_hz", "_bytes")
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:

@@ -39,14 +39,14 @@ _TEXTS = (
     "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
     "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
-    "sched_energy_aware", "sched_ext_scheduler", REGION,
+    "sched_energy_aware", "sched_ext_scheduler", REGION, "beside", "beside_cpus", "beside_alone",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
-_VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
+_VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
 # Texts that combine several values of a record.
 _COMBINED = ("disturbed", "daemons", "rank_cpus")
 _BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}")
@@ -81,6 +81,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         *map(get, _PLAIN),
         verdict_of(record),
         verdict_of(record, "vcpu_placement"),
+        verdict_of(record, "beside_placement"),
         SEPARATOR.join(disturbances(record)) or None,
         _joined(get("daemons"), SEPARATOR),
         _joined(get("rank_cpus"), RANK_SEPARATOR),

@@ -26,7 +26,14 @@ def _names(*groups: str) -> frozenset[str]:
 _OF_REGION = _names("time", "counters", "energy") | {
     *("temperature_before_c", "temperature_after_c", "executions", "mark_s"),
 }
-_OF_RUN = _OF_REGION | _names("work") | {"metrics"}
+_OF_CO_RUNNER = {
+    "beside_alone",
+    "beside_completed",
+    "beside_elapsed_s",
+    "beside_rate_hz",
+    "beside_cpu_s",
+}
+_OF_RUN = _OF_REGION | _names("work") | _OF_CO_RUNNER | {"metrics"}
 
 
 def region_records(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.results.case_summary import (
+    BESIDE_MEASURES,
     LAUNCHER_CPU_S,
     MEASURES,
     MORE_MEASURES,
@@ -61,7 +62,7 @@ NUMBERS = {
     for statistic in ("median", "min", "max")
 }
 # In `tables.csv`, computed from other columns: read, and not used.
-_DERIVED = ("elapsed_cv",)
+_DERIVED = ("elapsed_cv", "slowdown", "beside_slowdown")
 COLUMNS = (*dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_DERIVED)
 # What `tables.csv` has by core kind: `residency_P`, `freq_LP-E_mean_ghz`.
 _KIND = "([A-Za-z][A-Za-z0-9-]{0,15})"
@@ -86,13 +87,16 @@ _ALLOWED = {
 }
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
-    *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "driver", *FINAL, INTERRUPTED,
+    *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "beside_placement", "driver",
+    *FINAL, INTERRUPTED,
 ))  # fmt: skip
 _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
     "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
 )  # fmt: skip
-_OPTIONAL_IDENTITY = (*OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus")
+_OF_SOME = (*OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "beside", "beside_cpus")
+# The column without which nobody misses a measure.
+_ONLY_WITH = {LAUNCHER_CPU_S: "ranks"} | dict.fromkeys(BESIDE_MEASURES, "beside")
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,7 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
     cases: dict[tuple[str | int | None, ...], int] = {}
     case_ids: dict[str | None, int] = {None: 0}
     for row in rows:
-        names = (*_IDENTITY, *_OPTIONAL_IDENTITY)
+        names = (*_IDENTITY, *_OF_SOME)
         line = cases.setdefault(tuple(_known(row, name) for name in names), row.line)
         line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
         if line != row.line:
@@ -282,11 +286,11 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
 
 
 def _case_id(row: _Row) -> str:
-    """Return a digest for a row that has none; ranks and region are in it only where it has some.
+    """Return a digest for a row that has none; what only some cases have is in it where it is.
 
-    So the rows of a file without these keep the names that they had before there were any.
+    So the rows of a file without it keep the names that they had before there was any.
     """
-    names = (*_IDENTITY, *(name for name in _OPTIONAL_IDENTITY if name in row.fields))
+    names = (*_IDENTITY, *(name for name in _OF_SOME if name in row.fields))
     return digest_of({name: row.text(name) for name in names})
 
 
@@ -309,8 +313,7 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
         n = row.count("n") if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
-        # Without ranks nobody misses the time of their launcher.
-        if not mean and (measure != LAUNCHER_CPU_S or "ranks" in row.fields):
+        if not mean and _ONLY_WITH.get(measure, "app") in row.fields:
             reasons.setdefault(measure, [absent])
     reasons.setdefault("driver", [absent])
     if row.text("driver"):

@@ -29,8 +29,15 @@ from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 # Whose reasons stand under tables, beside those of runs that are not averaged.
-_EXPLAINED = (*MEASURES, "vcpu_migrations", "placement", "vcpu_placement", "driver")
-_UNPROVED = {"unproved": "placement_verdict", "vcpus_unproved": "vcpu_placement_verdict"}
+_EXPLAINED = (
+    *(*MEASURES, "vcpu_migrations", "beside_elapsed_s", "placement", "vcpu_placement"),
+    *("beside_placement", "driver"),
+)
+_UNPROVED = {
+    "unproved": "placement_verdict",
+    "vcpus_unproved": "vcpu_placement_verdict",
+    "beside_unproved": "beside_placement_verdict",
+}
 
 _New = TypeVar("_New")
 Mask = NDArray[np.bool_]
@@ -152,10 +159,13 @@ def _times(cases: _Cases, good: Mask) -> dict[str, list[float]]:
 
 
 def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
-    """Return in how many runs threads, and a guest's CPUs where there are such, were proved."""
-    threads, vcpus = (cases.frame[name] for name in _UNPROVED.values())
-    unproved = good & ((threads == UNPROVED) | (vcpus == UNPROVED)).to_numpy()
-    proved = good & ((threads == PROVED) & (vcpus.isna() | (vcpus == PROVED))).to_numpy()
+    """Return in how many runs threads, with a guest's CPUs and a co-runner if any, were proved."""
+    threads, *others = (cases.frame[name] for name in _UNPROVED.values())
+    is_unproved, is_proved = threads == UNPROVED, threads == PROVED
+    for of in others:
+        is_unproved |= of == UNPROVED
+        is_proved &= of.isna() | (of == PROVED)
+    unproved, proved = good & is_unproved.to_numpy(), good & is_proved.to_numpy()
     unseen = good & (threads == UNSEEN).to_numpy()
     violated = bad & (cases.frame["status"] == PLACEMENT_VIOLATED).to_numpy()
     counts = [cases.how_many(of).tolist() for of in (proved, unproved, violated, unseen)]

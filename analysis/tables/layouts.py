@@ -20,8 +20,10 @@ from analysis.format.numbers import (
     mean_count,
 )
 from analysis.format.table import Column, Notes, joined
+from analysis.results.alone import Alone
 from analysis.results.case_summary import CaseSummary, grouped
 from base.text import one_line
+from configs.study import NOTHING as NOTHING_BESIDE
 from runners.node.scheduler import NONE
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
@@ -48,6 +50,7 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
     for count, of, what in (
         (case.unproved, "placement", "placement"),
         (case.vcpus_unproved, "vcpu_placement", "placement of vCPUs"),
+        (case.beside_unproved, "beside_placement", "placement of the co-runner"),
     ):
         reasons = joined(case.reasons.get(of, ()))
         because = f": {reasons}" if reasons else ""
@@ -220,6 +223,8 @@ def _where(case: CaseSummary) -> str:
 
 LayoutName = Literal["full", "published"]
 
+_RATIO_DECIMALS = 3
+
 NOT_AVAILABLE = "n/a"
 # A number as people write it, with no more decimals than any table shows.
 _PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MAX_TIME_DECIMALS}}})?", re.ASCII)
@@ -230,12 +235,13 @@ class Page:
     """The notes and the number formats that the cells of one table share.
 
     `decimals` are those of computed times; `verbatim` names the means and deviations that are shown
-    as their source has them.
+    as their source has them. `alone` has the cases alone of those with co-runners, by case_id.
     """
 
     decimals: int = TIME_DECIMALS
     verbatim: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
+    alone: Mapping[str, Alone] = field(default_factory=dict)
 
 
 Write = Callable[[CaseSummary, Page], str]
@@ -327,6 +333,36 @@ def _reasons(case: CaseSummary, name: str) -> str:
     return joined(case.reasons.get(name, ())) or NO_REASON
 
 
+def _of_co_runner(write: Callable[[float, Page], str]) -> Write:
+    of_mean = _mean("beside_elapsed_s", write)
+    return lambda case, page: of_mean(case, page) if case.beside else NOTHING
+
+
+def _slowdown(ratio_of: Callable[[Alone], float | None], what: str) -> Write:
+    """Return what writes a ratio of means, or why there is none."""
+
+    def write(case: CaseSummary, page: Page) -> str:
+        alone = page.alone.get(case.case_id)
+        if alone is None:
+            return NOTHING
+        ratio = ratio_of(alone)
+        if ratio is not None:
+            return fixed(ratio, _RATIO_DECIMALS)
+        return f"{NOT_AVAILABLE} ({page.notes.marker(f'{what} alone, or beside it, is not known')})"
+
+    return write
+
+
+def beside_numbers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield what the numbers of rows with co-runners are of."""
+    yield (
+        "slowdown: mean time beside the other over that alone; intervals are in the verdict. The "
+        "co-runner's time is that of its executions that began and ended while the program ran"
+    )
+    if any(case.measures["energy_pkg_j"].n for case in cases):
+        yield "energy is that of the packages, and so of both programs"
+
+
 def _deviation(case: CaseSummary, page: Page) -> str:
     of = case.time
     if of.sd_text and "elapsed_s_sd" in page.verbatim:
@@ -398,6 +434,20 @@ _FULL = Layout(
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
     footnotes=(drivers,),
 )
+_FULL_BESIDE = Layout(
+    (
+        *(_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping))),
+        *((Column("beside", right=False), _text(lambda case: case.beside or NOTHING_BESIDE)),),
+        *(_GOVERNOR, _N),
+    ),
+    (
+        *(*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
+        (Column("slowdown"), _slowdown(lambda alone: alone.slowdown, "time")),
+        (Column("co-runner's time", "s", field="beside_elapsed_s"), _of_co_runner(_time)),
+        (Column("its slowdown"), _slowdown(lambda alone: alone.co_runner_slowdown, "its time")),
+    ),
+    footnotes=(drivers, beside_numbers),
+)
 # Of guests the mapping of virtual CPUs counts, beside that of the threads.
 _VCPU_MAPPING = Column("vCPU mapping", right=False), _text(lambda case: case.vcpu_mapping)
 _FULL_OF_GUESTS = Layout(
@@ -447,8 +497,9 @@ _PUBLISHED_OF_GUESTS = Layout(
     fixed_decimals=True,
     footnotes=(guest_rows,),
 )
-# By name: for programs on the node itself, and for those in guests whose CPUs were mapped.
-LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout]] = {
-    "full": (_FULL, _FULL_OF_GUESTS),
-    "published": (_PUBLISHED, _PUBLISHED_OF_GUESTS),
+# By name: for programs on the node itself, for those in guests whose CPUs were mapped, and for
+# those with co-runners.
+LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout, Layout]] = {
+    "full": (_FULL, _FULL_OF_GUESTS, _FULL_BESIDE),
+    "published": (_PUBLISHED, _PUBLISHED_OF_GUESTS, _PUBLISHED),
 }

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.table import Column, Table, joined, render
+from analysis.results.alone import Alone, alone_of
 from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,
@@ -51,8 +52,10 @@ def tables_of_cases(
 
     Columns of fields that are in `off` are marked with the reason there.
     """
-    tables = grouped(cases, lambda case: case.table)
-    return [_table(rows, footnotes, layout, off) for rows in tables]
+    everyone = list(cases)
+    alone = alone_of(everyone)
+    tables = grouped(everyone, lambda case: case.table)
+    return [_table(rows, footnotes, layout, off, alone) for rows in tables]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -65,12 +68,19 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def _table(
-    rows: Sequence[CaseSummary], footnotes: Sequence[str], name: LayoutName, off: Mapping[str, str]
+    rows: Sequence[CaseSummary],
+    footnotes: Sequence[str],
+    name: LayoutName,
+    off: Mapping[str, str],
+    alone: Mapping[str, Alone],
 ) -> Table:
-    on_node, of_guests = LAYOUTS[name]
+    on_node, of_guests, beside = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
+    layout = beside if any(case.beside for case in rows) else layout
     decimals = time_decimals(case.time.mean for case in rows)
-    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows))
+    page = Page(
+        TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), alone=alone
+    )
     columns = tuple(_marked(column, off, page) for column in layout.columns)
     cells = tuple(layout.cells(case, page) for case in rows)
     of_columns = [text for footnotes_of in layout.footnotes for text in footnotes_of(rows)]
@@ -82,7 +92,10 @@ def _table(
         columns=columns,
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),
-        raw_values=tuple(raw_row(case) | _instruments_off(off) for case in rows),
+        raw_values=tuple(
+            raw_row(case) | _slowdowns(alone.get(case.case_id)) | _instruments_off(off)
+            for case in rows
+        ),
     )
 
 
@@ -96,6 +109,13 @@ def _marked(column: Column, off: Mapping[str, str], page: Page) -> Column:
 def _instruments_off(off: Mapping[str, str]) -> dict[str, object]:
     """Return the fields of records whose instruments were off, where any was."""
     return {"instruments_off": joined(off)} if off else {}
+
+
+def _slowdowns(alone: Alone | None) -> dict[str, object]:
+    """Return the ratios of means of a case with a co-runner, and of that."""
+    if alone is None:
+        return {}
+    return {"slowdown": alone.slowdown, "beside_slowdown": alone.co_runner_slowdown}
 
 
 def _table_number(case: CaseSummary) -> str:

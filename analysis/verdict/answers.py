@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.case_summary import grouped
 from analysis.statistics.decision import MIN_TO_DECIDE, Outcome, decide
 from analysis.verdict import sentences
 from analysis.verdict.caveats import not_compared
@@ -40,13 +41,12 @@ class Rules:
 
 
 def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
-    """Return the verdicts of one table, by governor and objective."""
+    """Return the verdicts of one table, by governor, co-runner and objective."""
     if rules.raced:
         return ()
-    governors = dict.fromkeys(case.governor for case in cases)
     return tuple(
-        _verdict([case for case in cases if case.governor == governor], objective, rules)
-        for governor in governors
+        _verdict(those, objective, rules)
+        for those in grouped(cases, lambda case: (case.governor, case.summary.beside))
         for objective in OBJECTIVES
     )
 
@@ -58,7 +58,7 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
         for case in cases
         if objective in case.comparisons
     )
-    return replace(verdict, means_disagree=means_disagree)
+    return replace(verdict, means_disagree=means_disagree, beside=cases[0].summary.beside)
 
 
 def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:

@@ -1,6 +1,6 @@
 """Every case against its baseline, in every objective; those of a question tested together.
 
-A baseline is in the case's table and under its governor.
+A baseline is in the case's table, under its governor and beside the same co-runner.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def baselines_of(
 def _shared(case: CaseSummary) -> tuple[object, ...]:
     """Return what a baseline shares with the cases that are compared with it."""
     of_guest = case.engine, case.vm_cpus, case.vm_memory_mib, case.vm_accelerator
-    return case.study, case.node_id, case.table, case.mpi, case.governor, *of_guest
+    return case.study, case.node_id, case.table, case.mpi, case.governor, case.beside, *of_guest
 
 
 def _runs(case: CaseSummary) -> int:

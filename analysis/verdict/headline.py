@@ -136,14 +136,20 @@ def _most(
     if not gains:
         return
     difference, table, best = min(gains, key=lambda gain: gain[0].log_ratio)
-    baseline = next(c for c in table.cases if c.is_baseline and c.governor == best.governor)
+    shared = best.governor, best.summary.beside
+    baseline = next(
+        case
+        for case in table.cases
+        if case.is_baseline and (case.governor, case.summary.beside) == shared
+    )
+    beside = f", beside {best.summary.beside}" if best.summary.beside else ""
     count = sum(objective in case.comparisons for other in tables for case in other.cases)
     gain = change(difference, objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
     starts = start_up(best.summary, baseline.summary)
     yield (
         f"The largest gain in {NOUNS[objective]}: {_where(table, tables)}, governor "
-        f"{governor(best)}: {name(best)} with {gain.under(name(baseline))} "
+        f"{governor(best)}{one_line(beside)}: {name(best)} with {gain.under(name(baseline))} "
         f"(95 % interval {gain.bracket}{widened}{f'; {starts}' if starts else ''})."
     )
 

@@ -81,11 +81,27 @@ class Outlier:
 
 
 @dataclass(frozen=True)
+class Slowdown:
+    """How a case beside its co-runner, and that, do against running alone: differences of times.
+
+    `alone` is the number of the same case with nothing beside it, None where the study has none.
+    The differences are None where one is not known. `co_runner_alone_s` is the co-runner's mean
+    time alone, NaN where not known.
+    """
+
+    alone: int | None
+    of_program: Difference | None
+    of_co_runner: Difference | None
+    co_runner_alone_s: float = math.nan
+
+
+@dataclass(frozen=True)
 class CaseFinding:
     """A case with the findings on its runs.
 
     `samples` has the objectives that were measured, `comparisons` those that can be compared with
     the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.
+    `slowdown` is None where nothing runs beside it.
     """
 
     summary: CaseSummary
@@ -95,6 +111,7 @@ class CaseFinding:
     outliers: tuple[Outlier, ...] = ()
     slow: SlowRuns | None = None
     on_front: bool = False
+    slowdown: Slowdown | None = None
 
     @property
     def case_id(self) -> str:
@@ -121,7 +138,8 @@ class CaseFinding:
         """The row as people name it: `#3 pcores-pin (performance)`."""
         vcpus = self.summary.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
-        return one_line(f"#{self.number} {where}{self.mapping} ({self.governor})")
+        beside = f" beside {self.summary.beside}" if self.summary.beside else ""
+        return one_line(f"#{self.number} {where}{self.mapping}{beside} ({self.governor})")
 
     @property
     def full_mapping(self) -> str:
@@ -137,7 +155,7 @@ class CaseFinding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """To pin or not to pin, for one table, governor and objective.
+    """To pin or not to pin, for one table, governor, co-runner (None: none) and objective.
 
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
     scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
@@ -153,6 +171,12 @@ class Verdict:
     sentences: tuple[str, ...]
     also: tuple[CaseFinding, ...] = ()
     means_disagree: bool = False
+    beside: str | None = None
+
+    @property
+    def setting(self) -> str:
+        """The governor, and what ran beside the cases if anything did."""
+        return f"{self.governor}, beside {self.beside}" if self.beside else self.governor
 
 
 @dataclass(frozen=True)

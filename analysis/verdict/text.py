@@ -14,6 +14,7 @@ from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed
+from analysis.verdict.slowdowns import raw_slowdown, slowdown_sentences, slowdown_table
 from analysis.verdict.tables import (
     comparison_table,
     raw_comparisons,
@@ -21,7 +22,8 @@ from analysis.verdict.tables import (
     statistics_tables,
 )
 from analysis.verdict.waiting import waiting_sentences
-from base.text import plural
+from base.text import one_line, plural
+from configs.study import NOTHING
 
 QUESTION = "To pin or not to pin?"
 _TO_DECIDE = "To decide what is undecided, continue the study:"
@@ -77,9 +79,10 @@ def as_markdown(findings: Findings) -> str:
     return "\n".join(parts)
 
 
-def _tables_of(table: TableFindings, style: str) -> list[str]:
-    compared = comparison_table(table)
-    tables = [*([compared] if compared else []), *statistics_tables(table)]
+def _tables_of(of: TableFindings, style: str) -> list[str]:
+    compared = comparison_table(of)
+    slowdowns = slowdown_table(of)
+    tables = [table for table in (compared, slowdowns) if table] + statistics_tables(of)
     return [render(tables, style)] if tables else []
 
 
@@ -88,7 +91,9 @@ def verdict_lines(table: TableFindings) -> list[str]:
     lines = [line for objective in OBJECTIVES for line in _of_objective(table, objective)]
     front = [case.label for case in table.cases if case.on_front]
     measured = sum(
-        {"time", "energy"} <= set(case.samples) and case.placed.usable for case in table.cases
+        {"time", "energy"} <= set(case.samples) and case.placed.usable
+        for case in table.cases
+        if not case.summary.beside
     )
     # Of cases that raced the advice has it, with how little is known of those that ended early.
     if front and measured > 1 and table.verdicts:
@@ -97,7 +102,7 @@ def verdict_lines(table: TableFindings) -> list[str]:
             "as good as one of these in one and better in the other (Pareto front): "
             f"{listed(front)}."
         )
-    return [*lines, *waiting_sentences(table)]
+    return [*lines, *slowdown_sentences(table), *waiting_sentences(table)]
 
 
 def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
@@ -108,7 +113,9 @@ def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
         return
     for verdict in verdicts:
         case = next(case for case in table.cases if case.governor == verdict.governor)
-        yield f"{noun}, governor {governor(case)}: {_joined(verdict)}"
+        beside = any(case.summary.beside for case in table.cases)
+        where = f", beside {one_line(verdict.beside or NOTHING)}" if beside else ""
+        yield f"{noun}, governor {governor(case)}{where}: {_joined(verdict)}"
 
 
 def _joined(verdict: Verdict) -> str:
@@ -211,6 +218,7 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             {
                 "objective": verdict.objective,
                 "governor": verdict.governor,
+                "beside": verdict.beside,
                 "answer": verdict.answer,
                 "case_number": verdict.best.number if verdict.best else None,
                 "mapping": verdict.best.mapping if verdict.best else None,
@@ -219,6 +227,7 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             for verdict in table.verdicts
         ],
         "comparisons": [raw_comparisons(case) for case in table.cases],
+        "slowdowns": [raw_slowdown(case) for case in table.cases if case.slowdown],
         "statistics": [
             raw_statistics(case, objective)
             for case in table.cases

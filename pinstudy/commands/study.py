@@ -56,7 +56,7 @@ def plan_command(
 
 
 def _print_row(row: dict[str, Any]) -> None:
-    start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
+    start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}{_beside(row)}"
     if row["reason"]:
         say(wrap(f"left out: {row['reason']}", f"{start}  "))
         return
@@ -65,6 +65,8 @@ def _print_row(row: dict[str, Any]) -> None:
     cpus = " | ".join(dict.fromkeys(row.get("rank_cpus", [row["cpus"]])))
     say(f"{start}  CPUs {cpus}  about {about} a run")
     say(f"      {row['shell_line']}")
+    if "beside_shell_line" in row:
+        say(f"      beside it: {row['beside_shell_line']}")
     for by, names in _names_by(row["set_by"]).items():
         say(f"      {', '.join(names)}: set by {by}")
 
@@ -75,6 +77,14 @@ def _names_by(set_by: dict[str, str]) -> dict[str, list[str]]:
     for name, by in set_by.items():
         names.setdefault(by, []).append(name)
     return names
+
+
+def _beside(row: dict[str, Any]) -> str:
+    """Return a row's co-runner with its CPUs; empty for a program that runs alone."""
+    if "beside" not in row:
+        return ""
+    cpus = f" on CPUs {row['beside_cpus']}" if row["beside_cpus"] else ""
+    return f", beside {row['beside']}{cpus}"
 
 
 def _guest(row: dict[str, Any]) -> str:

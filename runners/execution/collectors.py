@@ -14,6 +14,12 @@ from base import VERSION
 from base.reading import Reading
 from configs.study import Study
 from runners.execution.check import check_failure_of
+from runners.execution.co_runner import (
+    CoRunner,
+    co_run_reading,
+    housekeeping_from,
+    invalid_reason,
+)
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import read_imbalance
 from runners.execution.libraries import LoadedLibraries
@@ -123,8 +129,8 @@ class Collectors:
             energy,
             self._regions(case, run, idle_w),
             self._surroundings.measured(
-                case.host_mask,
-                run.ending.cpu_s,
+                tuple(sorted(set(case.all_cpus))),
+                _known_cpu_s(run),
                 run.cost,
                 energy.fields.get("power_pkg_w"),
                 {thread.pid for thread in run.threads} if run.ranks else (),
@@ -209,8 +215,31 @@ class LocalEngine:
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Execute a launch once, and run the check command on the result of a good run."""
         harness, check = self.collectors.harness, case.app.check.command
+        if launch.beside:
+            run = self._executed_beside(case, launch, launch.beside)
+        else:
+            run = self._executed(case, launch, harness)
+        if not check or failure_of(case, run):
+            return run
+        check_failure = check_failure_of(check, run.stdout, launch.environment, harness.witness)
+        return replace(run, check_failure=check_failure)
+
+    def _executed_beside(self, case: Case, launch: Launch, beside: Launch) -> Observation:
+        """Execute a launch once beside its co-runner."""
+        harness = self.collectors.harness
+        with CoRunner(case, beside, harness) as co_runner:
+            meters = self.collectors.meters_around(co_runner)
+            run = self._executed(case, launch, replace(harness, meters=meters))
+        seen, cost = co_runner.seen, run.cost
+        if cost:
+            cost = replace(cost, cpu_s=round(cost.cpu_s + seen.supervisor_cpu_s, 6))
+        invalid = invalid_reason(case, seen, run.window_ns)
+        return replace(run, cost=cost, co_run=seen, invalid_reason=invalid)
+
+    def _executed(self, case: Case, launch: Launch, harness: Harness) -> Observation:
         libraries = LoadedLibraries() if case.variant.runtime == "other" else None
         limit_s, writes = case.app.limit_s, case.app.writes
+        cpus = housekeeping_from(case, harness)
         with working_folder(writes) as folder, ExitStack() as at_end:
             marks = self.collectors.region_marks(case)
             if marks:
@@ -219,26 +248,31 @@ class LocalEngine:
                 launch,
                 limit_s,
                 harness,
-                cpus=case.mask,
+                cpus=cpus,
                 libraries=libraries,
                 folder=folder,
                 regions=marks,
             )
             if folder and writes:
                 run = replace(run, stdout=run.stdout + written_text(folder, writes))
-        if not check or failure_of(case, run):
-            return run
-        check_failure = check_failure_of(check, run.stdout, launch.environment, harness.witness)
-        return replace(run, check_failure=check_failure)
+        return run
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of the run, and what was seen of its threads."""
         divided = read_imbalance(run, case, self.collectors.kinds)
         loaded = {"thread_libraries": list(run.thread_libraries)} if run.thread_libraries else {}
-        return [*self.collectors.measured(case, run), divided, Reading(loaded)]
+        beside = [co_run_reading(run)] if run.co_run else []
+        return [*self.collectors.measured(case, run), divided, Reading(loaded), *beside]
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""
+
+
+def _known_cpu_s(run: Observation) -> float | None:
+    """Return the CPU time of the program and its co-runner, in seconds; None where not known."""
+    if run.co_run is None or run.ending.cpu_s is None:
+        return run.ending.cpu_s
+    return run.ending.cpu_s + run.co_run.cpu_s
 
 
 def _program_facts(program: Path) -> Reading:

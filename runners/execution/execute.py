@@ -20,6 +20,7 @@ from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.course import Point
 from runners.execution.libraries import LoadedLibraries
 from runners.execution.output_file import OutputFile
+from runners.execution.placement import Proof
 from runners.execution.process_events import ProcessEvents
 from runners.execution.rank_processes import RankProcesses
 from runners.execution.region_marks import RegionMarks, SeenRegions
@@ -34,6 +35,7 @@ from runners.plan.command_line import Launch
 # Signals to all processes of a job arrive within milliseconds of one another.
 SIGNAL_GRACE_S = 0.25
 _THREADS = "/proc/self/task"
+UNSEEN = Proof("unproved", "none of its executions was seen")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Observation:
     `thread_libraries` are those that were looked for. The other fields are those of Samples, Ending
     and PerfStat. `ranks` has how each rank of an MPI job ended, `launcher_cpu_s` the CPU time of
     its launcher's own processes. `perf_output` is what was counted outside all `regions`.
+    `window_ns` is the program's window by CLOCK_MONOTONIC, 0 where not known, and `co_run` what was
+    seen of the co-runner, if there was one.
     """
 
     ending: Ending
@@ -68,6 +72,29 @@ class Observation:
     ranks: tuple[Ending, ...] = ()
     launcher_cpu_s: float | None = None
     regions: SeenRegions | None = None
+    window_ns: tuple[int, int] = (0, 0)
+    co_run: CoRun | None = None
+
+
+@dataclass(frozen=True)
+class CoRun:
+    """What was seen of a co-runner, from before the program's start to its end.
+
+    `windows_ns` are the windows of its executions that ended well, by CLOCK_MONOTONIC. `problem` is
+    why it did not go on, at `failed_ns`; empty when it ran until it was ended. `cpu_s` is the CPU
+    time of its processes while the program ran, `supervisor_cpu_s` that of what restarted it.
+    `proof` is that of all executions together, `threads` and `looks` are of the one that used most
+    CPU time.
+    """
+
+    windows_ns: Sequence[tuple[int, int]] = ()
+    problem: str = ""
+    failed_ns: int = 0
+    cpu_s: float = 0.0
+    supervisor_cpu_s: float = 0.0
+    proof: Proof = UNSEEN
+    threads: tuple[ThreadTrace, ...] = ()
+    looks: int = 0
 
 
 @dataclass(frozen=True)
@@ -199,6 +226,7 @@ def _observe(
         ranks=ranks.endings if ranks else (),
         launcher_cpu_s=ranks.launcher_cpu_s if ranks else None,
         regions=regions.finish() if regions else None,
+        window_ns=process.window_ns,
     )
 
 
@@ -292,7 +320,8 @@ def execute_unless_shutting_down(
         if problem := shortage_of(error):
             raise ShortageError(problem) from error
         raise
-    if run.ending.wait_status != 0 and not run.timed_out:
+    lost_co_runner = run.co_run is not None and run.co_run.problem
+    if (run.ending.wait_status != 0 or lost_co_runner) and not run.timed_out:
         time.sleep(SIGNAL_GRACE_S)
         may_start(None)
         if problem := shortage_in(run.ending.exec_errno, run.ending.exit_code, run.stderr):

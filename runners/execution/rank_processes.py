@@ -96,6 +96,13 @@ class RankProcesses:
         return tuple(rank.witness_pid for rank in self._ranks)
 
     @property
+    def window_ns(self) -> tuple[int, int]:
+        """The time from the first rank's start to the last one's end; 0 where none is known."""
+        known = [rank.window_ns for rank in self._ranks if all(rank.window_ns)]
+        started, ended = zip(*known, strict=True) if known else ((0,), (0,))
+        return min(started), max(ended)
+
+    @property
     def launcher_cpu_s(self) -> float:
         """The CPU time of the launcher's own processes while the ranks ran, in seconds."""
         return max(0.0, self._launcher_ended_s - self._launcher_began_s)
@@ -134,8 +141,7 @@ class RankProcesses:
         # What ranks print comes through the launcher, the last of it just before its end.
         launcher_status = self._launcher_status()
         windows = [rank.window_ns for rank in self._ranks]
-        known = [window for window in windows if all(window)]
-        started, ended = zip(*known, strict=True) if known else ((0,), (0,))
+        start_ns, end_ns = self.window_ns
         in_order = sorted(zip(windows, endings, strict=True), key=lambda pair: pair[0][1])
         failed = [ending for window, ending in in_order if ending.wait_status]
         # A rank whose end is not known sorts first, and was killed after another had failed.
@@ -143,7 +149,7 @@ class RankProcesses:
         sizes = [of.max_rss_bytes for of in endings if of.max_rss_bytes is not None]
         return Ending(
             wait_status=first.wait_status if first else launcher_status,
-            elapsed_s=(max(ended) - min(started)) / 1e9,
+            elapsed_s=(end_ns - start_ns) / 1e9,
             user_s=_sum([of.user_s for of in endings]),
             system_s=_sum([of.system_s for of in endings]),
             max_rss_bytes=max(sizes, default=None),

@@ -42,7 +42,8 @@ class Case:
     An MPI program has `ranks` of `threads` each, and `rank_cpus` has the CPUs of each rank; without
     MPI there are 0.
 
-    `regions` are those of the program's that are measured one by one.
+    `regions` are those of the program's that are measured one by one. `beside` is the case of the
+    co-runner as it is when it runs alone; None where nothing runs beside the program.
     """
 
     table: int
@@ -64,6 +65,7 @@ class Case:
     ranks: int = 0
     rank_cpus: tuple[tuple[int, ...], ...] = ()
     regions: tuple[str, ...] = ()
+    beside: Case | None = None
 
     @property
     def threads_by(self) -> tuple[str, ...]:
@@ -97,6 +99,18 @@ class Case:
         return tuple(sorted(set(self.host_cpus)))
 
     @property
+    def all_cpus(self) -> tuple[int, ...]:
+        """The CPUs of this node that the case and its co-runner use, in the order of use."""
+        both = self.host_cpus + (self.beside.host_cpus if self.beside else ())
+        return tuple(dict.fromkeys(both)) if self.beside else both
+
+    @property
+    def shared_cpus(self) -> tuple[int, ...]:
+        """The CPUs of this node that both the case and its co-runner use, ascending."""
+        theirs = self.beside.host_cpus if self.beside else ()
+        return tuple(sorted(set(self.host_cpus).intersection(theirs)))
+
+    @property
     def guest_group(self) -> str:
         """The name of the guest boot that the case shares with others; empty without a guest."""
         return self.vcpus.mapping.name if self.vcpus else ""
@@ -124,10 +138,19 @@ class Case:
         """A short name for progress lines and messages."""
         where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
         team = team_label(self.ranks, self.threads)
-        return (
-            f"{self.app.name}-{self.variant.name} {self.size.name} {team} "
-            f"{where}{self.mapping.name} {self.governor}"
-        )
+        beside = f" beside {self.beside.program_label}" if self.beside else ""
+        return f"{self.build_label} {team} {where}{self.mapping.name} {self.governor}{beside}"
+
+    @property
+    def build_label(self) -> str:
+        """A short name of the build and its size."""
+        return f"{self.app.name}-{self.variant.name} {self.size.name}"
+
+    @property
+    def program_label(self) -> str:
+        """The name that the case has as a co-runner."""
+        team = team_label(self.ranks, self.threads)
+        return f"{self.build_label} {team} {self.mapping.name}"
 
 
 @dataclass(frozen=True)
@@ -172,6 +195,12 @@ def case_fields(case: Case) -> dict[str, object]:
             "rank_cpus": [format_cpulist(cpus) for cpus in case.rank_cpus],
         }
         fields |= {"ranks_by": case.mapping.ranks_by} if case.mapping.ranks_by else {}
+    if case.beside:
+        fields |= {
+            "beside": case.beside.program_label,
+            "beside_cpus": format_cpulist(case.beside.cpus),
+            "beside_alone": case.beside.case_id,
+        }
     if case.vcpus is None:
         return fields
     return fields | {

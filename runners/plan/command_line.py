@@ -48,7 +48,7 @@ class Launch:
 
     `environment` is the whole environment; `set_variables` and `removed_variables` are its
     differences from the inherited one. With `mpi`, the launcher precedes `ranks`, each with its own
-    words, and `program` is that of the first.
+    words, and `program` is that of the first. `beside` starts the co-runner, if there is one.
     """
 
     launcher: tuple[str, ...]
@@ -58,6 +58,7 @@ class Launch:
     removed_variables: tuple[str, ...]
     mpi: str = ""
     ranks: tuple[RankLaunch, ...] = ()
+    beside: Launch | None = None
 
     @property
     def command(self) -> tuple[str, ...]:

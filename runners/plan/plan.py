@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
 
-from configs.app import Size, Variant
+from configs.app import App, Size, Variant
 from configs.mapping import NAMED, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
-from configs.study import AppChoice, Study, Vm
+from configs.study import AppChoice, CoRunner, Study, Vm
 from configs.variables import SetVariable, merged
 from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
@@ -76,18 +76,24 @@ def make_plan(
     launchers. `emulated` is whether guests would run without KVM.
     Rows are numbered within a table before anything is left out: all mappings under the first
     governor, then all under the next, as in the published tables. With guests, each governor has
-    all mappings under the first virtual CPU mapping, then all under the next.
+    all mappings under the first virtual CPU mapping, then all under the next; with co-runners, all
+    mappings beside the first of them, then beside the next. A co-runner that is no case of the
+    study by itself becomes one, in a table of its own after all others: what it loses is told from
+    that case.
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
+    names |= {co_runner.variant.program for co_runner in study.co_runners}
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
     on_host = study.vcpu_mappings if study.vm else (None,)
+    alone = _Alone(study, topology, tools, programs, governor_problem)
+    table = 0
     for table, row in enumerate(_rows(study), 1):
         choice, size, ranks, threads, variant, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
-        for number, (governor, vcpu_mapping, mapping) in enumerate(
-            product(study.governors, on_host, mappings), 1
+        for number, (governor, beside, vcpu_mapping, mapping) in enumerate(
+            product(study.governors, study.beside or (None,), on_host, mappings), 1
         ):
             place, vcpus, vcpu_problem = topology, None, None
             if vcpu_mapping and study.vm:
@@ -107,12 +113,16 @@ def make_plan(
                 schedule,
                 wait_policy,
                 vcpus,
-                _variables(study, choice, variant, mapping),
+                _variables(study, choice.app, variant, mapping),
                 ranks=ranks,
                 regions=choice.regions or (),
             )
             case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
             problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
+            if beside:
+                co_runner, why_not = alone.case(beside, governor)
+                case = replace(case, beside=co_runner)
+                problem = problem or (f"its co-runner: {why_not}" if why_not else None)
             if problem is None:
                 cases.append(case)
             else:
@@ -120,7 +130,71 @@ def make_plan(
     if study.race:
         cases, same = _without_duplicates(cases)
         skipped += same
-    return Plan(study, tuple(cases), tuple(skipped), programs)
+    known = {case.case_id for case in cases} | {item.case_id for item in skipped}
+    more, left_out = alone.cases_beside(known, table)
+    return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
+
+
+@dataclass
+class _Alone:
+    """The cases of a study's co-runners when they run alone, each with why it cannot run.
+
+    The reasons are None for cases that can.
+    """
+
+    study: Study
+    topology: Topology
+    tools: Iterable[str]
+    programs: Mapping[str, Path]
+    governor_problem: GovernorProblem
+
+    @cached_property
+    def _cases(self) -> dict[tuple[int, str], tuple[Case, str | None]]:
+        """The cases by co-runner and governor; those of one build and team are one table."""
+        tables: dict[tuple[object, ...], list[CoRunner]] = {}
+        for of in self.study.co_runners:
+            key = of.app.name, of.variant.name, of.size.name, of.threads
+            tables.setdefault(key, []).append(of)
+        return {
+            (id(of), governor): self._made(of, governor, table, number)
+            for table, those in enumerate(tables.values(), 1)
+            for number, (governor, of) in enumerate(product(self.study.governors, those), 1)
+        }
+
+    def _made(
+        self, of: CoRunner, governor: str, table: int, number: int
+    ) -> tuple[Case, str | None]:
+        """Return the case as the study itself would have it, with this co-runner among its apps."""
+        wanted = Case(
+            *(table, number, of.app, of.variant, of.size, of.threads),
+            *(of.mapping, of.mapping.mechanism, (), governor),
+            of.app.default_schedule or FALLBACK_SCHEDULE,
+            self.study.wait_policies[0],
+            variables=_variables(self.study, of.app, of.variant, of.mapping),
+        )
+        case, problem = _mapped(wanted, self.topology, self.tools, oversubscribe=False)
+        return case, problem or _skip_reason(case, self.programs, self.governor_problem)
+
+    def case(self, co_runner: CoRunner, governor: str) -> tuple[Case, str | None]:
+        """Return the case of a co-runner under a governor, and why it cannot run here."""
+        return self._cases[id(co_runner), governor]
+
+    def cases_beside(
+        self, known: Collection[str], tables: int
+    ) -> tuple[list[Case], list[SkippedCase]]:
+        """Return the cases that are not `known` by their ids, to be run and skipped.
+
+        Their tables come after those of the study, of which there are `tables`.
+        """
+        cases, skipped = [], []
+        for made, problem in self._cases.values():
+            case = replace(made, table=tables + made.table)
+            out = SkippedCase(case, problem or "")
+            if problem is None and case.case_id not in known:
+                cases.append(case)
+            elif problem is not None and out.case_id not in known:
+                skipped.append(out)
+        return cases, skipped
 
 
 def _without_duplicates(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
@@ -168,12 +242,12 @@ def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Variant, st
 
 
 def _variables(
-    study: Study, choice: AppChoice, variant: Variant, mapping: StudyMapping
+    study: Study, app: App, variant: Variant, mapping: StudyMapping
 ) -> tuple[SetVariable, ...]:
     """Return the variables of a case; of two that set the same one, the later counts."""
     return merged(
         (
-            (f"app {choice.app.name}", choice.app.variables),
+            (f"app {app.name}", app.variables),
             (f"variant {variant.name}", variant.variables),
             (f"study {study.name}", study.variables),
             (f"mapping {mapping.name}", mapping.variables),

@@ -73,6 +73,8 @@ def _is_much(value: object, record: Mapping[str, Any]) -> bool:
     if not seconds > RESOLUTION_S:
         return False
     cpus = record.get("vcpu_cpus") or record.get("cpus")
+    if isinstance(beside := record.get("beside_cpus"), str) and isinstance(cpus, str):
+        cpus = f"{cpus},{beside}"
     own_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
     least_s = 0.0 if math.isnan(own_s) else MIN_SHARE * own_s
     return seconds > max(least_s, RESOLUTION_S * _cpu_count(cpus if isinstance(cpus, str) else ""))

@@ -183,6 +183,44 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "`true` if the app runs for a given time, whatever the mapping; otherwise absent",
         ),
     ),
+    "co-runner": (
+        Field(
+            "beside beside_cpus",
+            "only of a case with a co-runner: its app, variant, size, threads and mapping, as one "
+            "name; the CPUs of that mapping",
+        ),
+        Field("beside_alone", "the `case_id` of the co-runner when it runs alone"),
+        Field(
+            "beside_command beside_program_digest",
+            "its launcher and program; what identifies the program, as `program_digest`",
+        ),
+        Field(
+            "beside_completed",
+            "how many executions of it began and ended while the program ran",
+            number=_EVENTS,
+        ),
+        Field(
+            "beside_elapsed_s",
+            "their mean time; absent if there was none",
+            number=(_ABOVE_0, MAX_DURATION_S),
+        ),
+        Field(
+            "beside_rate_hz",
+            "their number / seconds from the first one's start to the last one's end: the "
+            "throughput, without the parts of executions at both ends of the run",
+            number=(_ABOVE_0, 1e9),
+        ),
+        Field(
+            "beside_cpu_s",
+            "CPU time of its processes while the program ran, no part of `cpu_s`",
+            number=_CPU_TIME,
+        ),
+        Field(
+            "beside_placement",
+            "as `placement`, of all its executions together; `threads` and `looks` of the one that "
+            "used most CPU time",
+        ),
+    ),
     "case in a guest": (
         Field("engine", "`vm`; absent for runs on the node itself"),
         Field(
@@ -462,7 +500,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "foreign_cpu_s",
             "CPU seconds of the case's CPUs and their SMT siblings that neither the program nor "
-            "pinstudy used",
+            "its co-runner nor pinstudy used",
             number=_CPU_TIME,
         ),
         Field(

@@ -167,7 +167,7 @@ class Machine:
     def _governor_outlook(self, plan: Plan) -> list[str]:
         """Return in lines which governors will be set, and which cases wait for theirs."""
         governors, now = self.governors(), self.node.cpufreq
-        keys = {(case.governor, case.host_cpus) for case in plan.cases}
+        keys = {(case.governor, case.all_cpus) for case in plan.cases}
         problems = {key: governors.problem(*key, now) for key in sorted(keys)}
         switched = {
             governor
@@ -185,7 +185,7 @@ class Machine:
             )
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
-            if reason := problems[case.governor, case.host_cpus]:
+            if reason := problems[case.governor, case.all_cpus]:
                 waiting.setdefault(case.governor, []).append(reason)
         return lines + [
             f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
@@ -196,7 +196,8 @@ class Machine:
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
         program = plan.programs[case.variant.program]
-        return build_launch(case, program, self._inherited, self.tools_of(plan.study))
+        launch = build_launch(case, program, self._inherited, self.tools_of(plan.study))
+        return replace(launch, beside=self.launch(plan, case.beside)) if case.beside else launch
 
     def programs_of(self, plan: Plan) -> StudyPrograms:
         """Return the programs of the plan's cases as they are now."""

@@ -47,7 +47,7 @@ class Preflight:
         online = self._tree.cpulist(f"{CPUS}/online")
         if isinstance(online, Unavailable):
             return None
-        used = set(case.host_mask)
+        used = set(case.all_cpus)
         cores = [core.cpus for core in self._node.topology.cores if used.intersection(core.cpus)]
         gone = sorted(used.union(*cores).difference(online))
         if not gone:
@@ -58,19 +58,19 @@ class Preflight:
             path, back = SMT, f"echo on > {SMT}"
         what = f"CPU {gone[0]} is" if len(gone) == 1 else f"CPUs {format_cpulist(gone)} are"
         return (
-            f"{what} offline, and the case runs on CPUs {format_cpulist(case.host_mask)} or their "
+            f"{what} offline, and the case runs on CPUs {format_cpulist(case.all_cpus)} or their "
             f"SMT siblings; bring back what is missing (`{back}`)"
         )
 
     def _not_allowed(self, case: Case) -> str | None:
         may_use = os.sched_getaffinity(0)
-        if not may_use.issuperset(case.host_mask):
+        if not may_use.issuperset(case.all_cpus):
             may_use = _regained(may_use, self._own)
-        missing = [cpu for cpu in case.host_mask if cpu not in may_use]
+        missing = [cpu for cpu in sorted(set(case.all_cpus)) if cpu not in may_use]
         if missing:
             return (
                 f"this process may use CPUs {format_cpulist(sorted(may_use))}, the case needs "
-                f"{format_cpulist(case.host_mask)}; missing: {format_cpulist(missing)}. "
+                f"{format_cpulist(case.all_cpus)}; missing: {format_cpulist(missing)}. "
                 "In a batch job ask for the whole node (Slurm: --exclusive)"
             )
         online = self._node.topology.online

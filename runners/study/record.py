@@ -75,6 +75,8 @@ def run_record(
         "perf_command": list(observed.perf_command),
         "placement": _placement_fields(proof, observed, expected),
     }
+    if launch.beside:
+        record["beside_command"] = list(launch.beside.command)
     if observed.launcher_cpu_s is not None:
         record["launcher_cpu_s"] = round(observed.launcher_cpu_s, 2)
     parts = (_time_and_usage(ending), _state_before(before, after), after, *collected)

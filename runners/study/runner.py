@@ -86,16 +86,20 @@ class NodeControl:
 
     def settle(self, case: Case) -> str | None:
         """Put the case's governor in force, or return why the case cannot be run now."""
-        return self.preflight.problem(case) or self.governors.apply(case.governor, case.host_cpus)
+        return self.preflight.problem(case) or self.governors.apply(case.governor, case.all_cpus)
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""
-        return read_state(self.machine.node, case.host_cpus)
+        return read_state(self.machine.node, case.all_cpus)
 
     def program(self, case: Case) -> Reading:
-        """Return the digest of a case's program; raises StudyError when it has changed."""
+        """Return the digests of a case's programs; raises StudyError when one has changed."""
         assert self.programs
-        return self.programs.measured(case)
+        found = self.programs.measured(case)
+        if case.beside:
+            digest = self.programs.measured(case.beside).fields["program_digest"]
+            found.fields["beside_program_digest"] = digest
+        return found
 
 
 class Engine(Protocol):

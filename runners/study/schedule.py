@@ -253,12 +253,15 @@ def schedule_of(plan: Plan, history: History) -> Schedule:
 def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """Return the cases that are compared with each baseline, by its case_id.
 
-    The cases of a table, governor and guest's boot have as baseline their first one that is left to
-    the OS scheduler: every CPU, binding none. Without one they are not compared within blocks.
+    The cases of a table, governor, co-runner and guest's boot have as baseline their first one that
+    is left to the OS scheduler: every CPU, binding none. Without one they are not compared within
+    blocks.
     """
-    groups: dict[tuple[int, str, str], list[Case]] = {}
+    groups: dict[tuple[int, str, str, str], list[Case]] = {}
     for case in cases:
-        groups.setdefault((case.table, case.governor, case.guest_group), []).append(case)
+        beside = case.beside.program_label if case.beside else ""
+        key = case.table, case.governor, beside, case.guest_group
+        groups.setdefault(key, []).append(case)
     compared = {}
     for group in groups.values():
         free = next((case for case in group if _is_unbound(case)), None)

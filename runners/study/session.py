@@ -256,7 +256,7 @@ class Session:
         """Write the study file and its apps beside the records, as they were read."""
         study = self.summary.study
         write_atomically(self.folder / STUDY_FILE, study.source)
-        for app in {choice.app.name: choice.app for choice in study.apps}.values():
+        for app in study.all_apps.values():
             write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)
 
 

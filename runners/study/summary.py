@@ -132,7 +132,9 @@ class PlanSummary:
         if study.latency:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")
-        shared = sum(case.app.c2c for case in plan.cases) if "c2c" in study.collect else 0
+        lines += self._beside_lines()
+        sampled = [case for case in plan.cases if case.app.c2c and not case.beside]
+        shared = len(sampled) if "c2c" in study.collect else 0
         if shared:
             lines.append(f"after the runs {plural(shared, 'case')} once more, under perf c2c")
         return [*lines, self._amount_line()]
@@ -193,20 +195,45 @@ class PlanSummary:
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
         return f"{total}: before the first run under each governor{again}"
 
+    def _beside_lines(self) -> list[str]:
+        """Return which cases share CPUs with their co-runner, and which ones are co-runners alone.
+
+        To share them may be what the study asks about.
+        """
+        lines = []
+        conflicts = Counter(
+            f"co-runner {case.beside.program_label} shares CPUs {format_cpulist(case.shared_cpus)} "
+            "with the program"
+            for case in self.plan.cases
+            if case.beside and case.shared_cpus
+        )
+        lines += [f"{conflict} in {plural(n, 'case')}" for conflict, n in conflicts.items()]
+        alone = {case.beside.case_id for case in self.plan.cases if case.beside}
+        own_tables = {case.table for case in self.plan.cases if case.beside}
+        added = [c for c in self.plan.cases if c.case_id in alone and c.table not in own_tables]
+        if added:
+            lines.append(f"{plural(len(added), 'case')} more: co-runners alone, to compare with")
+        return lines
+
     def _case_row(self, case: Case) -> dict[str, Any]:
         launch = self.launch(case)
-        return case_fields(case) | {
-            "number": case.number,
-            "case_id": case.case_id,
-            "reason": "",
-            "command": list(launch.command),
-            "environment": launch.set_variables,
-            "set_by": {set_.name: set_.by for set_ in case.variables},
-            "removed": list(launch.removed_variables),
-            "shell_line": launch.shell_line,
-            "estimate_s": self._expected.program_s(case.case_id),
-            "mask": format_cpulist(case.mask),
-        }
+        beside = {"beside_shell_line": launch.beside.shell_line} if launch.beside else {}
+        return (
+            case_fields(case)
+            | beside
+            | {
+                "number": case.number,
+                "case_id": case.case_id,
+                "reason": "",
+                "command": list(launch.command),
+                "environment": launch.set_variables,
+                "set_by": {set_.name: set_.by for set_ in case.variables},
+                "removed": list(launch.removed_variables),
+                "shell_line": launch.shell_line,
+                "estimate_s": self._expected.program_s(case.case_id),
+                "mask": format_cpulist(case.mask),
+            }
+        )
 
 
 def _range(least: str, most: str) -> str:

@@ -1,0 +1,60 @@
+"""Which cases show what a case beside a co-runner, and its co-runner, do when each runs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis.results.case_summary import CaseSummary
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The case with nothing beside it, and the co-runner alone; None where there is no such case.
+
+    The slowdowns are ratios of means, without an interval; None where a mean is not known.
+    """
+
+    case: CaseSummary
+    program: CaseSummary | None
+    co_runner: CaseSummary | None
+
+    @property
+    def slowdown(self) -> float | None:
+        """The program's mean time over that alone."""
+        return self._ratio(self.case.time.mean, self.program)
+
+    @property
+    def co_runner_slowdown(self) -> float | None:
+        """The co-runner's mean time over that alone."""
+        return self._ratio(self.case.measures["beside_elapsed_s"].mean, self.co_runner)
+
+    def _ratio(self, mean: float, alone: CaseSummary | None) -> float | None:
+        # NaN is not above 0.
+        return mean / alone.time.mean if alone and mean > 0 and alone.time.mean > 0 else None
+
+
+def alone_of(cases: Iterable[CaseSummary]) -> Mapping[str, Alone]:
+    """Return the cases alone of each case that something ran beside, by its case_id."""
+    everyone = list(cases)
+    by_id = {case.case_id: case for case in everyone}
+    by_placing = {_placing(case): case for case in everyone if not case.beside}
+    return {
+        case.case_id: Alone(
+            case, by_placing.get(_placing(case)), by_id.get(case.beside_alone or "")
+        )
+        for case in everyone
+        if case.beside
+    }
+
+
+def only_alone(cases: Iterable[CaseSummary], of: Mapping[str, Alone]) -> bool:
+    """Return whether all cases are co-runners, which are there to be compared with."""
+    co_runners = {alone.co_runner.case_id for alone in of.values() if alone.co_runner}
+    return all(case.case_id in co_runners for case in cases)
+
+
+def _placing(case: CaseSummary) -> Hashable:
+    """Return what a case shares with the same one beside something else."""
+    where = case.mapping, case.mechanism, case.binding, case.cpus, case.rank_cpus
+    return case.study, case.node_id, case.table, case.mpi, case.governor, where

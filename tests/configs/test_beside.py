@@ -1,0 +1,82 @@
+"""The key `beside` of a study: what it means, and what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from configs.load import study_digest
+from tests.configs.shelves import GUEST, mistakes, study_of, study_with
+
+OTHER = "app: lu, variant: libgomp, size: small, threads: 2, mapping: pcores-pin"
+
+
+def beside(text: str, *lines: str) -> str:
+    return study_with(f"beside: {text}", *lines)
+
+
+def test_co_runners_are_a_list_in_which_nothing_stands_for_none() -> None:
+    study = study_of(beside(f"[nothing, {{{OTHER}}}]"))
+    assert study.beside
+    nothing, other = study.beside
+    assert nothing is None
+    assert other
+    assert (other.app.name, other.variant.name, other.size.name) == ("lu", "libgomp", "small")
+    assert (other.threads, other.mapping.name) == (2, "pcores-pin")
+    assert study.co_runners == (other,)
+
+
+def test_a_single_one_needs_no_list_and_may_have_a_mapping_of_its_own() -> None:
+    mapping = "{name: mine, selection: ecores, binding: set}"
+    study = study_of(beside(f"{{{OTHER.replace('pcores-pin', mapping)}}}"))
+    (other,) = study.co_runners
+    assert (other.mapping.selection, other.mapping.binding) == ("ecores", "set")
+
+
+def test_without_the_key_a_study_is_what_it_was() -> None:
+    study = study_of(study_with())
+    assert study.beside is None
+    digest = study_digest(study)
+    assert digest == study_digest(study_of(study_with("title: Another")))
+    assert digest != study_digest(study_of(beside(f"[nothing, {{{OTHER}}}]")))
+    two = study_of(beside(f"[nothing, {{{OTHER.replace('2', '1')}}}]"))
+    assert study_digest(two) != study_digest(study_of(beside(f"[nothing, {{{OTHER}}}]")))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "message"),
+    [
+        ("none", (), "co-runner 'none' is not known"),
+        ("{app: lu, variant: libgomp, size: small}", (), "'threads' is missing"),
+        ("{app: lu, variant: libgomp, size: small}", (), "'mapping' is missing"),
+        (
+            f"{{{OTHER.replace('libgomp', 'libgom')}}}",
+            (),
+            "variant 'libgom' is not known to app 'lu'",
+        ),
+        (f"{{{OTHER.replace('small', 'tiny')}}}", (), "size 'tiny' is not known to app 'lu'"),
+        (f"{{{OTHER.replace('pcores-pin', 'pcore')}}}", (), "mapping 'pcore' is not known"),
+        (f"{{{OTHER.replace('lu', 'lv', 1)}}}", (), "'lv'"),
+        (f"{{{OTHER.replace('libgomp', 'serial')}}}", (), "variant 'serial' runs one thread"),
+        (f"{{{OTHER}, ranks: 2}}", (), "key 'ranks' is not known here"),
+        (f"[{{{OTHER}}}, {{{OTHER}}}]", (), "is repeated"),
+        ("[nothing, nothing]", (), "'nothing' is repeated"),
+        (f"{{{OTHER}}}", (GUEST,), "co-runners run on the node itself; write engine: local"),
+        (
+            f"{{{OTHER}}}",
+            ("repetitions: {race: {of: time, within: 5 min}}",),
+            "a race is between programs that run alone; leave it out",
+        ),
+    ],
+)
+def test_a_mistake_is_told_where_it_stands(text: str, lines: tuple[str, ...], message: str) -> None:
+    found = mistakes(beside(text, *lines))
+    assert any(message in one for one in found), found
+
+
+def test_mappings_that_are_written_out_under_one_name_would_be_one_in_tables() -> None:
+    mapping = "{name: mine, selection: ecores, binding: set}"
+    one, two = (
+        OTHER.replace("pcores-pin", text) for text in (mapping, mapping.replace("set", "pin"))
+    )
+    (message,) = mistakes(beside(f"[{{{one}}}, {{{two}}}]"))
+    assert message.endswith("co-runner 'lu libgomp small 2 mine' is repeated")

@@ -1,0 +1,214 @@
+"""A study of co-runners, as a user runs it: real programs, which are held until they were seen."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import pinstudy, started
+from tests.support.processes import command_line, descendants, wait_until_gone
+from tests.support.studies import records, write_app, write_program, write_study
+from tests.support.trees import build_tree
+from tests.support.wait import HANG_S, until
+
+# Uses CPU time, 20 clock ticks by the kernel's count, so that it can be looked at.
+WORK = (
+    "t=0; while [ $t -lt 20 ]; do read -r s </proc/$$/stat; set -- ${s##*) }; "
+    "t=$((${12} + ${13})); done\n"
+)
+# The co-runner leaves a line whenever it starts.
+OTHER = f"#!/bin/sh\necho >>starts\n{WORK}"
+# Ends when the co-runner has begun three times since.
+MAIN = f"""\
+#!/bin/sh
+{WORK}first=$(wc -l <starts)
+while [ $(wc -l <starts) -lt $((first + 3)) ]; do :; done
+"""
+BLOCKED = "#!/bin/sh\nread _ <gate\n"
+CO_RUNNER = {
+    **{"app": "other", "variant": "plain", "size": "small", "threads": 1},
+    "mapping": "scheduler",
+}
+
+
+def write(folder: Path, main: str, other: str, beside: object = CO_RUNNER, **keys: object) -> None:
+    (folder / "starts").touch()
+    os.mkfifo(folder / "gate")
+    for name, text in (("main", main), ("other", other)):
+        program = write_program(folder / name, text)
+        write_app(folder, name, program, {"small": {"arguments": ""}}, **keys)
+    write_study(folder, "both", "main", "small", beside=beside, collect=["perf"])
+
+
+def by_app(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
+    """Return each run by its app, and whether something ran beside it."""
+    return {(run["app"], "beside" in run): run for run in records(folder)}
+
+
+def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, MAIN, OTHER)
+    done = pinstudy(tmp_path, "run", "both.yaml")
+
+    assert done.returncode == 0, done.stderr
+    runs = by_app(tmp_path)
+    assert sorted(runs) == [("main", True), ("other", False)]
+    beside, alone = runs["main", True], runs["other", False]
+    assert {run["status"] for run in runs.values()} == {"ok"}
+    assert beside["beside"] == "other-plain small x1 scheduler"
+    assert beside["beside_alone"] == alone["case_id"]
+    assert beside["beside_command"] == alone["command"]
+    assert beside["beside_program_digest"] == alone["program_digest"]
+    # Of three that began, two have ended in between.
+    assert beside["beside_completed"] >= 2
+    assert 0 < beside["beside_elapsed_s"] <= beside["elapsed_s"] / 2
+    assert 0 < beside["beside_rate_hz"] <= 1 / beside["beside_elapsed_s"]
+    # Each of them used a fifth of a second, which is not the program's.
+    assert beside["beside_cpu_s"] >= 0.4
+    assert not any("other" in task["command"] for task in beside["foreign_tasks"])
+    everywhere = beside["cpus"]
+    assert {t["allowed"] for t in beside["beside_placement"]["threads"]} == {everywhere}
+    assert (alone["table_number"], alone["case_number"]) == (2, 1)
+
+
+def test_a_co_runner_that_does_not_end_has_no_time_and_the_reason(tmp_path: Path) -> None:
+    write(tmp_path, f"#!/bin/sh\n{WORK}", BLOCKED, [CO_RUNNER, "nothing"])
+    # Alone it would wait for ever: its own limit ends it there.
+    app = tmp_path / "apps" / "other.yaml"
+    app.write_text(app.read_text() + "limit: 2 s\n")
+    done = pinstudy(tmp_path, "run", "both.yaml")
+
+    assert done.returncode == 0, done.stderr
+    runs = by_app(tmp_path)
+    assert runs["other", False]["status"] == "timeout"
+    beside = runs["main", True]
+    assert beside["status"] == "ok", beside
+    assert beside["beside_completed"] == 0
+    for name in ("beside_elapsed_s", "beside_rate_hz"):
+        assert name not in beside
+        assert beside["unavailable"][name] == "the co-runner did not end once in this run"
+    verdict = " ".join(pinstudy(tmp_path, "verdict", "results/both").stdout.split())
+    why = "the co-runner not measured in 1 run, because the co-runner did not end once in this run"
+    assert why in verdict
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ("#!/bin/sh\necho no luck >&2; exit 3\n", "failed: exit status 3 (no luck)"),
+        ("#!/nowhere/sh\n", "failed: could not be started: No such file or directory"),
+    ],
+)
+def test_a_run_without_its_co_runner_is_no_good_run(
+    tmp_path: Path, other: str, reason: str
+) -> None:
+    write(tmp_path, f"#!/bin/sh\n{WORK}", other)
+    done = pinstudy(tmp_path, "run", "both.yaml")
+
+    assert done.returncode == 1
+    run = by_app(tmp_path)["main", True]
+    name = "other-plain small x1 scheduler"
+    assert (run["status"], run["reason"]) == ("failed", f"its co-runner {name} {reason}")
+
+
+def test_a_run_whose_co_runner_fails_meanwhile_is_not_averaged(tmp_path: Path) -> None:
+    # A process is there until its exit status was taken.
+    main = ">ran; while [ ! -s failed ]; do :; done; while [ -d /proc/$(cat failed) ]; do :; done"
+    other = f"{WORK}[ ! -e ran ] || {{ echo $$ >failed; exit 4; }}"
+    write(tmp_path, f"#!/bin/sh\n{main}\n", f"#!/bin/sh\n{other}\n")
+    pinstudy(tmp_path, "run", "both.yaml")
+
+    run = by_app(tmp_path)["main", True]
+    reason = "its co-runner other-plain small x1 scheduler failed: exit status 4"
+    assert (run["status"], run["reason"]) == ("failed", reason)
+
+
+def test_a_program_ended_at_its_limit_ends_its_co_runner(tmp_path: Path) -> None:
+    write(tmp_path, BLOCKED, f"#!/bin/sh\necho $$ >>starts\n{WORK}", limit="1 s")
+    pinstudy(tmp_path, "run", "both.yaml")
+
+    assert by_app(tmp_path)["main", True]["status"] == "timeout"
+    wait_until_gone(map(int, (tmp_path / "starts").read_text().split()))
+
+
+def test_a_co_runner_inherits_the_signals_and_cpus_of_a_program_alone(tmp_path: Path) -> None:
+    # Masks of signals and of CPUs, as the kernel shows them.
+    shows = "grep -E '^(SigBlk|SigIgn|SigCgt|Cpus_allowed_list)' /proc/self/status >>shown-$PPID"
+    other = f"#!/bin/sh\n{shows}\n{WORK}echo >>starts\n"
+    write(tmp_path, f"#!/bin/sh\nwhile [ $(wc -l <starts) -lt 3 ]; do :; done\n{WORK}", other)
+    done = pinstudy(tmp_path, "run", "both.yaml")
+
+    assert done.returncode == 0, done.stderr
+    shown = [path.read_text() for path in tmp_path.glob("shown-*")]
+    assert len(shown) >= 4
+    assert len(set(shown)) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_no_co_runner_outlives_pinstudy(tmp_path: Path, number: signal.Signals) -> None:
+    # It starts a process in a session of its own, as a daemon does.
+    daemon = "#!/bin/sh\nsetsid sleep 100000 &\nread _ <gate\n"
+    write(tmp_path, BLOCKED.replace("read", ">begun; read"), daemon)
+    with started(tmp_path, "run", "both.yaml") as process:
+        until((tmp_path / "begun").exists, what="the program runs")
+        until(lambda: _sleeping(process.pid), what="the co-runner has started its daemon")
+        everyone = list(descendants(process.pid))
+        process.send_signal(number)
+        assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
+        wait_until_gone(everyone)
+        assert process.stderr
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_a_co_runner_that_something_kills_fails_the_run(tmp_path: Path) -> None:
+    blocked = "#!/bin/sh\necho $PPID >>witness\nread _ <never\n"
+    # A killed witness may leave its program behind, which the supervisor then kills.
+    main = "kill -9 $(cat witness); while [ -d /proc/$(cat witness) ]; do :; done"
+    os.mkfifo(tmp_path / "never")
+    write(tmp_path, f"#!/bin/sh\n{main}\n{WORK}", blocked, limit="5 s")
+    pinstudy(tmp_path, "run", "both.yaml")
+
+    run = by_app(tmp_path)["main", True]
+    assert run["status"] == "failed"
+    name = "other-plain small x1 scheduler"
+    assert run["reason"].startswith(f"its co-runner {name} cannot run: pinstudy-witness was ")
+
+
+def test_a_stopped_supervisor_ends_with_pinstudy(tmp_path: Path) -> None:
+    write(tmp_path, BLOCKED.replace("read", ">begun; read"), BLOCKED)
+    with started(tmp_path, "run", "both.yaml") as process:
+        until((tmp_path / "begun").exists, what="the program runs")
+        everyone = list(descendants(process.pid))
+        (supervisor,) = (
+            pid for pid in everyone if "co_runner_supervisor.py" in " ".join(command_line(pid))
+        )
+        os.kill(supervisor, signal.SIGSTOP)
+        process.kill()
+        process.wait(HANG_S)
+        wait_until_gone(everyone)
+
+
+def _sleeping(pid: int) -> bool:
+    return any(command_line(each)[:1] == ["sleep"] for each in descendants(pid))
+
+
+def test_the_plan_shows_co_runners_and_the_cpus_that_both_use(tmp_path: Path) -> None:
+    write(tmp_path, OTHER, OTHER, ["nothing", CO_RUNNER | {"mapping": "ecores-pin"}])
+    study = tmp_path / "both.yaml"
+    two = study.read_text().replace("mappings: scheduler", "mappings: [pcores-pin, ecores-pin]")
+    study.write_text(two)
+    node = str(build_tree(tmp_path / "node", "i9-14900k-noht"))
+    done = pinstudy(tmp_path, "plan", "both.yaml", "--sysroot", node)
+
+    assert done.returncode == 0, done.stderr
+    name = "other-plain small x1 ecores-pin"
+    assert f"  #3  pcores-pin current, beside {name} on CPUs 8  CPUs 0  about" in done.stdout
+    assert "\n      beside it: env " in done.stdout
+    assert f"\nco-runner {name} shares CPUs 8 with the program in 1 case\n" in done.stdout
+    assert "\n1 case more: co-runners alone, to compare with\n" in done.stdout
+    assert "\nstudy both: 5 cases, " in done.stdout
