@@ -14,9 +14,12 @@ from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed
+from analysis.verdict.price import price_sentences
 from analysis.verdict.tables import (
     comparison_table,
+    price_table,
     raw_comparisons,
+    raw_price,
     raw_statistics,
     statistics_tables,
 )
@@ -78,8 +81,8 @@ def as_markdown(findings: Findings) -> str:
 
 
 def _tables_of(table: TableFindings, style: str) -> list[str]:
-    compared = comparison_table(table)
-    tables = [*([compared] if compared else []), *statistics_tables(table)]
+    compared, priced = comparison_table(table), price_table(table)
+    tables = [of for of in (compared, *statistics_tables(table), priced) if of]
     return [render(tables, style)] if tables else []
 
 
@@ -97,7 +100,7 @@ def verdict_lines(table: TableFindings) -> list[str]:
             "as good as one of these in one and better in the other (Pareto front): "
             f"{listed(front)}."
         )
-    return [*lines, *waiting_sentences(table)]
+    return [*lines, *price_sentences(table), *waiting_sentences(table)]
 
 
 def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
@@ -225,4 +228,5 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             for objective in OBJECTIVES
             if objective in case.samples
         ],
+        "energy_by_kind": [raw_price(case) for case in table.cases if case.summary.energy_by_kind],
     }

@@ -103,6 +103,11 @@ class Collectors:
         self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
         self.warnings = self._surroundings.warnings
 
+    @property
+    def counts_cores(self) -> bool:
+        """Whether the energy of single cores is counted."""
+        return not isinstance(self._cores, Unavailable)
+
     def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
         """Return a run's meters with `nearer`; only energy's are nearer to the program."""
         around, *nearest = self.harness.meters
