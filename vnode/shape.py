@@ -24,7 +24,7 @@ class Shape:
     """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous.
 
     `boot_from` is the folder of its kernel, OTHER for another version; `options` are more
-    options of the kernel.
+    options of the kernel. With `core_energy` each core has a counter of its energy.
     """
 
     p: int = 2
@@ -33,6 +33,7 @@ class Shape:
     smt: bool = True
     boot_from: Path = IMAGE
     options: str = "mitigations=off"
+    core_energy: bool = False
 
     qemu = "qemu-system-x86_64"
     image = IMAGE
@@ -78,11 +79,12 @@ class Shape:
         return options
 
     def module_parameters(self) -> list[str]:
-        """Return the test module's parameters: the CPUs of each kind."""
+        """Return the test module's parameters: the CPUs of each kind, and its counters."""
         names = {"P": "pcpus", "E": "ecpus", "LP-E": "lpecpus"}
-        return [
+        kinds = [
             f"{names[kind]}={format_cpulist(cpus)}" for kind, cpus in self.kinds().items() if cpus
         ]
+        return [*kinds, *(["core_energy=1"] if self.core_energy else [])]
 
     def qemu_indices(self, kind: str) -> list[int]:
         """Return QEMU's numbers of a kind's CPUs; absent SMT siblings leave gaps."""

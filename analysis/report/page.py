@@ -37,8 +37,9 @@ from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Findings
+from analysis.verdict.price import price_sentences
 from analysis.verdict.slowdowns import slowdown_sentences, slowdown_table
-from analysis.verdict.tables import comparison_table, division_table, statistics_tables
+from analysis.verdict.tables import comparison_table, division_table, price_table, statistics_tables
 from analysis.verdict.text import why_continue
 from analysis.verdict.waiting import waiting_sentences
 from base.errors import UserError
@@ -208,12 +209,14 @@ def _template() -> Template:
         "advice_text": advice_text,
         "why_continue": why_continue,
         "proof_sentence": proof_sentence,
+        "price_sentences": price_sentences,
         "waiting_sentences": waiting_sentences,
         "slowdown_sentences": slowdown_sentences,
         "slowdown_table": slowdown_table,
         "drift_sentences": drift_sentences,
         "comparison_table": comparison_table,
         "division_table": division_table,
+        "price_table": price_table,
         "statistics_tables": statistics_tables,
         "conclusions": conclusions,
         "compare_tables": compare_tables,

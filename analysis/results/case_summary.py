@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from base.text import team_in_words, team_label
+from runners.node.topology import KIND_ORDER
 from runners.records.placed_runs import PlacedRuns
 
 Item = TypeVar("Item")
@@ -81,8 +82,9 @@ class CaseSummary:
     `number` is the row's. `n` runs are averaged (status ok, no warm-up), None where the source of
     imported means does not say how many. `measures` has all of MEASURES and MORE_MEASURES;
     `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are not known. `residency`,
-    `cpu_share` (shares) and `freq_ghz` are means by core kind, and so is `waited`. `team_cpu_s` has
-    the mean CPU seconds of each thread of the team by core kind. `drivers`, `governors_read` and
+    `cpu_share` (shares) and `freq_ghz` are means by core kind, and so are `waited` and
+    `energy_by_kind`, joules of the kind's cores. `team_cpu_s` has the mean CPU seconds of each
+    thread of the team by core kind. `drivers`, `governors_read` and
     `implementations` are the distinct ones of the averaged runs; so are `energy_aware`, the states
     of energy-aware scheduling, and `schedulers`, those of sched_ext (runners.node.scheduler).
 
@@ -133,6 +135,7 @@ class CaseSummary:
     freq_ghz: Mapping[str, float] = field(default_factory=dict)
     cpu_share: Mapping[str, float] = field(default_factory=dict)
     waited: Mapping[str, Moments] = field(default_factory=dict)
+    energy_by_kind: Mapping[str, Moments] = field(default_factory=dict)
     team_cpu_s: Sequence[Mapping[str, float]] = ()
     drivers: Sequence[str] = ()
     governors_read: Sequence[str] = ()
@@ -237,6 +240,9 @@ MORE_MEASURES = (
     LAUNCHER_CPU_S,
     *BESIDE_MEASURES,
 )
+# The record's field of what CaseSummary.energy_by_kind averages; a kind may lack it alone.
+ENERGY_BY_KIND = "energy_by_kind_j"
+ENERGY_OF_KIND = {kind: f"{ENERGY_BY_KIND}.{kind}" for kind in KIND_ORDER}
 # Columns of a frame that only some records have: by core kind, by the names of an app's own
 # metrics, by thread and core kind. No study of pinstudy's own has as many metrics as are kept, and
 # a figure of more threads could not be read.

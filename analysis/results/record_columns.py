@@ -49,7 +49,7 @@ _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
 # Texts that combine several values of a record.
 _COMBINED = ("disturbed", "daemons", "rank_cpus")
-_BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}")
+_BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}", "energy_by_kind_{}_j")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
 COLUMNS = (
@@ -89,6 +89,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         *columns.by_kind(get("residency")),
         *columns.by_kind(get("cpu_share")),
         *columns.by_kind(get("waited")),
+        *columns.by_kind(get("energy_by_kind_j")),
         columns.highest(get("temperature_before_c")),
         get("l1d_miss_rate"),
         get("metrics"),

@@ -40,10 +40,10 @@ PARALLEL_FROM_BYTES = 128 << 20
 class Runs:
     """The records of a results folder: one row a record, oldest attempt first.
 
-    `frame` has the columns COLUMNS, then `freq_<kind>_ghz`, `residency_<kind>`, `cpu_share_<kind>`
-    and `waited_<kind>` for each of `kinds`, the core kinds of which anything was measured, best
-    first. Texts are categoricals
-    (which may have categories that no row uses), numbers floats and NaN where nothing was measured,
+    `frame` has the columns COLUMNS, then `freq_<kind>_ghz`, `residency_<kind>`,
+    `cpu_share_<kind>`, `waited_<kind>` and `energy_by_kind_<kind>_j` for each of `kinds`, the core
+    kinds of which anything was measured, best first. Texts are categoricals (which may have
+    categories that no row uses), numbers floats and NaN where nothing was measured,
     `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
     of the hottest package before the run. Of interchangeable nodes that divide a study `node_id` is
     the name of their pool, and MADE_ON has the node. Where any record has them,

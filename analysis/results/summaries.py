@@ -15,6 +15,8 @@ from typing import Any
 
 from analysis.results.case_summary import (
     BESIDE_MEASURES,
+    ENERGY_BY_KIND,
+    ENERGY_OF_KIND,
     LAUNCHER_CPU_S,
     MEASURES,
     MORE_MEASURES,
@@ -71,6 +73,7 @@ _BY_KIND = {
     "freq_ghz": re.compile(f"freq_{_KIND}_mean_ghz"),
     "cpu_share": re.compile(f"cpu_share_{_KIND}"),
     "waited": re.compile(f"waited_{_KIND}"),
+    "energy_by_kind": re.compile(f"energy_by_kind_{_KIND}_mean_j"),
 }
 _SHARES = ("residency_", "cpu_share_", "waited_", "imbalance_")
 # Of a run's CPU time; parts may have been rounded up.
@@ -87,8 +90,8 @@ _ALLOWED = {
 }
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
-    *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "beside_placement", "driver",
-    *FINAL, INTERRUPTED,
+    *MEASURES, *MORE_MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "placement",
+    "vcpu_placement", "beside_placement", "driver", *FINAL, INTERRUPTED,
 ))  # fmt: skip
 _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
@@ -336,9 +339,12 @@ def _circumstances(row: _Row) -> dict[str, Any]:
             what, kind = of
             by_kind[what][kind] = float(field.text)
     excluded = _parsed_counts(row.text("excluded") or "")
-    waited = {kind: Moments(row.count("n"), mean) for kind, mean in by_kind["waited"].items()}
+    moments = {
+        name: {kind: Moments(row.count("n"), mean) for kind, mean in by_kind[name].items()}
+        for name in ("waited", "energy_by_kind")
+    }
     return by_kind | {
-        "waited": waited,
+        **moments,
         "excluded": excluded,
         "governors_read": _parts(row.text("governor_read")),
         "drivers": _parts(row.text("driver")),

@@ -12,6 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.results.case_summary import (
+    ENERGY_BY_KIND,
+    ENERGY_OF_KIND,
     MEASURES,
     MORE_MEASURES,
     ROW_FACTS,
@@ -30,8 +32,8 @@ from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 # Whose reasons stand under tables, beside those of runs that are not averaged.
 _EXPLAINED = (
-    *(*MEASURES, "vcpu_migrations", "beside_elapsed_s", "placement", "vcpu_placement"),
-    *("beside_placement", "driver"),
+    *(*MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "vcpu_migrations"),
+    *("beside_elapsed_s", "placement", "vcpu_placement", "beside_placement", "driver"),
 )
 _UNPROVED = {
     "unproved": "placement_verdict",
@@ -74,6 +76,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "freq_ghz": _means_by_kind(cases, good, "freq_{}_ghz", runs.kinds),
         "cpu_share": _means_by_kind(cases, good, "cpu_share_{}", runs.kinds),
         "waited": _moments_by_kind(cases, good, "waited_{}", runs.kinds),
+        "energy_by_kind": _moments_by_kind(cases, good, "energy_by_kind_{}_j", runs.kinds),
         "team_cpu_s": _teams(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -21,10 +21,17 @@ from analysis.format.numbers import (
 )
 from analysis.format.table import Column, Notes, joined
 from analysis.results.alone import Alone
-from analysis.results.case_summary import CaseSummary, grouped
+from analysis.results.case_summary import (
+    ENERGY_BY_KIND,
+    ENERGY_OF_KIND,
+    CaseSummary,
+    Moments,
+    grouped,
+)
 from base.text import one_line
 from configs.study import NOTHING as NOTHING_BESIDE
 from runners.node.scheduler import NONE
+from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
 
@@ -318,10 +325,14 @@ def _write_mean(
 ) -> str:
     reasons = _reasons(case, name)
     of = case.measures[name]
+    text = of.mean_text if f"{name}_mean" in page.verbatim else ""
+    return _mean_of(of, text or write(of.mean, page), reasons, case, page)
+
+
+def _mean_of(of: Moments, text: str, reasons: str, case: CaseSummary, page: Page) -> str:
+    """Return a mean's text with a note on the runs that lack it; n/a where none has it."""
     if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
-    text = of.mean_text if f"{name}_mean" in page.verbatim else ""
-    text = text or write(of.mean, page)
     # The number of runs behind a mean from elsewhere may not be known.
     if of.n is None or of.n == case.n:
         return text
@@ -466,6 +477,25 @@ _FULL_OF_GUESTS = Layout(
     ),
     footnotes=(guest_and_host_numbers, drivers),
 )
+
+
+def with_energy_by_kind(layout: Layout, cases: Sequence[CaseSummary]) -> Layout:
+    """Return a layout with a column of energy for each core kind of which a case has it."""
+    kinds = [kind for kind in KIND_ORDER if any(kind in case.energy_by_kind for case in cases)]
+    columns = tuple(
+        (Column(f"energy {kind}-cores", "J", field=ENERGY_BY_KIND), partial(_of_kind, kind=kind))
+        for kind in kinds
+    )
+    return replace(layout, numbers=(*layout.numbers, *columns))
+
+
+def _of_kind(case: CaseSummary, page: Page, kind: str) -> str:
+    of = case.energy_by_kind.get(kind, Moments())
+    fields = (ENERGY_BY_KIND, ENERGY_OF_KIND[kind])
+    reasons = joined(why for name in fields for why in case.reasons.get(name, ())) or NO_REASON
+    return _mean_of(of, _energy(of.mean, page), reasons, case, page)
+
+
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (
     _means("time mean", "s", "elapsed_s", _time),

@@ -19,7 +19,14 @@ from analysis.results.case_summary import (
 )
 from analysis.results.files import rerun_hint, write_file
 from analysis.results.sources import open_results
-from analysis.tables.layouts import LAYOUTS, LayoutName, Page, table_footnotes, verbatim_names
+from analysis.tables.layouts import (
+    LAYOUTS,
+    LayoutName,
+    Page,
+    table_footnotes,
+    verbatim_names,
+    with_energy_by_kind,
+)
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, one_line, plural
@@ -77,6 +84,8 @@ def _table(
     on_node, of_guests, beside = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
     layout = beside if any(case.beside for case in rows) else layout
+    if name == "full":
+        layout = with_energy_by_kind(layout, rows)
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(
         TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), alone=alone
@@ -184,6 +193,9 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
     values |= {f"cpu_share_{kind}": value for kind, value in case.cpu_share.items()}
     values |= {f"waited_{kind}": finite(of.mean) for kind, of in case.waited.items()}
     values |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
+    values |= {
+        f"energy_by_kind_{kind}_mean_j": finite(of.mean) for kind, of in case.energy_by_kind.items()
+    }
     values["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
     values["reasons"] = case.skip_reason or joined(
         f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()

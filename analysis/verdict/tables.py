@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
@@ -100,6 +100,45 @@ def division_table(table: TableFindings) -> Table | None:
         for case in cases
     )  # fmt: skip
     return Table(f"{table.title}: how the work was divided", columns, cells)
+
+
+def price_table(table: TableFindings) -> Table | None:
+    """Return the energy of each case by core kind, as means over its runs; None if unknown."""
+    cases = [case for case in table.cases if case.summary.energy_by_kind]
+    if not cases:
+        return None
+    kinds = [kind for kind in KIND_ORDER if any(kind in _by_kind(case) for case in cases)]
+    columns = (
+        *_HEAD,
+        *(Column(f"on {kind}-cores", "J") for kind in kinds),
+        Column("on all cores", "J"),
+        Column("of the package", "%"),
+    )
+    return Table(
+        caption=f"{table.title}: energy by core kind",
+        columns=columns,
+        cells=tuple(_price_row(case, kinds) for case in cases),
+        raw_values=tuple(raw_price(case) for case in cases),
+    )
+
+
+def _price_row(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
+    means = [of.mean if (of := _by_kind(case).get(kind)) else math.nan for kind in kinds]
+    # A kind that is missing makes the sum one of something else.
+    of_all = sum(means)
+    share = of_all / case.summary.measures[OBJECTIVES["energy"]].mean
+    return (*_head(case), *(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(share))
+
+
+def raw_price(case: CaseFinding) -> dict[str, Any]:
+    """Return a case's joules by core kind, unrounded; a kind without a number is missing."""
+    return _identity(case) | {
+        f"energy_by_kind_{kind}_mean_j": finite(of.mean) for kind, of in _by_kind(case).items()
+    }
+
+
+def _by_kind(case: CaseFinding) -> Mapping[str, Moments]:
+    return case.summary.energy_by_kind
 
 
 def _imbalance(case: CaseFinding) -> Moments:

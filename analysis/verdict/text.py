@@ -14,10 +14,13 @@ from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed
+from analysis.verdict.price import price_sentences
 from analysis.verdict.slowdowns import raw_slowdown, slowdown_sentences, slowdown_table
 from analysis.verdict.tables import (
     comparison_table,
+    price_table,
     raw_comparisons,
+    raw_price,
     raw_statistics,
     statistics_tables,
 )
@@ -80,9 +83,8 @@ def as_markdown(findings: Findings) -> str:
 
 
 def _tables_of(of: TableFindings, style: str) -> list[str]:
-    compared = comparison_table(of)
-    slowdowns = slowdown_table(of)
-    tables = [table for table in (compared, slowdowns) if table] + statistics_tables(of)
+    compared = (comparison_table(of), slowdown_table(of))
+    tables = [table for table in (*compared, *statistics_tables(of), price_table(of)) if table]
     return [render(tables, style)] if tables else []
 
 
@@ -102,7 +104,8 @@ def verdict_lines(table: TableFindings) -> list[str]:
             "as good as one of these in one and better in the other (Pareto front): "
             f"{listed(front)}."
         )
-    return [*lines, *slowdown_sentences(table), *waiting_sentences(table)]
+    costs = (*slowdown_sentences(table), *price_sentences(table))
+    return [*lines, *costs, *waiting_sentences(table)]
 
 
 def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
@@ -234,4 +237,5 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             for objective in OBJECTIVES
             if objective in case.samples
         ],
+        "energy_by_kind": [raw_price(case) for case in table.cases if case.summary.energy_by_kind],
     }

@@ -1,7 +1,7 @@
 """Whether perf and the energy counters count here.
 
 perf PMU by PMU, migrations, cache lines (`c2c`); energy by each source: the powercap counters, and
-perf's power PMU.
+perf's PMUs of packages and of cores.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from dataclasses import replace
 
 from runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from runners.host.software import for_tools
+from runners.host.tree import Unavailable
+from runners.measure.energy.cores import PMU as CORE_PMU
+from runners.measure.energy.cores import find_core_counters, try_cores
 from runners.measure.energy.figures import DOMAINS
 from runners.measure.energy.perf import GRANT as PERF_GRANT
 from runners.measure.energy.perf import find_power_pmu
@@ -155,12 +158,31 @@ def probe_energy(node: ProbedNode) -> Capability:
 
 
 def probe_energy_sources(node: ProbedNode) -> list[Capability]:
-    """Report both sources; one is optional where the other works."""
+    """Report both sources, of which one is optional where the other works, and that of cores."""
     by_powercap, by_perf = _by_powercap(node), _by_perf(node)
     return [
         replace(by_powercap, optional=by_perf.state == "ok"),
         replace(by_perf, optional=by_powercap.state == "ok"),
+        replace(_by_core(node), optional=True),
     ]
+
+
+def _by_core(node: ProbedNode) -> Capability:
+    """Report of which core kinds the energy is counted: few processors have such counters."""
+    name = "energy:cores"
+    found = find_core_counters(node.root, node.topology)
+    if isinstance(found, Unavailable):
+        return Capability(name, "missing", found.reason)
+    if node.perf is None:
+        return _no_perf(node, name)
+    tried = try_cores(node.root, node.perf, node.topology)
+    if isinstance(tried, Unavailable):
+        return _denied(Capability(name, "missing", tried.reason), PERF_GRANT, _LASTING_PERF)
+    readable = f"{', '.join(found.cpus)}, by perf's {CORE_PMU} PMU"
+    if found.unavailable:
+        reasons = "; ".join(dict.fromkeys(found.unavailable.values()))
+        return Capability(name, "limited", f"{readable}; {reasons}")
+    return Capability(name, "ok", readable)
 
 
 def _by_powercap(node: ProbedNode) -> Capability:
@@ -189,8 +211,15 @@ def _source(
     readable = ", ".join(domain for domain in DOMAINS if domain not in problems)
     if "package" not in problems:
         return Capability(name, "ok", f"{readable}, by {by}")
-    reason, denied, _ = problems["package"].partition(f"; as root: {grant}")
-    helps = (f"sudo {grant}", lasting) if denied else ("", "")
+    missing = _denied(Capability(name, "missing", problems["package"]), grant, lasting)
     if readable:
-        return Capability(name, "limited", f"{readable} only; {reason}", *helps)
-    return Capability(name, "missing", reason, *helps)
+        return replace(missing, state="limited", reason=f"{readable} only; {missing.reason}")
+    return missing
+
+
+def _denied(capability: Capability, grant: str, lasting: str) -> Capability:
+    """Return a capability with its grant, where its reason ends with that."""
+    reason, denied, _ = capability.reason.partition(f"; as root: {grant}")
+    if not denied:
+        return capability
+    return replace(capability, reason=reason, grant=f"sudo {grant}", lasting=lasting)

@@ -38,10 +38,12 @@ from runners.host.software import build_of, description_of, for_tools, tool_vers
 from runners.host.tree import Tree, Unavailable, reading_of
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import Gate
+from runners.measure.energy.cores import FIELD as CORES
+from runners.measure.energy.cores import try_cores
 from runners.measure.energy.figures import run_figures
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
-from runners.measure.meter import Meter
+from runners.measure.meter import Meter, Meters
 from runners.measure.perf.counters import fields_of, no_counters, read_counters
 from runners.measure.perf.events import (
     event_list,
@@ -86,6 +88,11 @@ class Collectors:
             else no_energy("the study does not collect energy")
         )
         self.baselines = Baselines(study.baseline, self._energy)
+        self._cores = (
+            try_cores(root, shutil.which("perf"), node.topology)
+            if "energy" in study.collect
+            else Unavailable("the study does not collect energy")
+        )
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         self.perf = (shutil.which("perf") or "") if "perf" in study.collect else ""
         self._versions = tool_versions(dict(tools) | ({"perf": self.perf} if self.perf else {}))
@@ -98,20 +105,28 @@ class Collectors:
         events = event_list(study.events, read_permission(root).user_only, events_by_pmu(root))
         self._surroundings = Surroundings(node)
         gate = study.temperature_gate
-        # Energy is read last before the program starts, and first when it has ended.
+        # Energy is read last before the program starts, and first when it has ended: that of the
+        # packages nearest to the program, because all figures rest on it.
+        of_cores = () if isinstance(self._cores, Unavailable) else (self._cores,)
+        of_packages = (self._energy.meter,) if self._energy.meter else ()
         self.harness = Harness(
             witness,
             None if problem else perf_command(self.perf, events),
             problem,
-            meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
+            meters=(self._surroundings, *of_cores, *of_packages),
             cores=tuple(core.cpus for core in node.topology.cores),
         )
         self._energy_at_marks = self._energy.at_marks()
         self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
         self.warnings = self._surroundings.warnings
 
+    @property
+    def counts_cores(self) -> bool:
+        """Whether the energy of single cores is counted."""
+        return not isinstance(self._cores, Unavailable)
+
     def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
-        """Return a run's meters with `nearer`; only the energy meter is nearer to the program."""
+        """Return a run's meters with `nearer`; only energy's are nearer to the program."""
         around, *nearest = self.harness.meters
         return (around, nearer, *nearest)
 
@@ -128,6 +143,7 @@ class Collectors:
             self._counters(case, run),
             energy,
             self._regions(case, run, idle_w),
+            self._core_energy(),
             self._surroundings.measured(
                 tuple(sorted(set(case.all_cpus))),
                 _known_cpu_s(run),
@@ -141,10 +157,21 @@ class Collectors:
         """Measure the node while no program runs, under the case's governor."""
         load = read_load(Tree(self._node.root))
         thermometer = self._surroundings.thermometer
-        thermometer.start()
-        energy = self.baselines.measure(case.governor)
-        thermometer.stop()
-        return [energy, thermometer.reading(), reading_of({"load_1min": load})]
+        around = Meters(
+            [thermometer, *([] if isinstance(self._cores, Unavailable) else [self._cores])]
+        )
+        around.start()
+        try:
+            energy = self.baselines.measure(case.governor)
+        finally:
+            around.stop()
+        readings = [energy, self._core_energy(), thermometer.reading()]
+        return [*readings, reading_of({"load_1min": load})]
+
+    def _core_energy(self) -> Reading:
+        if isinstance(self._cores, Unavailable):
+            return Reading({}, {CORES: self._cores.reason})
+        return self._cores.reading()
 
     def _versions_of(self, case: Case) -> Reading:
         launchers = [needed_tool(case.mechanism, case.mapping), "perf"]

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from base.units import duration
+from runners.measure.energy.cores import FIELD as BY_KIND
+from runners.measure.energy.cores import WINDOW
 from runners.measure.energy.figures import DOMAINS, FIELDS
 from runners.measure.energy.source import EnergyMeter, try_perf, try_powercap
 from runners.prove.bench import Bench, Seen, Task
@@ -203,8 +205,55 @@ def _judge_sources(loads: Loads, sources: Sequence[str]) -> list[Finding]:
     return found
 
 
+def judge_cores(work: Mapping[str, Seen], idle: Seen | None, counted: bool) -> list[Finding]:
+    """Judge the energy by core kind: the kind on which additions run uses more of it.
+
+    `work` has the run on each kind; `idle` the one in which nothing worked, None without one;
+    `counted` is whether the cores have counters. The cores of all kinds together are a part of
+    the package, and use no more than it.
+    """
+    return [_judge_cores_of(kind, work, idle, counted) for kind in work]
+
+
+def _judge_cores_of(
+    kind: str, work: Mapping[str, Seen], idle: Seen | None, counted: bool
+) -> Finding:
+    truth = "more where the work is; all within the package"
+    one = Instrument("energy of cores", kind, truth, (BY_KIND,))
+    here = _powers_by_kind(work[kind])
+    if kind not in here:
+        of_kind = work[kind].unavailable.get(f"{BY_KIND}.{kind}")
+        why = of_kind or work[kind].why_without(BY_KIND)
+        # `kind_fields` leaves out counters of which none moved.
+        stuck = counted and not of_kind and not work[kind].problem
+        return one.found("nothing", f"stands still: {why}") if stuck else one.absent(why)
+    others = {f"work on {other}": seen for other, seen in work.items() if other != kind}
+    others |= {"an idle node": idle} if idle else {}
+    without = {when: _powers_by_kind(seen).get(kind) for when, seen in others.items()}
+    less = {when: power_w for when, power_w in without.items() if power_w is not None}
+    told = "".join(f", {power_w:.2f} W ({when})" for when, power_w in less.items())
+    measured = f"{here[kind]:.2f} W with work on {kind}{told}"
+    package_w, together_w = work[kind].fields.get("power_pkg_w"), sum(here.values())
+    if package_w is not None and together_w > package_w * (1 + SOURCES_WITHIN):
+        return one.found(measured, f"all cores {together_w:.2f} W, the package {package_w:.2f} W")
+    for when, power_w in less.items():
+        if not here[kind] > power_w * (1 + MORE_BY):
+            return one.found(measured, f"not more with work on {kind} than with {when}")
+    return one.found(measured)
+
+
+def _powers_by_kind(seen: Seen) -> Mapping[str, float]:
+    """Return the average power of each kind's cores in watts; empty where it is not known."""
+    window_s = seen.fields.get(WINDOW)
+    joules = seen.fields.get(BY_KIND, {})
+    return {kind: of / window_s for kind, of in joules.items()} if window_s else {}
+
+
 def judge_kinds(kinds: Sequence[OfKind], idle_w: float | None) -> list[Finding]:
-    """Report the energy of an addition on each core kind, above that of the idle node."""
+    """Report the energy of an addition on each core kind, above that of the idle node.
+
+    Where the kind's cores have counters, also what these say of it, the idle cores' included.
+    """
     found = []
     for of in kinds:
         one = Instrument("energy of an addition", of.kind.name, "reported")
@@ -214,7 +263,11 @@ def judge_kinds(kinds: Sequence[OfKind], idle_w: float | None) -> list[Finding]:
             found.append(one.absent(of.chain.why_without("power_pkg_w") or "idle power not known"))
         elif additions and elapsed_s:
             nanojoules = (power_w - idle_w) * elapsed_s / additions * 1e9
-            found.append(one.found(f"{nanojoules:.3f} nJ above idle"))
+            own_w = _powers_by_kind(of.chain).get(of.kind.name)
+            measured = f"{nanojoules:.3f} nJ above idle"
+            if own_w is not None:
+                measured += f"; {own_w * elapsed_s / additions * 1e9:.3f} nJ by the kind's cores"
+            found.append(one.found(measured))
     return found
 
 

@@ -52,6 +52,7 @@ from runners.prove.power import (
     TIMES_S,
     Loads,
     energy_meters,
+    judge_cores,
     judge_energy,
     judge_kinds,
     loads_of,
@@ -65,6 +66,7 @@ PAIRS, QUICK_PAIRS = 10, 5
 # Of each of the equal runs.
 RUN_S = 0.4
 HEAT_S = 4.0
+CORES_S = 1.0
 
 # What can be tried by itself: `counters` with governors, limits and turbo, `energy` with
 # temperatures and throttling.
@@ -210,17 +212,28 @@ def _energy(
     if meters:
         wanted = loads_of(QUICK_S if quick else TIMES_S)
     loads: Loads = {}
-    idle_w: float | None = None
+    idle: Seen | None = None
     for load, seconds in wanted:
         doing(f"energy and heat: {load}, {duration(seconds)}")
         joules, seen = run_load(bench, load, seconds, meters)
         loads = {**loads, (load, seconds): joules}
         if load == LOADS[0]:
-            power_w = seen.fields.get("power_pkg_w")
-            idle_w = power_w if isinstance(power_w, float) else None
+            idle = seen
     yield from judge_energy(loads if meters else {}, absent, len(bench.node.topology.cores) > 1)
-    yield from judge_kinds(kinds, idle_w)
+    work = _work_by_kind(bench, kinds)
+    yield from judge_cores(work, idle, bench.collectors.counts_cores)
+    yield from judge_kinds(kinds, idle.fields.get("power_pkg_w") if idle else None)
     yield from judge_heat(seen)
+
+
+def _work_by_kind(bench: Bench, kinds: Sequence[OfKind]) -> dict[str, Seen]:
+    """Return a run of additions on each core kind, a new one where its cores have counters."""
+    return {
+        of.kind.name: bench.run(Task(chain_words(CORES_S), (of.cpu,)))
+        if bench.collectors.counts_cores
+        else of.chain
+        for of in kinds
+    }
 
 
 def _resolution(

@@ -372,6 +372,12 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             number=_ENERGY,
         ),
         Field("energy_window_s", "seconds between the two readings", number=_DURATION),
+        Field(
+            "energy_by_kind_j energy_by_kind_window_s",
+            "[joules of the cores of each kind](energy-by-kind.md), gross; the same of their "
+            "readings",
+            each=_ENERGY,
+        ),
         Field("energy_source", "`powercap` or `perf`"),
         Field(
             "power_pkg_w",

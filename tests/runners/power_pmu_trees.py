@@ -42,13 +42,7 @@ def power_pmu_tree(
     packages: dict[int, int] | None = None,
 ) -> Path:
     """Write a node's power PMU below `root`; `packages` has the package of each CPU."""
-    folder = event_file(root, "").parent
-    folder.mkdir(parents=True)
-    for number, event in enumerate(events, 1):
-        event_file(root, event).write_text(f"event=0x{number:02x}\n")
-        event_file(root, f"{event}.unit").write_text("Joules\n")
-        event_file(root, f"{event}.scale").write_text("2.3283064365386962890625e-10\n")
-    (folder.parent / "cpumask").write_text(f"{cpumask}\n")
+    _write_pmu(root, "power", events, cpumask)
     (root / CPU).mkdir(parents=True, exist_ok=True)
     for cpu, package in (packages or {}).items():
         topology = root / CPU / f"cpu{cpu}/topology"
@@ -60,8 +54,26 @@ def power_pmu_tree(
     return root
 
 
-def event_file(root: Path, name: str) -> Path:
-    return root / "sys/bus/event_source/devices/power/events" / (name or "x")
+def add_core_pmu(root: Path, cpumask: str) -> Path:
+    """Write the PMU of single cores below the root of a node, which Linux shows on AMD."""
+    _write_pmu(root, "power_core", ("energy-core",), cpumask)
+    (root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
+    set_permission(root, "2", ROOT_CAPABILITIES)
+    return root
+
+
+def _write_pmu(root: Path, pmu: str, events: tuple[str, ...], cpumask: str) -> None:
+    folder = event_file(root, "", pmu).parent
+    folder.mkdir(parents=True)
+    for number, event in enumerate(events, 1):
+        event_file(root, event, pmu).write_text(f"event=0x{number:02x}\n")
+        event_file(root, f"{event}.unit", pmu).write_text("Joules\n")
+        event_file(root, f"{event}.scale", pmu).write_text("2.3283064365386962890625e-10\n")
+    (folder.parent / "cpumask").write_text(f"{cpumask}\n")
+
+
+def event_file(root: Path, name: str, pmu: str = "power") -> Path:
+    return root / f"sys/bus/event_source/devices/{pmu}/events" / (name or "x")
 
 
 def set_permission(root: Path, paranoid: str, capabilities: str) -> None:
@@ -73,6 +85,15 @@ def set_permission(root: Path, paranoid: str, capabilities: str) -> None:
 def joules_row(event: str, joules: str, run_ns: int = 2_500_000_000) -> str:
     """Return a row as perf writes it with `-x ;`."""
     return f"{joules};Joules;power/{event}/;{run_ns};100.00;;"
+
+
+def core_row(cpu: int, joules: str) -> str:
+    """Return a row as perf 6.1 writes it with `-j -A`."""
+    return (
+        f'{{"cpu" : "{cpu}", "counter-value" : "{joules}", "unit" : "Joules", '
+        '"event" : "power_core/energy-core/", "event-runtime" : 2109691270, '
+        '"pcnt-running" : 100.00, "metric-value" : 0.000000, "metric-unit" : "(null)"}'
+    )
 
 
 def install_perf(folder: Path, *rows: str) -> str:

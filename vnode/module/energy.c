@@ -24,7 +24,7 @@ MODULE_PARM_DESC(energy_stands_still, "a lie: no counter of energy moves");
 #define PJ_PER_UJ 1000000 /* mW * ns = pJ */
 
 static DEFINE_RAW_SPINLOCK(lock);
-static u64 last_ns, last_busy_ns[NR_CPUS], package_pj, core_pj;
+static u64 last_ns, last_busy_ns[NR_CPUS], package_pj, cpu_pj[NR_CPUS];
 
 /*
  * Not from the CPU's ticks: of several busy CPUs that take turns in one thread of the host, each gets
@@ -67,31 +67,41 @@ static void add_up(void)
 		/* The clock as a share in 1/1024, so that the product stays far below 64 bits. */
 		pj = (full_pj >> 10) * div_u64((u64)current_khz(cpu) << 10, highest_khz(cpu));
 		package_pj += pj;
-		core_pj += pj;
+		cpu_pj[cpu] += pj;
 	}
 }
 
-static u64 read_uj(const u64 *pj)
+/* Of the package, or of the CPUs of a mask without what the package uses beside them. */
+static u64 read_uj(const struct cpumask *cpus)
 {
 	unsigned long flags;
-	u64 uj;
+	u64 pj;
+	int cpu;
 
 	raw_spin_lock_irqsave(&lock, flags);
 	if (!energy_stands_still)
 		add_up();
-	uj = div_u64(*pj, PJ_PER_UJ);
+	pj = cpus ? 0 : package_pj;
+	if (cpus)
+		for_each_cpu(cpu, cpus)
+			pj += cpu_pj[cpu];
 	raw_spin_unlock_irqrestore(&lock, flags);
-	return uj;
+	return div_u64(pj, PJ_PER_UJ);
 }
 
 u64 package_uj(void)
 {
-	return read_uj(&package_pj);
+	return read_uj(NULL);
 }
 
 u64 core_uj(void)
 {
-	return read_uj(&core_pj);
+	return read_uj(cpu_possible_mask);
+}
+
+u64 uj_of(const struct cpumask *cpus)
+{
+	return read_uj(cpus);
 }
 
 static int total_get(char *text, const struct kernel_param *parameter)

@@ -24,11 +24,14 @@ unsigned int highest_khz(int cpu);
 void energy_start(void);
 u64 package_uj(void);
 u64 core_uj(void);
+u64 uj_of(const struct cpumask *cpus);
 
 int powercap_start(void);
 void powercap_stop(void);
 int power_pmu_start(void);
 void power_pmu_stop(void);
+int core_energy_start(void);
+void core_energy_stop(void);
 int core_pmus_start(void);
 void core_pmus_stop(void);
 int sensors_start(void);

@@ -126,7 +126,7 @@ def find_power_pmu(root: Path) -> PowerPmu:
     cpus = _cpus(tree)
     if isinstance(cpus, Unavailable):
         return _without(cpus.reason)
-    found = reading_of({domain: _event(tree, event) for domain, event in EVENTS.items()})
+    found = reading_of({of: find_event(tree, "power", event) for of, event in EVENTS.items()})
     return PowerPmu(found.fields, cpus, found.unavailable)
 
 
@@ -165,13 +165,14 @@ def _without(reason: str) -> PowerPmu:
     return PowerPmu({}, (), dict.fromkeys(EVENTS, reason))
 
 
-def _event(tree: Tree, event: str) -> str | Unavailable:
-    path = f"{POWER_PMU}/events/{event}"
+def find_event(tree: Tree, pmu: str, event: str) -> str | Unavailable:
+    """Return an event of a PMU as perf's `-e` takes it, or why the PMU has none that perf takes."""
+    path = f"{EVENT_SOURCES}/{pmu}/events/{event}"
     text = tree.text(path)
     if isinstance(text, Unavailable):
-        return Unavailable(f"the power PMU has no {event}") if text.missing else text
+        return Unavailable(f"the {pmu} PMU has no {event}") if text.missing else text
     if _ENCODING.fullmatch(text):
-        return f"power/{event}/"
+        return f"{pmu}/{event}/"
     return Unavailable(f"{path} does not hold an event")
 
 

@@ -30,7 +30,10 @@ def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:
 
     runs = read_runs(tmp_path)
 
-    fields = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}")
+    fields = (
+        *("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}"),
+        "energy_by_kind_{}_j",
+    )
     of_kinds = [field.format(kind) for field in fields for kind in "PE"]
     assert list(runs.frame.columns) == [*COLUMNS, *of_kinds]
     assert runs.kinds == ("P", "E")
@@ -97,6 +100,7 @@ def test_numbers_by_kind_are_columns_and_other_names_of_kinds_are_not(tmp_path: 
     assert runs.kinds == ("LP-E",)
     assert [name for name in runs.frame if name not in COLUMNS] == [
         "freq_LP-E_ghz", "residency_LP-E", "cpu_share_LP-E", "waited_LP-E",
+        "energy_by_kind_LP-E_j",
     ]  # fmt: skip
     assert runs.frame["freq_LP-E_ghz"].tolist()[0] == 2.5
     assert runs.frame["freq_LP-E_ghz"].isna().tolist() == [False, True]

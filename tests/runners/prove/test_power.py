@@ -9,7 +9,15 @@ import pytest
 from runners.prove.bench import Seen
 from runners.prove.finding import Finding
 from runners.prove.heat import judge_heat
-from runners.prove.power import LOADS, TIMES_S, Joules, Loads, judge_energy, judge_kinds
+from runners.prove.power import (
+    LOADS,
+    TIMES_S,
+    Joules,
+    Loads,
+    judge_cores,
+    judge_energy,
+    judge_kinds,
+)
 from tests.runners.prove.seen import of_kind
 
 # Watts of each load.
@@ -121,6 +129,76 @@ def test_the_energy_of_an_addition_is_that_above_idle() -> None:
     run = Seen(fields, {}, kind.chain.printed)
     (found,) = judge_kinds([of_kind("cpu_core", run)], 10.0)
     assert (found.state, found.measured) == ("ok", "5.000 nJ above idle")
+
+
+def of_cores(p_w: float, e_w: float, package_w: float = 40.0) -> Seen:
+    """Return a run of 2 s in which the cores of each kind took so many watts."""
+    by_kind = {"P": 2 * p_w, "E": 2 * e_w}
+    fields = {"energy_by_kind_j": by_kind, "energy_by_kind_window_s": 2.0, "power_pkg_w": package_w}
+    return Seen(fields, {})
+
+
+IDLE_CORES = of_cores(0.2, 0.1, 10.0)
+
+
+def test_the_energy_of_cores_is_more_where_the_work_is() -> None:
+    work = {"P": of_cores(20.0, 0.1), "E": of_cores(0.3, 5.0)}
+    p, e = judge_cores(work, IDLE_CORES, counted=True)
+
+    assert (p.name, p.state, e.state) == ("energy of cores P", "ok", "ok")
+    assert p.measured == "20.00 W with work on P, 0.30 W (work on E), 0.20 W (an idle node)"
+    assert p.fields == ("energy_by_kind_j",)
+
+
+@pytest.mark.parametrize(
+    ("work", "why"),
+    [
+        # Each kind's cores are counted as the other's.
+        (
+            {"P": of_cores(0.1, 20.0), "E": of_cores(5.0, 0.3)},
+            "not more with work on P than with work on E",
+        ),
+        # The counters of P do not see the work.
+        (
+            {"P": of_cores(0.2, 0.1), "E": of_cores(0.0, 5.0)},
+            "not more with work on P than with an idle node",
+        ),
+        # P stands still.
+        (
+            {"P": of_cores(0.0, 0.1), "E": of_cores(0.0, 5.0)},
+            "not more with work on P than with work on E",
+        ),
+        # Another unit.
+        (
+            {"P": of_cores(80.0, 0.4), "E": of_cores(1.2, 20.0)},
+            "all cores 80.40 W, the package 40.00 W",
+        ),
+    ],
+    ids=["swapped", "blind", "still", "unit"],
+)
+def test_each_lie_of_the_counters_of_cores_is_told(work: dict[str, Seen], why: str) -> None:
+    p, _ = judge_cores(work, IDLE_CORES, counted=True)
+    assert (p.state, p.why) == ("off", why)
+
+
+def test_counters_of_cores_that_are_not_there_are_absent_and_stuck_ones_are_off() -> None:
+    nothing = Seen({}, {"energy_by_kind_j": "no core's energy counter moved"})
+    (absent,) = judge_cores({"P": nothing}, None, counted=False)
+    assert (absent.state, absent.why) == ("absent", "no core's energy counter moved")
+    (stuck,) = judge_cores({"P": nothing}, None, counted=True)
+    assert (stuck.state, stuck.why) == ("off", "stands still: no core's energy counter moved")
+    refused = Seen({}, {"energy_by_kind_j.P": "a core is offline", "energy_by_kind_j": "none"})
+    (found,) = judge_cores({"P": refused}, None, counted=True)
+    assert (found.state, found.why) == ("absent", "a core is offline")
+
+
+def test_the_energy_of_an_addition_is_also_that_of_the_kind_s_cores() -> None:
+    """4e9 additions in a second: 20 W above idle are 5 nJ each, and 12 W of the cores 3 nJ."""
+    kind = of_kind("cpu_core")
+    own = {"energy_by_kind_j": {"P": 24.0}, "energy_by_kind_window_s": 2.0}
+    run = Seen({**kind.chain.fields, "power_pkg_w": 30.0, **own}, {}, kind.chain.printed)
+    (found,) = judge_kinds([of_kind("cpu_core", run)], 10.0)
+    assert found.measured == "5.000 nJ above idle; 3.000 nJ by the kind's cores"
 
 
 def test_a_package_that_stays_cold_under_load_is_told() -> None:

@@ -1,0 +1,37 @@
+"""What a case costs in joules on the cores of each kind, where the node's cores have counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis.format.numbers import ENERGY_DECIMALS, fixed
+from analysis.verdict.model import CaseFinding, TableFindings
+from analysis.verdict.phrases import each_case, listed, name
+from runners.node.topology import KIND_ORDER
+
+
+def price_sentences(table: TableFindings) -> Iterator[str]:
+    """Yield the energy by core kind of the baselines and of the cases that are recommended.
+
+    It is of the means alone: a core kind's energy is no objective and is not tested.
+    """
+    best = {verdict.best.case_id for verdict in table.verdicts if verdict.best}
+    of_note = [case for case in table.cases if case.is_baseline or case.case_id in best]
+    priced = [case for case in of_note if case.summary.energy_by_kind]
+    if not priced:
+        return
+    yield (
+        f"Energy by core kind, by the means alone: {'; '.join(each_case(priced, _price))}. It is "
+        "of the cores themselves: idle cores of a kind are in it, shared caches, memory and "
+        "graphics are not."
+    )
+
+
+def _price(case: CaseFinding) -> str:
+    by_kind = case.summary.energy_by_kind
+    parts = [
+        f"{fixed(by_kind[kind].mean, ENERGY_DECIMALS)} J on {kind}-cores"
+        for kind in KIND_ORDER
+        if kind in by_kind
+    ]
+    return f"{name(case)} {listed(parts)}"

@@ -1,0 +1,144 @@
+"""What a case costs on each core kind is in verdict, tables, CSV and report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.report.page import report_html
+from analysis.results.sources import open_results
+from analysis.results.summaries import read_summaries
+from analysis.tables.means import make_tables, render, tables_of_cases
+from analysis.verdict.price import price_sentences
+from analysis.verdict.tables import price_table
+from analysis.verdict.text import as_data, as_markdown
+from tests.support.results import Study, findings_of, only_table, record, write
+
+# Of each run of a case, beside a package energy of 2215.08 J.
+SCHEDULER = {"energy_by_kind_j": {"P": 1500.0, "E": 300.0}}
+PINNED = {"energy_by_kind_j": {"P": 1100.5, "E": 7.25}}
+WHY = "no power_core PMU here"
+SENTENCE = (
+    "Energy by core kind, by the means alone: #1 scheduler 1500.00 J on P-cores and 300.00 J on "
+    "E-cores; #2 pcores-pin 1100.50 J on P-cores and 7.25 J on E-cores. It is of the cores "
+    "themselves: idle cores of a kind are in it, shared caches, memory and graphics are not."
+)
+
+
+def study() -> Study:
+    return Study(
+        {"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.5},
+        beside={
+            "scheduler": SCHEDULER,
+            "pcores-pin": PINNED,
+            "ecores-pin": {"energy_by_kind_j": {"P": 2.0, "E": 900.0}},
+        },
+    )
+
+
+def test_the_verdict_says_what_baseline_and_recommendation_cost_by_kind(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, study())
+
+    assert list(price_sentences(only_table(findings))) == [SENTENCE]
+    assert f"- {SENTENCE}" in as_markdown(findings).replace("\n  ", " ").replace("\\", "")
+    rows = as_data(findings)["tables"][0]["energy_by_kind"]
+    assert [row["energy_by_kind_E_mean_j"] for row in rows] == [300.0, 7.25, 900.0]
+
+
+def test_the_report_has_sentence_and_table(tmp_path: Path) -> None:
+    findings_of(tmp_path, study())
+    results = open_results(str(tmp_path))
+    page = report_html(results, analyze(results))
+
+    assert "Energy by core kind, by the means alone" in page
+    assert "energy by core kind</caption>" in page
+    for cell in ("1500.00", "1107.75", "902.00"):
+        assert cell in page
+
+
+def test_the_table_has_each_kind_their_sum_and_its_share_of_the_package(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            record(1, 1, energy_by_kind_j={"P": 1000.0, "E": 500.0}, energy_pkg_j=2000.0),
+            record(1, 2, energy_by_kind_j={"P": 1200.0, "E": 300.0}, energy_pkg_j=2000.0),
+            record(3, 1, energy_by_kind_j={"P": 100.0}, energy_pkg_j=2000.0),
+            record(4, 1, energy_pkg_j=2000.0),
+        ],
+    )
+    table = price_table(only_table(analyze(open_results(str(tmp_path)))))
+
+    assert table
+    assert [column.title for column in table.columns[3:]] == [
+        "on P-cores (J)", "on E-cores (J)", "on all cores (J)", "of the package (%)",
+    ]  # fmt: skip
+    # The sum of a kind that is not known is not known.
+    assert [row[3:] for row in table.cells] == [
+        ("1100.00", "400.00", "1500.00", "75.0"),
+        ("100.00", "-", "-", "-"),
+    ]
+
+
+def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -> None:
+    lacking = {"unavailable": {"energy_by_kind_j": WHY}}
+    of_one_kind = {
+        "energy_by_kind_j": {"P": 3.0},
+        "unavailable": {"energy_by_kind_j.E": "the core of CPUs 11,23 has no CPU"},
+    }
+    write(
+        tmp_path,
+        [record(1, 1, **SCHEDULER), record(3, 1, **lacking), record(4, 1, **of_one_kind)],
+    )
+    (table,) = make_tables(tmp_path)
+
+    assert [column.title for column in table.columns[-2:]] == [
+        "energy P-cores (J)", "energy E-cores (J)",
+    ]  # fmt: skip
+    assert [row[-2:] for row in table.cells] == [
+        ("1500.00", "300.00"), ("n/a (b)", "n/a (b)"), ("3.00", "n/a (c)"),
+    ]  # fmt: skip
+    notes = dict(table.notes)
+    assert notes["b"] == WHY
+    assert notes["c"] == "the core of CPUs 11,23 has no CPU"
+    assert table.raw_values[0]["energy_by_kind_P_mean_j"] == 1500.0
+
+    copied = tmp_path / "copied.csv"
+    copied.write_text(render([table], "csv"))
+    again, *_ = read_summaries(copied, "not in the file")
+    assert {kind: of.mean for kind, of in again.energy_by_kind.items()} == {
+        "P": 1500.0, "E": 300.0,
+    }  # fmt: skip
+
+
+def test_published_tables_and_results_without_it_are_as_they_were(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, **SCHEDULER)])
+    (published,) = make_tables(tmp_path, "published")
+    assert not any("cores" in column.title for column in published.columns)
+
+    bare = tmp_path / "bare"
+    write(bare, [record(1, 1), record(3, 1)])
+    findings = analyze(open_results(str(bare)))
+    assert list(price_sentences(only_table(findings))) == []
+    assert price_table(only_table(findings)) is None
+    assert as_data(findings)["tables"][0]["energy_by_kind"] == []
+
+
+def test_columns_of_counters_that_were_off_are_marked(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, **SCHEDULER)])
+    cases = open_results(str(tmp_path)).cases
+    (table,) = tables_of_cases(cases, off={"energy_by_kind_j": "energy of cores P was off"})
+
+    marked = [column.name for column in table.columns if column.field == "energy_by_kind_j"]
+    assert marked == ["energy P-cores (a)", "energy E-cores (a)"]
+    assert table.raw_values[0]["instruments_off"] == "energy_by_kind_j"
+
+
+@pytest.mark.parametrize("value", [None, [], {"P": "1"}, {"P": -1.0}, {"X": 1.0}, {"P": 1e300}])
+def test_what_is_no_energy_by_kind_is_none(tmp_path: Path, value: object) -> None:
+    write(tmp_path, [record(1, 1), record(3, 1, energy_by_kind_j=value)])
+    results = open_results(str(tmp_path))
+    assert all(not case.energy_by_kind for case in results.cases)
+    json.dumps(as_data(analyze(results)), allow_nan=False)
