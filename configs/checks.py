@@ -18,6 +18,7 @@ from base.text import shown, unknown_word
 from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
+from configs.scheduling import schedulings_of
 from configs.study import AppChoice, Study
 from configs.variables import thread_count_mistakes
 
@@ -74,7 +75,10 @@ class Resolver:
             rows += self._count_tables(choice) * len(its_mappings)
         guests = len(vcpu_mappings) if self.engine == "vm" else 1
         governors = self.data.get("governors", Study.governors)
-        cases = rows * guests * len(governors)
+        schedulings = schedulings_of(
+            *(self.data.get(name) for name in ("schedulers", "energy_aware", "itmt"))
+        )
+        cases = rows * guests * len(governors) * len(schedulings)
         runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")

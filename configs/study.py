@@ -22,6 +22,7 @@ from base.text import shown
 from configs.app import App, Schedule, Size, Variant
 from configs.mapping import Mapping
 from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKind
+from configs.scheduling import SchedulerText, Scheduling, Switch, schedulings_of
 from configs.site import ScriptWord
 from configs.values import Count, Duration, Flag, Name, Text, Word
 from configs.variables import Assignments, Variables
@@ -262,7 +263,7 @@ class AppChoice:
 
 @dataclass(frozen=True)
 class Study:
-    """A validated study: its cases are the product of its apps, mappings and governors.
+    """A validated study: its cases are the product of its apps, mappings, governors, schedulings.
 
     `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
@@ -328,6 +329,26 @@ class Study:
         OneOrMore(Word("governor", GOVERNORS)),
         "governors a case is to run under; `current`: whatever is in force",
     ] = (CURRENT_GOVERNOR,)
+    schedulers: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(SchedulerText()),
+        "schedulers a case is to run under: `kernel`, or programs of sched_ext such as `scx_lavd` "
+        "with their arguments in one text ([scheduling.md](scheduling.md)); `current`: whatever is "
+        "in force",
+        Without("`current`"),
+    ] = None
+    energy_aware: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(Switch("energy-aware scheduling")),
+        "energy-aware scheduling: `on`, `off` or `current`",
+        Without("`current`"),
+    ] = None
+    itmt: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(Switch("the preference of faster cores (ITMT)")),
+        "Intel's preference of faster cores: `on`, `off` or `current`",
+        Without("`current`"),
+    ] = None
     warmup: Annotated[
         int,
         Count("how many runs of a case are not counted", 0, 1000),
@@ -398,3 +419,8 @@ class Study:
     precision: Precision | None = None
     race: Race | None = None
     source: bytes = field(default=b"", repr=False, compare=False)
+
+    @property
+    def schedulings(self) -> tuple[Scheduling, ...]:
+        """The combinations of schedulers, energy-aware scheduling and ITMT, in their order."""
+        return schedulings_of(self.schedulers, self.energy_aware, self.itmt)

@@ -75,8 +75,9 @@ def make_plan(
     `find_program` returns the path of a program's name or None, `tools` are the installed
     launchers. `emulated` is whether guests would run without KVM.
     Rows are numbered within a table before anything is left out: all mappings under the first
-    governor, then all under the next, as in the published tables. With guests, each governor has
-    all mappings under the first virtual CPU mapping, then all under the next.
+    governor, then all under the next, as in the published tables. Each governor has all mappings
+    under the first scheduling, then all under the next; with guests, each scheduling has all
+    mappings under the first virtual CPU mapping, then all under the next.
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
@@ -86,8 +87,8 @@ def make_plan(
     for table, row in enumerate(_rows(study), 1):
         choice, size, ranks, threads, variant, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
-        for number, (governor, vcpu_mapping, mapping) in enumerate(
-            product(study.governors, on_host, mappings), 1
+        for number, (governor, scheduling, vcpu_mapping, mapping) in enumerate(
+            product(study.governors, study.schedulings, on_host, mappings), 1
         ):
             place, vcpus, vcpu_problem = topology, None, None
             if vcpu_mapping and study.vm:
@@ -109,6 +110,7 @@ def make_plan(
                 vcpus,
                 _variables(study, choice, variant, mapping),
                 ranks=ranks,
+                scheduling=scheduling,
             )
             case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
             problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
@@ -138,7 +140,7 @@ def _without_duplicates(cases: Iterable[Case]) -> tuple[list[Case], list[Skipped
 
 
 def _execution(case: Case) -> tuple[object, ...]:
-    """Return a key that is equal for cases with equal command, environment, mask and governor.
+    """Return a key that is equal for cases with equal command, environment, mask and settings.
 
     OpenMP's settings do not affect a program without OpenMP. taskset and numactl set equal masks.
     """
@@ -151,7 +153,7 @@ def _execution(case: Case) -> tuple[object, ...]:
         tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
-        *(case.ranks, case.rank_cpus),
+        *(case.ranks, case.rank_cpus, case.scheduling),
     )
 
 
