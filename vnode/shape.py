@@ -23,6 +23,7 @@ CPU = (
 class Shape:
     """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous.
 
+    With `scheduling` schedulers can be switched, and the kernel's own governors set the clocks.
     `boot_from` is the folder of its kernel, OTHER for another version; `options` are more
     options of the kernel.
     """
@@ -31,6 +32,7 @@ class Shape:
     e: int = 4
     lpe: int = 0
     smt: bool = True
+    scheduling: bool = False
     boot_from: Path = IMAGE
     options: str = "mitigations=off"
 
@@ -80,9 +82,10 @@ class Shape:
     def module_parameters(self) -> list[str]:
         """Return the test module's parameters: the CPUs of each kind."""
         names = {"P": "pcpus", "E": "ecpus", "LP-E": "lpecpus"}
-        return [
+        cpus_of = [
             f"{names[kind]}={format_cpulist(cpus)}" for kind, cpus in self.kinds().items() if cpus
         ]
+        return [*cpus_of, *(["scheduling=1"] if self.scheduling else [])]
 
     def qemu_indices(self, kind: str) -> list[int]:
         """Return QEMU's numbers of a kind's CPUs; absent SMT siblings leave gaps."""

@@ -19,6 +19,7 @@ from analysis.results.case_summary import (
     MEASURES,
     METRIC,
     MORE_MEASURES,
+    OF_SCHEDULING,
     OPTIONAL_KEYS,
     RANK_SEPARATOR,
     ROW_KEYS,
@@ -38,7 +39,7 @@ _TEXTS = (
     "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
     "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
-    "sched_energy_aware", "sched_ext_scheduler",
+    "sched_energy_aware", "sched_ext_scheduler", *OF_SCHEDULING,
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",

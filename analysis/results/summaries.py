@@ -17,6 +17,7 @@ from analysis.results.case_summary import (
     LAUNCHER_CPU_S,
     MEASURES,
     MORE_MEASURES,
+    OF_SCHEDULING,
     OPTIONAL_KEYS,
     ROW_FACTS,
     ROW_KEYS,
@@ -31,6 +32,7 @@ from base.errors import ConfigError, Problem
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
+from configs.scheduling import OFF, ON
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
 from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
@@ -83,7 +85,7 @@ _ALLOWED = {
     f"{prefix}{name}": words
     for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
     for prefix in ("", "vcpu_")
-}
+} | dict.fromkeys(("energy_aware", "itmt"), (ON, OFF))
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
     *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "driver", *FINAL, INTERRUPTED,
@@ -92,7 +94,8 @@ _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
     "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
 )  # fmt: skip
-_OF_RANKS = ("ranks", "mpi", "ranks_by", "rank_cpus")
+# What only some cases have.
+_OPTIONAL = ("ranks", "mpi", "ranks_by", "rank_cpus", *OF_SCHEDULING)
 
 
 @dataclass(frozen=True)
@@ -232,7 +235,7 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
     cases: dict[tuple[str | int | None, ...], int] = {}
     case_ids: dict[str | None, int] = {None: 0}
     for row in rows:
-        names = (*_IDENTITY, *_OF_RANKS)
+        names = (*_IDENTITY, *_OPTIONAL)
         line = cases.setdefault(tuple(_known(row, name) for name in names), row.line)
         line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
         if line != row.line:
@@ -282,11 +285,11 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
 
 
 def _case_id(row: _Row) -> str:
-    """Return a digest for a row that has none; ranks are in it only where there are some.
+    """Return a digest for a row that has none; what only some cases have is in it where it is.
 
     So the rows of a file without ranks keep the names that they had before there were any.
     """
-    names = (*_IDENTITY, *(name for name in _OF_RANKS if name in row.fields))
+    names = (*_IDENTITY, *(name for name in _OPTIONAL if name in row.fields))
     return digest_of({name: row.text(name) for name in names})
 
 

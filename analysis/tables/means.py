@@ -69,6 +69,8 @@ def _table(
 ) -> Table:
     on_node, of_guests = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
+    if any(case.scheduling for case in rows):
+        layout = layout.with_scheduling()
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows))
     columns = tuple(_marked(column, off, page) for column in layout.columns)

@@ -121,7 +121,8 @@ class CaseFinding:
         """The row as people name it: `#3 pcores-pin (performance)`."""
         vcpus = self.summary.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
-        return one_line(f"#{self.number} {where}{self.mapping} ({self.governor})")
+        under = ", ".join(filter(None, (self.summary.scheduling, self.governor)))
+        return one_line(f"#{self.number} {where}{self.mapping} ({under})")
 
     @property
     def full_mapping(self) -> str:
