@@ -18,6 +18,7 @@ from base.text import shown, unknown_word
 from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
+from configs.scheduling import schedulings_of
 from configs.study import MAX_REGIONS, NOTHING, AppChoice, CoRunner, Study
 from configs.variables import thread_count_mistakes
 
@@ -76,9 +77,13 @@ class Resolver:
             rows += self._count_tables(choice) * len(its_mappings)
         guests = len(vcpu_mappings) if self.engine == "vm" else 1
         governors = self.data.get("governors", Study.governors)
+        schedulings = schedulings_of(
+            *(self.data.get(name) for name in ("schedulers", "energy_aware", "itmt"))
+        )
         # Each co-runner also runs alone.
         alone = sum(co_runner is not None for co_runner in beside or ())
-        cases = (rows * guests * len(beside or (None,)) + alone) * len(governors)
+        cases = rows * guests * len(beside or (None,)) + alone
+        cases *= len(governors) * len(schedulings)
         runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")

@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
@@ -43,6 +43,9 @@ NEED_CPUS = ("pbs", "lsf")
 # cases run under the governor that is in force.
 GOVERNOR_SETTERS = ("pinstudy", "slurm", "nobody")
 PLACEHOLDER = "{governor}"
+# The same of schedulers.
+SCHEDULER_SETTERS = ("pinstudy", "nobody")
+SCHEDULER_PLACEHOLDER = "{scheduler}"
 
 # A batch system counts time limits in minutes, and checks them about as often.
 MIN_TIME_LIMIT_S = 60.0
@@ -75,13 +78,17 @@ def _directive(text: str) -> str:
     return text.strip()
 
 
-def _with_governor(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse a command without a place for the governor to set."""
-    if not command:
-        raise InvalidError(f"the command is empty; expected one with {PLACEHOLDER}")
-    if not any(PLACEHOLDER in argument for argument in command):
-        raise InvalidError(f"{PLACEHOLDER} is nowhere in the command; it stands for the name")
-    return command
+def _with(placeholder: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """Return what refuses a command without a place for the name to set."""
+
+    def checked(command: tuple[str, ...]) -> tuple[str, ...]:
+        if not command:
+            raise InvalidError(f"the command is empty; expected one with {placeholder}")
+        if not any(placeholder in argument for argument in command):
+            raise InvalidError(f"{placeholder} is nowhere in the command; it stands for the name")
+        return command
+
+    return checked
 
 
 def _cpus(text: str) -> tuple[int, ...]:
@@ -103,7 +110,7 @@ class GovernorRule:
         tuple[str, ...],
         As(
             Arguments("a command such as [sudo, set-governor, '{governor}', '{cpus}']"),
-            _with_governor,
+            _with(PLACEHOLDER),
         ),
         "the command that sets a governor",
     ] = ()
@@ -111,7 +118,7 @@ class GovernorRule:
         tuple[str, ...],
         As(
             Arguments("a command like that of 'set', when another one sets the old governor back"),
-            _with_governor,
+            _with(PLACEHOLDER),
         ),
         "the command that sets the old governor back, when it is another one",
     ] = ()
@@ -121,6 +128,38 @@ class GovernorRule:
         """Refuse a table without the command that sets a governor."""
         if "set" not in present:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
+
+
+@dataclass(frozen=True)
+class SchedulerRule:
+    """Who sets schedulers: a word of SCHEDULER_SETTERS, or `command`.
+
+    In the command `{scheduler}` is replaced by what a study asks for, `kernel` for none.
+    """
+
+    by: str = "pinstudy"
+    set: Annotated[
+        tuple[str, ...],
+        As(
+            Arguments("a command such as [sudo, set-scheduler, '{scheduler}']"),
+            _with(SCHEDULER_PLACEHOLDER),
+        ),
+        "the command that sets a scheduler of sched_ext, or `kernel`",
+    ] = ()
+    restore: Annotated[
+        tuple[str, ...],
+        As(
+            Arguments("a command like that of 'set', when another one sets the old scheduler back"),
+            _with(SCHEDULER_PLACEHOLDER),
+        ),
+        "the command that sets the old scheduler back, when it is another one",
+    ] = ()
+
+    @staticmethod
+    def contradictions(_: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+        """Refuse a table without the command that sets a scheduler."""
+        if "set" not in present:
+            yield ("set",), "'set' is missing; expected the command that sets a scheduler"
 
 
 @dataclass(frozen=True)
@@ -245,5 +284,18 @@ class Site:
         "who sets governors ([settings.md](settings.md))",
         Without("pinstudy, where it may"),
     ] = field(default_factory=GovernorRule)
+    scheduler: Annotated[
+        SchedulerRule,
+        Either(
+            As(Word("who sets schedulers", SCHEDULER_SETTERS), SchedulerRule),
+            Table(
+                SchedulerRule,
+                "a table with the command that sets them",
+                partial(SchedulerRule, by="command"),
+            ),
+        ),
+        "who sets schedulers ([scheduling.md](scheduling.md))",
+        Without("pinstudy, where it may"),
+    ] = field(default_factory=SchedulerRule)
     queue: Annotated[Queue | None, Inline(Queue, "keys of a batch system")] = None
     source: bytes = field(default=b"", repr=False, compare=False)

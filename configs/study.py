@@ -22,6 +22,7 @@ from base.text import shown
 from configs.app import App, Schedule, Size, Variant
 from configs.mapping import Mapping
 from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKind
+from configs.scheduling import SchedulerText, Scheduling, Switch, schedulings_of
 from configs.site import ScriptWord
 from configs.values import Count, Duration, Flag, Name, Text, Word
 from configs.variables import Assignments, Variables
@@ -287,7 +288,7 @@ class CoRunner:
 
 @dataclass(frozen=True)
 class Study:
-    """A validated study: its cases are the product of its apps, mappings and governors.
+    """A validated study: its cases are the product of its apps, mappings, governors, schedulings.
 
     `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
     In `beside`, None stands for a program alone; without co-runners it is None itself.
@@ -355,6 +356,26 @@ class Study:
         OneOrMore(Word("governor", GOVERNORS)),
         "governors a case is to run under; `current`: whatever is in force",
     ] = (CURRENT_GOVERNOR,)
+    schedulers: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(SchedulerText()),
+        "schedulers a case is to run under: `kernel`, or programs of sched_ext such as `scx_lavd` "
+        "with their arguments in one text ([scheduling.md](scheduling.md)); `current`: whatever is "
+        "in force",
+        Without("`current`"),
+    ] = None
+    energy_aware: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(Switch("energy-aware scheduling")),
+        "energy-aware scheduling: `on`, `off` or `current`",
+        Without("`current`"),
+    ] = None
+    itmt: Annotated[
+        tuple[str, ...] | None,
+        OneOrMore(Switch("the preference of faster cores (ITMT)")),
+        "Intel's preference of faster cores: `on`, `off` or `current`",
+        Without("`current`"),
+    ] = None
     beside: Annotated[
         tuple[CoRunner | None, ...] | None,
         OneOrMore(
@@ -449,3 +470,8 @@ class Study:
         """Its apps by name, with those of its co-runners."""
         apps = [choice.app for choice in self.apps] + [of.app for of in self.co_runners]
         return {app.name: app for app in apps}
+
+    @property
+    def schedulings(self) -> tuple[Scheduling, ...]:
+        """The combinations of schedulers, energy-aware scheduling and ITMT, in their order."""
+        return schedulings_of(self.schedulers, self.energy_aware, self.itmt)

@@ -33,6 +33,7 @@ from base.structure import (
 )
 from base.units import SECONDS_OF_UNIT
 from configs.repetitions import RepetitionsKind
+from configs.scheduling import CURRENT, Switch
 from configs.study import Study
 from configs.values import (
     MAX_TEXT_CHARACTERS,
@@ -70,6 +71,7 @@ _ARGUMENT = {"type": ["string", "number", "boolean"]}
 _VALUES: dict[type[Kind], dict[str, Any]] = {
     # YAML 1.2 reads the other words of YAML 1.1 as texts.
     Flag: {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]},
+    Switch: {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off", CURRENT]}]},
     Range: {"anyOf": [{"type": "number"}, _text_of(rf"{NUMBER}( +to +{NUMBER})?")]},
     Duration: _text_of(rf"\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})"),
     Percentage: _text_of(r"\d+(\.\d+)?\s*%"),

@@ -23,6 +23,7 @@ CPU = (
 class Shape:
     """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous.
 
+    With `scheduling` schedulers can be switched, and the kernel's own governors set the clocks.
     `boot_from` is the folder of its kernel, OTHER for another version; `options` are more
     options of the kernel. With `core_energy` each core has a counter of its energy.
     """
@@ -31,6 +32,7 @@ class Shape:
     e: int = 4
     lpe: int = 0
     smt: bool = True
+    scheduling: bool = False
     boot_from: Path = IMAGE
     options: str = "mitigations=off"
     core_energy: bool = False
@@ -84,7 +86,8 @@ class Shape:
         kinds = [
             f"{names[kind]}={format_cpulist(cpus)}" for kind, cpus in self.kinds().items() if cpus
         ]
-        return [*kinds, *(["core_energy=1"] if self.core_energy else [])]
+        has = {"core_energy": self.core_energy, "scheduling": self.scheduling}
+        return [*kinds, *(f"{name}=1" for name, is_there in has.items() if is_there)]
 
     def qemu_indices(self, kind: str) -> list[int]:
         """Return QEMU's numbers of a kind's CPUs; absent SMT siblings leave gaps."""

@@ -18,7 +18,7 @@ from analysis.advice.race_records import RaceRecords, read_race
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case_summary import OF_SCHEDULING, CaseSummary
 from analysis.results.regions import of_region
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -29,6 +29,7 @@ from analysis.verdict.caveats import detected_drift
 from analysis.verdict.values import MAX_VALUE, MIN_VALUE
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
+from configs.scheduling import Scheduling
 from configs.study import CURRENT_GOVERNOR
 from runners.plan.runs import OVERHEAD_S
 from runners.race.elimination import MAX_NOISE
@@ -166,6 +167,9 @@ def _lines(
             counted=start.openmp or any(table.threads > 1 for table in tables),
             schedule=start.schedule if len({table.schedule for table in tables}) > 1 else None,
             governor=governor if is_set else None,
+            scheduling=Scheduling(
+                **{name: value for name in OF_SCHEDULING if (value := getattr(case.summary, name))}
+            ),
             before=before[0] if is_set and len(before) == 1 else None,
             # Left to the scheduler, the reference has every CPU.
             node_cpus=len(reference.start.mask) if reference.start else 0,

@@ -22,6 +22,7 @@ from base import PINSTUDY
 from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
+from configs.scheduling import AS_IT_IS, CURRENT, ON, Scheduling
 from configs.variables import NAME, OMP_NUM_THREADS, OWN
 from runners.plan.command_line import places_of
 
@@ -74,6 +75,7 @@ class Start:
     schedule: str | None = None
     wait_policy: str | None = None
     governor: str | None = None
+    scheduling: Scheduling = AS_IT_IS
     before: str | None = None
     removed: tuple[str, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -199,6 +201,7 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
             _likwid_pin(start),
             *(Line(tool, "", _ONE_MASK) for tool in ("srun", "mpirun", "systemd")),
             *_governor(start),
+            *_scheduling(start),
         )
     return (
         _environment(start),
@@ -209,6 +212,7 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
         *_mpirun(start),
         *_systemd(start),
         *_governor(start),
+        *_scheduling(start),
     )
 
 
@@ -364,6 +368,24 @@ def _governor(start: Start) -> Iterator[Line]:
         f"cpupower frequency-set -g {name}",
         f"as root; {back}" if known else "as root; note first what `cpupower frequency-info` says",
     )
+
+
+def _scheduling(start: Start) -> Iterator[Line]:
+    """Yield how to have the scheduler and its switches; nothing where they do not change."""
+    wanted = start.scheduling
+    if wanted.program:
+        yield Line(
+            "scheduler",
+            " ".join(map(word_as_typed, wanted.scheduler.split())),
+            "as root, in another terminal: it is in force as long as it runs, and Ctrl-C ends it",
+        )
+    for name, value in (("energy_aware", wanted.energy_aware), ("itmt_enabled", wanted.itmt)):
+        if value != CURRENT:
+            yield Line(
+                "scheduler",
+                f"sysctl kernel.sched_{name}={int(value == ON)}",
+                "as root; note first what it is",
+            )
 
 
 def _program(start: Start) -> str:

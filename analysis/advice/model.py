@@ -11,7 +11,7 @@ from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
 from base.text import one_line
 from configs.repetitions import Race
-from configs.study import CURRENT_GOVERNOR
+from configs.scheduling import CURRENT
 from runners.race.state import Eliminated, RaceState
 from runners.records.placed_runs import PlacedRuns
 
@@ -19,7 +19,7 @@ from runners.records.placed_runs import PlacedRuns
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
 # The parts of a case's name before its threads and mapping, and after.
 _BEFORE = ("app", "variant", "size")
-_AFTER = ("schedule", "wait_policy", "governor")
+_AFTER = ("schedule", "wait_policy", "governor", "scheduling")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,11 @@ class Advice:
 
 def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:
     """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
-    facts = {case.case_id: case.table._asdict() | {"governor": case.governor} for case in cases}
+    facts = {
+        case.case_id: case.table._asdict()
+        | {"governor": case.governor, "scheduling": case.scheduling or CURRENT}
+        for case in cases
+    }
     differ = {
         name
         for name in (*_BEFORE, *_AFTER)
@@ -146,11 +150,11 @@ def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:
 
 def _name(case: CaseSummary, facts: Mapping[str, str], differ: set[str]) -> str:
     before = " ".join(facts[name] for name in _BEFORE if name in differ)
-    # A case under the governor in force asks for none.
+    # A case under what is in force asks for nothing.
     after = [
         f"{name.replace('_', ' ')} {facts[name]}"
         for name in _AFTER
-        if name in differ and facts[name] != CURRENT_GOVERNOR
+        if name in differ and facts[name] != CURRENT
     ]
     parts = [before, case.table.threads_in_words, case.mapping, *after]
     return one_line(", ".join(filter(None, parts)))

@@ -33,7 +33,7 @@ from base.text import one_line
 from runners.race.state import WHYS, Eliminated
 
 # The tools whose lines the terminal shows; the file has all.
-_ON_TERMINAL = ("environment", "taskset", "likwid-pin", "srun", "governor")
+_ON_TERMINAL = ("environment", "taskset", "likwid-pin", "srun", "governor", "scheduler")
 LINES_ARE = (
     "Other tools are told the same placement as the one that was measured; they themselves were "
     "not timed."
@@ -202,6 +202,7 @@ def _case_data(candidate: Candidate) -> dict[str, Any]:
         "schedule": case.table.schedule,
         "wait_policy": case.table.wait_policy,
         "governor": case.governor,
+        "scheduling": case.scheduling or None,
         "runs": candidate.runs,
         "runs_proved": candidate.placed.proved,
         "runs_unproved": candidate.placed.unproved,

@@ -71,4 +71,4 @@ def _latency(folder: Path | None) -> tuple[Latency | None, str]:
 
 
 def _table_and_governor(team: Team) -> tuple[object, ...]:
-    return *team.case.summary.table[1:], team.case.governor
+    return *team.case.summary.table[1:], team.case.governor, team.case.summary.scheduling

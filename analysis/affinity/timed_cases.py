@@ -126,7 +126,8 @@ def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
     def setting(measured: Measured) -> tuple[object, ...]:
         case, table = measured.case.summary, measured.case.summary.table
         build = table.variant, table.size, table.schedule, table.wait_policy
-        return case.study, case.node_id, *build, case.governor, case.engine
+        settings = case.governor, case.scheduling
+        return case.study, case.node_id, *build, *settings, case.engine
 
     return grouped(cases, setting)
 

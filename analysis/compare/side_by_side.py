@@ -1,8 +1,8 @@
 """Two results side by side: each row against its own baseline, and whether both conclude the same.
 
 Ratios within each of the results can be compared across machines, times cannot. Rows are matched by
-algorithm, ranks, threads, mapping, governor, co-runner and, in guests, the mapping of virtual CPUs;
-tables of one app, size and variant are preferred, and it is said where none are.
+algorithm, ranks, threads, mapping, scheduling, governor, co-runner and, in guests, the mapping of
+virtual CPUs; tables of one app, size and variant are preferred, and it is said where none are.
 """
 
 from __future__ import annotations
@@ -307,8 +307,8 @@ def _agreement(a: Side | None, b: Side | None) -> Agreement:
 
 # The same row of A and of B, or a row of one of them.
 Matched = tuple["CaseFinding | None", "CaseFinding | None"]
-# Mapping of threads, mapping of virtual CPUs and co-runner, governor if it is known.
-_Key = tuple[str, str, "str | None"]
+# Mapping of threads, mapping of virtual CPUs and co-runner, scheduling, governor if it is known.
+_Key = tuple[str, str, str, "str | None"]
 
 
 def matched_tables(
@@ -401,6 +401,7 @@ def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
         case.summary.vcpu_mapping or case.summary.beside or "",
+        case.summary.scheduling,
         governor_of(case) or as_governor,
     )
 
@@ -416,7 +417,7 @@ def governor_of(case: CaseFinding) -> str | None:
 
 
 def _may_be_same(a: _Key, b: _Key) -> bool:
-    return a[:2] == b[:2] and None in (a[2], b[2])
+    return a[:-1] == b[:-1] and None in (a[-1], b[-1])
 
 
 def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, CaseFinding] | None:

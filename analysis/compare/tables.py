@@ -14,6 +14,7 @@ from analysis.objectives import NOUNS, UNITS, Objective
 from analysis.results.case_summary import TABLE_KEYS
 from analysis.verdict.tables import RATIO_DECIMALS
 from base.text import one_line
+from configs.scheduling import CURRENT
 
 _RATIOS = {"typical": "typical values (20 % trimmed)", "mean": "means"}
 _COUNTED: tuple[Agreement, ...] = (
@@ -84,6 +85,7 @@ def _summary(both: SideBySide) -> Table:
 
 def _table(both: SideBySide, pair: Pair) -> Table:
     in_guest = any(row.case.summary.vcpu_mapping for row in pair.rows)
+    is_asked = any(row.case.summary.scheduling for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
     unit = UNITS[pair.objective]
     both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
@@ -91,6 +93,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         Column("# A / B" if both_numbers else "#"),
         *([Column("vCPU mapping", right=False)] if in_guest else []),
         Column("mapping", right=False),
+        *([Column("scheduling", right=False)] if is_asked else []),
         Column("governor", right=False),
         *(column for name in "AB" for column in _side_columns(name, unit)),
         *([Column("B / A"), Column("95 % interval")] if is_direct else []),
@@ -101,7 +104,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
     cells = [
         (
             _number(row, both_numbers),
-            *_head(row, in_guest),
+            *_head(row, in_guest, is_asked),
             *_side_cells(row.a, decimals[0]),
             *_side_cells(row.b, decimals[1]),
             *(_ratio_cells(row.direct) if is_direct else ()),
@@ -136,12 +139,14 @@ def _number(row: Row, both_numbers: bool) -> str:
     return " / ".join(str(side.number) if side else NOTHING for side in (row.a, row.b))
 
 
-def _head(row: Row, in_guest: bool) -> tuple[str, ...]:
+def _head(row: Row, in_guest: bool, is_asked: bool) -> tuple[str, ...]:
     case = row.case
     vcpus = (one_line(case.summary.vcpu_mapping or NOTHING),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
     beside = f" beside {case.summary.beside}" if case.summary.beside else ""
-    return (*vcpus, one_line(f"{case.mapping}{beside}"), one_line(" = ".join(governors)))
+    mapping = one_line(f"{case.mapping}{beside}")
+    scheduling = (one_line(case.summary.scheduling or CURRENT),) if is_asked else ()
+    return (*vcpus, mapping, *scheduling, one_line(" = ".join(governors)))
 
 
 def _side_cells(side: Side | None, decimals: int) -> tuple[str, ...]:
@@ -201,6 +206,7 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "unit": UNITS[pair.objective],
         "mapping": row.case.mapping,
         "vcpu_mapping": row.case.summary.vcpu_mapping,
+        "scheduling": row.case.summary.scheduling or None,
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
         values |= {

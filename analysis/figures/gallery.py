@@ -71,7 +71,8 @@ def affinity_figures(
 def _build(sharing: Sharing) -> tuple[str, ...]:
     """Return what workloads share that stand beside each other: build, governor and all else."""
     case = sharing[0].measured.case.summary
-    return case.table.variant, case.table.schedule, case.table.wait_policy, case.governor
+    of_table = case.table.variant, case.table.schedule, case.table.wait_policy
+    return *of_table, case.scheduling, case.governor
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:

@@ -152,9 +152,12 @@ def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
         range(len(cases)), 0, 1, transform=axes.get_yaxis_transform(), color=PALE, linewidth=0.5
     )
     for row in range(1, len(cases)):
-        here, above = ((of.governor, of.summary.beside) for of in (cases[row], cases[row - 1]))
-        if here != above:
+        if _settings(cases[row]) != _settings(cases[row - 1]):
             axes.axhline(row - 0.5, color=GREY, linewidth=0.7)
+
+
+def _settings(case: CaseFinding) -> tuple[str, str, str | None]:
+    return case.governor, case.summary.scheduling, case.summary.beside
 
 
 def label_empty_rows(

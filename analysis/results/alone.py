@@ -57,4 +57,5 @@ def only_alone(cases: Iterable[CaseSummary], of: Mapping[str, Alone]) -> bool:
 def _placing(case: CaseSummary) -> Hashable:
     """Return what a case shares with the same one beside something else."""
     where = case.mapping, case.mechanism, case.binding, case.cpus, case.rank_cpus
-    return case.study, case.node_id, case.table, case.mpi, case.governor, where
+    settings = case.governor, case.scheduling
+    return case.study, case.node_id, case.table, case.mpi, settings, where

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from base.text import team_in_words, team_label
+from configs.scheduling import words_of
 from runners.node.topology import KIND_ORDER
 from runners.records.placed_runs import PlacedRuns
 
@@ -85,8 +86,10 @@ class CaseSummary:
     `cpu_share` (shares) and `freq_ghz` are means by core kind, and so are `waited` and
     `energy_by_kind`, joules of the kind's cores. `team_cpu_s` has the mean CPU seconds of each
     thread of the team by core kind. `drivers`, `governors_read` and
-    `implementations` are the distinct ones of the averaged runs; so are `energy_aware`, the states
-    of energy-aware scheduling, and `schedulers`, those of sched_ext (runners.node.scheduler).
+    `implementations` are the distinct ones of the averaged runs; so are `energy_aware_read`, the
+    states of energy-aware scheduling, and `schedulers_read`, those of sched_ext
+    (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the study asks for,
+    None where a case takes what is in force.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
@@ -121,6 +124,9 @@ class CaseSummary:
     vm_cpus: int | None = None
     vm_memory_mib: int | None = None
     vm_accelerator: str | None = None
+    scheduler: str | None = None
+    energy_aware: str | None = None
+    itmt: str | None = None
     algorithm: str | None = None
     mpi: str | None = None
     ranks_by: str | None = None
@@ -139,8 +145,8 @@ class CaseSummary:
     team_cpu_s: Sequence[Mapping[str, float]] = ()
     drivers: Sequence[str] = ()
     governors_read: Sequence[str] = ()
-    energy_aware: Sequence[str] = ()
-    schedulers: Sequence[str] = ()
+    energy_aware_read: Sequence[str] = ()
+    schedulers_read: Sequence[str] = ()
     implementations: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -167,6 +173,11 @@ class CaseSummary:
         if not self.vcpu_mapping:
             return None
         return Placing(self.vcpu_mapping, self.vcpu_selection, self.vcpu_binding)
+
+    @property
+    def scheduling(self) -> str:
+        """Who places threads, in words: `scx_lavd, EAS off`; empty where a study does not say."""
+        return words_of(self.scheduler, self.energy_aware, self.itmt)
 
     @property
     def time(self) -> Moments:
@@ -201,11 +212,14 @@ TABLE_KEYS = TableKey._fields[1:]
 # table.
 OPTIONAL_KEYS = ("ranks", "region")
 ROW_KEYS = ("case_number", "mapping", "governor")
+# Who places threads, where a study asks for it.
+OF_SCHEDULING = ("scheduler", "energy_aware", "itmt")
 ROW_FACTS = (
     "study", "node_id", "selection", "binding", "mechanism", "cpus",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus",
     "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm", "mpi", "ranks_by", "rank_cpus",
     "beside", "beside_cpus", "beside_alone",
+    *OF_SCHEDULING,
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
 MEASURES = (

@@ -19,6 +19,7 @@ from analysis.results.case_summary import (
     MEASURES,
     METRIC,
     MORE_MEASURES,
+    OF_SCHEDULING,
     OPTIONAL_KEYS,
     RANK_SEPARATOR,
     ROW_KEYS,
@@ -40,6 +41,7 @@ _TEXTS = (
     "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
     "sched_energy_aware", "sched_ext_scheduler", REGION, "beside", "beside_cpus", "beside_alone",
+    *OF_SCHEDULING,
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",

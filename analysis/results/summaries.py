@@ -20,6 +20,7 @@ from analysis.results.case_summary import (
     LAUNCHER_CPU_S,
     MEASURES,
     MORE_MEASURES,
+    OF_SCHEDULING,
     OPTIONAL_KEYS,
     ROW_FACTS,
     ROW_KEYS,
@@ -34,6 +35,7 @@ from base.errors import ConfigError, Problem
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
+from configs.scheduling import OFF, ON
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
 from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
@@ -87,7 +89,7 @@ _ALLOWED = {
     f"{prefix}{name}": words
     for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
     for prefix in ("", "vcpu_")
-}
+} | dict.fromkeys(("energy_aware", "itmt"), (ON, OFF))
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
     *MEASURES, *MORE_MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "placement",
@@ -97,7 +99,10 @@ _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
     "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
 )  # fmt: skip
-_OF_SOME = (*OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "beside", "beside_cpus")
+# What only some cases have.
+_OF_SOME = (
+    *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "beside", "beside_cpus", *OF_SCHEDULING,
+)  # fmt: skip
 # The column without which nobody misses a measure.
 _ONLY_WITH = {LAUNCHER_CPU_S: "ranks"} | dict.fromkeys(BESIDE_MEASURES, "beside")
 

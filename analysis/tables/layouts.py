@@ -29,6 +29,7 @@ from analysis.results.case_summary import (
     grouped,
 )
 from base.text import one_line
+from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
 from runners.node.scheduler import NONE
 from runners.node.topology import KIND_ORDER
@@ -158,7 +159,7 @@ def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
     A governor may switch it: EAS needs schedutil (runners/node/scheduler.py).
     """
-    rows = _rows_by_value(cases, lambda case: case.energy_aware)
+    rows = _rows_by_value(cases, lambda case: case.energy_aware_read)
     if len(rows) < 2:
         return
     governors = {
@@ -179,11 +180,11 @@ def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 def _schedulers(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield which schedulers of sched_ext placed threads instead of the kernel's own."""
-    rows = _rows_by_value(cases, lambda case: case.schedulers)
+    rows = _rows_by_value(cases, lambda case: case.schedulers_read)
     rows.pop(NONE, None)
     measured = [case for case in cases if case.n]
     for name, of in rows.items():
-        all_runs = of == measured and all(list(case.schedulers) == [name] for case in of)
+        all_runs = of == measured and all(list(case.schedulers_read) == [name] for case in of)
         where = "all runs that are averaged" if all_runs else f"runs of {_numbers(of)}"
         yield one_line(f"scheduled by {name} (sched_ext), not by the kernel's own: {where}", None)
 
@@ -268,6 +269,12 @@ class Layout:
     numbers: tuple[Written, ...]
     fixed_decimals: bool = False
     footnotes: tuple[Callable[[Sequence[CaseSummary]], Iterable[str]], ...] = ()
+
+    def with_scheduling(self) -> Layout:
+        """Return the layout with a column of who places threads, before that of the governor."""
+        names = [column.name for column, _ in self.head]
+        at = next((place for place, name in enumerate(names) if "governor" in name), len(names))
+        return replace(self, head=(*self.head[:at], _SCHEDULING, *self.head[at:]))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -428,6 +435,7 @@ _GOVERNOR = (
     Column("governor (driver)", right=False, field="governor_read"),
     _governor_and_driver,
 )
+_SCHEDULING = Column("scheduling", right=False), _text(lambda case: case.scheduling or CURRENT)
 _N = Column("n"), _runs
 _MIGRATIONS = _means("migrations", "", "migrations", _count)
 _BEFORE_MIGRATIONS = (

@@ -84,6 +84,8 @@ def _table(
     on_node, of_guests, beside = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
     layout = beside if any(case.beside for case in rows) else layout
+    if any(case.scheduling for case in rows):
+        layout = layout.with_scheduling()
     if name == "full":
         layout = with_energy_by_kind(layout, rows)
     decimals = time_decimals(case.time.mean for case in rows)

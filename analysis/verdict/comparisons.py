@@ -1,6 +1,7 @@
 """Every case against its baseline, in every objective; those of a question tested together.
 
-A baseline is in the case's table, under its governor and beside the same co-runner.
+A baseline is in the case's table, under its governor and beside the same co-runner. Of several
+schedulings the first one of the study has it, so that the others are compared with that, too.
 """
 
 from __future__ import annotations
@@ -179,18 +180,21 @@ def baselines_of(
     """Return the baseline of each case that has one, by case_id.
 
     A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
-    mapping that is named. Of several (a mapping that was run on two sets of CPUs) the one with most
-    runs is taken. Raises UserError when no case has the named mapping.
+    mapping that is named. Of several under the first scheduling that has one (a mapping that was
+    run on two sets of CPUs) the one with most runs is taken. Raises UserError when no case has the
+    named mapping.
     """
     known = dict.fromkeys(case.mapping for case in cases)
     if mapping is not None and mapping not in known:
         raise UserError(unknown_word("mapping", mapping, known, " in these results"))
     by_setting: dict[tuple[object, ...], CaseSummary] = {}
-    for case in cases:
+    for case in sorted(cases, key=lambda case: case.number):
         is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
-        key = _shared(case)
-        if is_baseline and _runs(case) > (_runs(by_setting[key]) if key in by_setting else 0):
-            by_setting[key] = case
+        if not is_baseline or not _runs(case):
+            continue
+        first = by_setting.setdefault(_shared(case), case)
+        if case.scheduling == first.scheduling and _runs(case) > _runs(first):
+            by_setting[_shared(case)] = case
     return {
         case.case_id: by_setting[_shared(case)] for case in cases if _shared(case) in by_setting
     }

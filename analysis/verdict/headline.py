@@ -9,19 +9,22 @@ from analysis.objectives import NOUNS, OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA
 from analysis.verdict.caveats import start_up, unusable
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict
-from analysis.verdict.phrases import change, governor, listed, name, place
+from analysis.verdict.phrases import change, governor, listed, name, place, placer
 from base.text import one_line, plural
 
 _ANSWERS = {
     "pin": "to pin {what}",
     "confine": "to confine {what} to a set of CPUs",
-    "leave": "to leave {what} to the OS scheduler",
+    "leave": "to leave {what} to {whom}",
     "use": "to use {mappings}",
     "no difference": "no mapping gains over {baseline}",
     "undecided": "undecided",
 }
 # What the second word of a mixed answer is when no single one is right everywhere.
 _DECIDED = ("pin", "confine", "leave", "use", "no difference")
+
+# Answers after which it has still to be said under whom.
+_PLACING = ("pin", "confine", "use")
 
 Verdicts = Sequence[tuple[TableFindings, Verdict]]
 
@@ -88,12 +91,15 @@ def _words(answer: str, verdicts: Verdicts) -> str:
         what=what,
         mappings=_either(verdict.best.mapping for verdict in of_answer if verdict.best),
         baseline=_either(case.mapping for case in cases if case.is_baseline),
+        whom=_either(placer(verdict.best.summary) for verdict in of_answer if verdict.best),
     )
     places = {place(verdict.best.summary) for verdict in of_answer if verdict.best}
     where = places.pop() if len(places) == 1 else None
-    if where and answer == "pin":
-        return f"{text} on {where}"
-    return f"to confine {what} to {where}" if where and answer == "confine" else text
+    if where and answer in ("pin", "confine"):
+        text = f"{text} on {where}" if answer == "pin" else f"to confine {what} to {where}"
+    under = {placer(verdict.best.summary) for verdict in of_answer if verdict.best}
+    asked = any(verdict.best and verdict.best.summary.scheduling for verdict in of_answer)
+    return f"{text}, under {_either(under)}" if asked and answer in _PLACING else text
 
 
 def _either(mappings: Iterable[str]) -> str:

@@ -139,7 +139,8 @@ class CaseFinding:
         vcpus = self.summary.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
         beside = f" beside {self.summary.beside}" if self.summary.beside else ""
-        return one_line(f"#{self.number} {where}{self.mapping}{beside} ({self.governor})")
+        under = ", ".join(filter(None, (self.summary.scheduling, self.governor)))
+        return one_line(f"#{self.number} {where}{self.mapping}{beside} ({under})")
 
     @property
     def full_mapping(self) -> str:

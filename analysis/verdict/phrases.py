@@ -13,6 +13,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.model import CaseFinding, Comparison
 from base.text import one_line, plural
+from configs.scheduling import KERNEL, words_of
 from configs.study import CURRENT_GOVERNOR
 
 # From the first on, changes are given as a ratio; up to the second, as a fraction.
@@ -182,8 +183,9 @@ def _side(size: str, comparative: str) -> str:
 
 
 def name(case: CaseFinding) -> str:
-    """Return a case's row and mapping: `#3 pcores-pin`."""
-    return one_line(f"#{case.number} {case.full_mapping}")
+    """Return a case's row and mapping: `#3 pcores-pin`, `#6 scheduler [scx_lavd]`."""
+    under = f" [{words}]" if (words := case.summary.scheduling) else ""
+    return one_line(f"#{case.number} {case.full_mapping}{under}")
 
 
 def names(cases: Sequence[CaseFinding]) -> str:
@@ -220,23 +222,43 @@ def leaves_all(case: CaseSummary) -> bool:
     return all((of.selection, of.binding) == ("all", "none") for of in placings)
 
 
+def placer(case: CaseSummary) -> str:
+    """Return who places threads that a case leaves alone: `the OS scheduler`, `scx_lavd`."""
+    who = {None: "the OS scheduler", KERNEL: "the kernel's own scheduler"}
+    of_case = who.get(case.scheduler, str(case.scheduler))
+    return f"{of_case}{_switches(case)}"
+
+
+def _switches(case: CaseSummary) -> str:
+    """Return ` with EAS off`: the switches of the kernel's scheduler that a study asks for."""
+    words = words_of(None, case.energy_aware, case.itmt)
+    return f" with {words.replace(', ', ' and ')}" if words else ""
+
+
 def do(case: CaseSummary) -> str:
-    """Return what a case's mapping does to threads, as an instruction."""
+    """Return what a case's mapping does to threads, as an instruction, and under whom."""
+    instruction = _do(case)
+    if not case.scheduling or case.of_threads.binding == "none":
+        return instruction
+    return one_line(f"{instruction}, under {placer(case)}")
+
+
+def _do(case: CaseSummary) -> str:
     if case.table.ranks is not None:
         return _instruction_for_ranks(case, case.table.ranks)
     if case.of_vcpus is None:
-        return _instruction("thread", case.of_threads, case.table.threads)
+        return _instruction("thread", case.of_threads, case.table.threads, placer(case))
     # Where nobody knows how many there are, there are several.
-    of_guest = _instruction("virtual CPU", case.of_vcpus, case.vm_cpus or 2)
+    of_guest = _instruction("virtual CPU", case.of_vcpus, case.vm_cpus or 2, placer(case))
     if case.binding in (None, "none"):
         return of_guest
     return f"{of_guest} and, in the guest, {_instruction('thread', case.of_threads, 2)}"
 
 
-def _instruction(what: str, placing: Placing, count: int) -> str:
+def _instruction(what: str, placing: Placing, count: int, who: str = "the OS scheduler") -> str:
     if count == 1:
-        return _instruction_for(f"the {what}", "", placing)
-    return _instruction_for(f"the {what}s", f"each {what}", placing)
+        return _instruction_for(f"the {what}", "", placing, who=who)
+    return _instruction_for(f"the {what}s", f"each {what}", placing, who=who)
 
 
 def _instruction_for_ranks(case: CaseSummary, ranks: int) -> str:
@@ -244,17 +266,20 @@ def _instruction_for_ranks(case: CaseSummary, ranks: int) -> str:
     rank, part = ("the rank", "") if ranks == 1 else ("each rank", "its part of ")
     several = case.table.threads > 1
     all_, each = (f"the threads of {rank}", f"each thread of {rank}") if several else (rank, "")
-    instruction = _instruction_for(all_, each, case.of_threads, part)
+    instruction = _instruction_for(all_, each, case.of_threads, part, placer(case))
     if not case.divided_by:
         return instruction
     by = _DIVIDED.get(case.divided_by, f"by {case.divided_by}")
     return one_line(f"{instruction}, divided among the ranks {by}")
 
 
-def _instruction_for(all_: str, each: str, placing: Placing, part: str = "") -> str:
+def _instruction_for(
+    all_: str, each: str, placing: Placing, part: str = "", who: str = "the OS scheduler"
+) -> str:
     """Return an instruction for `all_`, of which there is one if no word for `each` is given.
 
-    `part` is what stands before the CPUs that each of several has of a set.
+    `part` is what stands before the CPUs that each of several has of a set; `who` places what is
+    left alone.
     """
     mapping, selection, binding = placing
     where = _PLACES.get(str(selection))
@@ -263,7 +288,7 @@ def _instruction_for(all_: str, each: str, placing: Placing, part: str = "") -> 
     if binding == "none":
         # Only all CPUs can be left to the scheduler; what else a record says is taken literally.
         on = "" if selection == "all" else f" on {where}"
-        return f"leave {all_} to the OS scheduler{on}"
+        return one_line(f"leave {all_} to {who}{on}")
     if binding == "set":
         return f"confine {all_} to {part}{where}"
     return f"pin {each} on {where}" if each else f"pin {all_} to a CPU of {where}"

@@ -15,11 +15,29 @@ from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, TableFindings
 from analysis.verdict.phrases import WIDEST
 from base.text import one_line
+from configs.scheduling import CURRENT
 from runners.node.topology import KIND_ORDER
 
-_HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
 RATIO_DECIMALS = 3
 MAX_RATIO_DECIMALS = 9
+
+
+def _head_columns(table: TableFindings) -> tuple[Column, ...]:
+    """Return the columns of a row's identity; who places threads is one where a study asks."""
+    asked = any(case.summary.scheduling for case in table.cases)
+    names = ("mapping", *(("scheduling",) if asked else ()), "governor")
+    return Column("#"), *(Column(name, right=False) for name in names)
+
+
+def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
+    """Return the cells of these columns of each case, by its case_id."""
+    asked = any(case.summary.scheduling for case in table.cases)
+    heads = {}
+    for case in table.cases:
+        scheduling = (one_line(case.summary.scheduling or CURRENT),) if asked else ()
+        mapping, governor = one_line(case.full_mapping), one_line(case.governor)
+        heads[case.case_id] = (str(case.number), mapping, *scheduling, governor)
+    return heads
 
 
 def statistics_tables(table: TableFindings) -> list[Table]:
@@ -35,11 +53,12 @@ def statistics_tables(table: TableFindings) -> list[Table]:
 def _statistics(table: TableFindings, objective: Objective) -> Table:
     unit = UNITS[objective]
     measured = [case for case in table.cases if objective in case.samples]
+    heads = _heads(table)
     decimals = time_decimals(case.samples[objective].mean for case in measured)
     if objective != "time":
         decimals = 2
     columns = (
-        *_HEAD,
+        *_head_columns(table),
         Column("n"),
         Column("mean", unit),
         Column("its 95 % interval", unit),
@@ -52,7 +71,9 @@ def _statistics(table: TableFindings, objective: Objective) -> Table:
     return Table(
         caption=f"{table.title}: {NOUNS[objective]}",
         columns=columns,
-        cells=tuple(_statistics_row(case, objective, decimals) for case in measured),
+        cells=tuple(
+            (*heads[case.case_id], *_statistics_row(case, objective, decimals)) for case in measured
+        ),
         raw_values=tuple(raw_statistics(case, objective) for case in measured),
     )
 
@@ -61,7 +82,6 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
     sample = case.samples[objective]
     outliers = [outlier for outlier in case.outliers if outlier.objective == objective]
     return (
-        *_head(case),
         str(sample.n or NOTHING),
         fixed(sample.mean, decimals),
         interval_of(sample.mean_interval, decimals),
@@ -81,17 +101,18 @@ def division_table(table: TableFindings) -> Table | None:
     cases = [case for case in table.cases if case.summary.cpu_share or _imbalance(case).n]
     if not cases:
         return None
+    heads = _heads(table)
     kinds = [kind for kind in KIND_ORDER if any(kind in case.summary.cpu_share for case in cases)]
     waited = [kind for kind in kinds if any(kind in case.summary.waited for case in cases)]
     columns = (
-        *_HEAD,
+        *_head_columns(table),
         Column("imbalance", "%"),
         *(Column(f"{kind}-threads without work", "%") for kind in waited),
         *(Column(f"CPU time on {kind}", "%") for kind in kinds),
     )
     cells = tuple(
         (
-            *_head(case),
+            *heads[case.case_id],
             _per_cent(_imbalance(case).mean),
             *(_per_cent(of.mean if (of := case.summary.waited.get(kind)) else math.nan)
               for kind in waited),
@@ -107,9 +128,10 @@ def price_table(table: TableFindings) -> Table | None:
     cases = [case for case in table.cases if case.summary.energy_by_kind]
     if not cases:
         return None
+    heads = _heads(table)
     kinds = [kind for kind in KIND_ORDER if any(kind in _by_kind(case) for case in cases)]
     columns = (
-        *_HEAD,
+        *_head_columns(table),
         *(Column(f"on {kind}-cores", "J") for kind in kinds),
         Column("on all cores", "J"),
         Column("of the package", "%"),
@@ -117,17 +139,17 @@ def price_table(table: TableFindings) -> Table | None:
     return Table(
         caption=f"{table.title}: energy by core kind",
         columns=columns,
-        cells=tuple(_price_row(case, kinds) for case in cases),
+        cells=tuple((*heads[case.case_id], *_price_cells(case, kinds)) for case in cases),
         raw_values=tuple(raw_price(case) for case in cases),
     )
 
 
-def _price_row(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
+def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
     means = [of.mean if (of := _by_kind(case).get(kind)) else math.nan for kind in kinds]
     # A kind that is missing makes the sum one of something else.
     of_all = sum(means)
     share = of_all / case.summary.measures[OBJECTIVES["energy"]].mean
-    return (*_head(case), *(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(share))
+    return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(share))
 
 
 def raw_price(case: CaseFinding) -> dict[str, Any]:
@@ -158,7 +180,8 @@ def comparison_table(table: TableFindings) -> Table | None:
     ]
     if not objectives:
         return None
-    columns = [*_HEAD]
+    heads = _heads(table)
+    columns = [*_head_columns(table)]
     for objective in objectives:
         columns += [
             Column(f"{objective} ratio"),
@@ -169,7 +192,9 @@ def comparison_table(table: TableFindings) -> Table | None:
     return Table(
         caption=f"{table.title}: ratios of {_estimands(table)} to the baseline",
         columns=tuple(columns),
-        cells=tuple(_comparison_row(case, objectives) for case in table.cases),
+        cells=tuple(
+            (*heads[case.case_id], *_comparison_row(case, objectives)) for case in table.cases
+        ),
         raw_values=tuple(raw_comparisons(case) for case in table.cases),
     )
 
@@ -184,7 +209,7 @@ def _estimands(table: TableFindings) -> str:
 
 
 def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple[str, ...]:
-    cells = [*_head(case)]
+    cells: list[str] = []
     for objective in objectives:
         comparison = case.comparisons.get(objective)
         if comparison is None:
@@ -220,10 +245,6 @@ def outcome_text(comparison: Comparison) -> str:
     if comparison.outcome != "undecided" or not comparison.more:
         return comparison.outcome
     return f"undecided (+{comparison.more.half} to {comparison.more.most})"
-
-
-def _head(case: CaseFinding) -> tuple[str, ...]:
-    return (str(case.number), one_line(case.full_mapping), one_line(case.governor))
 
 
 def interval_of(interval: Interval | None, decimals: int) -> str:
@@ -303,5 +324,6 @@ def _identity(case: CaseFinding) -> dict[str, Any]:
         "case_number": case.number,
         "mapping": one_line(case.mapping),
         "vcpu_mapping": case.summary.vcpu_mapping,
+        "scheduling": one_line(case.summary.scheduling) or None,
         "governor": one_line(case.governor),
     }

@@ -225,6 +225,7 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
                 "answer": verdict.answer,
                 "case_number": verdict.best.number if verdict.best else None,
                 "mapping": verdict.best.mapping if verdict.best else None,
+                "scheduling": verdict.best.summary.scheduling or None if verdict.best else None,
                 "sentences": list(verdict.sentences),
             }
             for verdict in table.verdicts

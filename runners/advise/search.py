@@ -235,7 +235,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     program = inspect_program(request.program, environment)
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
-    problem_of = partial(machine.governors().problem, now=node.cpufreq)
+    problem_of = partial(machine.settings().governors.problem, now=node.cpufreq)
     governors = choose_governors(request.governors, node.cpufreq, topology.allowed, problem_of)
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(

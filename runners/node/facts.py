@@ -22,6 +22,7 @@ from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, read_turbo
 from runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
 from runners.node.power_limits import read_power_limits
+from runners.node.scheduler import ON, read_itmt
 from runners.node.topology import Topology, topology_json
 
 SMT = f"{CPUS}/smt/control"
@@ -49,8 +50,6 @@ _NUMBERS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
     "address_randomisation": "/proc/sys/kernel/randomize_va_space",
 }
-# The path up to Linux 6.12, and that of later kernels.
-_ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
 # Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
@@ -80,7 +79,6 @@ FACT_FILES = (
     *_TEXTS.values(),
     *_WORDS.values(),
     *_NUMBERS.values(),
-    *_ITMT,
     _THP,
     _ISOLATED,
     _PREFCORE,
@@ -139,7 +137,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             **{name: tree.integer(path) for name, path in _NUMBERS.items()},
             "kernel": _kernel(tree),
             "boot_id": tree.text(BOOT_ID),
-            "itmt_enabled": _first(tree, _ITMT),
+            "itmt_enabled": _itmt(tree),
             "memory_bytes": _memory_bytes(tree),
             "transparent_hugepages": _bracketed_word(tree, _THP),
             "power_limits": read_power_limits(tree),
@@ -276,9 +274,9 @@ def _uncore_limits(tree: Tree) -> dict[str, dict[str, int]] | Unavailable:
     return found or Unavailable(f"{UNCORE} has no limits that can be read")
 
 
-def _first(tree: Tree, paths: tuple[str, ...]) -> int | Unavailable:
-    answers = [tree.integer(path) for path in paths]
-    return next((answer for answer in answers if isinstance(answer, int)), answers[-1])
+def _itmt(tree: Tree) -> int | Unavailable:
+    state = read_itmt(tree)
+    return state if isinstance(state, Unavailable) else int(state == ON)
 
 
 def _memory_bytes(tree: Tree) -> int | Unavailable:

@@ -27,7 +27,8 @@ _FACTS = ("kernel", "microcode")
 # A run during which one of these changed belongs to no case.
 _UNCHANGED = (
     *("governor_read", "epp", "min_khz", "max_khz", "turbo"),
-    *("sched_energy_aware", "sched_ext", "sched_ext_scheduler"),
+    *("sched_energy_aware", "sched_itmt"),
+    *("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
 )
 
 

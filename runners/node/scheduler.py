@@ -1,12 +1,15 @@
-"""The kernel's scheduler during a run: energy-aware scheduling, and a scheduler of sched_ext.
+"""The kernel's scheduler during a run: its switches, and a scheduler of sched_ext.
 
-Both may be switched at any time, so that they belong to a run and not to its node. A governor
+All may be switched at any time, so that they belong to a run and not to its node. A governor
 switches energy-aware scheduling (EAS): it is possible only while schedutil is in force, also on x86
 hybrids without SMT (from Linux 6.16 on). A comparison of governors is then one of two schedulers,
 too.
 
+Intel's ITMT ("Turbo Boost Max 3.0") makes the scheduler prefer the cores of a higher rank.
+
 Sources: Linux Documentation/admin-guide/sysctl/kernel.rst, "sched_energy_aware" (empty reads since
-commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst.
+commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst; kernel/sched/ext.c
+(scx_attr_enable_seq); arch/x86/kernel/itmt.c.
 """
 
 from __future__ import annotations
@@ -17,12 +20,18 @@ from runners.host.tree import Tree, Unavailable, reading_of
 ENERGY_AWARE = "/proc/sys/kernel/sched_energy_aware"
 SCHED_EXT = "/sys/kernel/sched_ext/state"
 SCHED_EXT_NAME = "/sys/kernel/sched_ext/root/ops"
-FILES = (ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME)
+# How often one was loaded since the boot: one that restarts itself within a run shows there.
+SCHED_EXT_LOADED = "/sys/kernel/sched_ext/enable_seq"
+# The path up to Linux 6.12, and that of later kernels, which root alone reads.
+ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
+FILES = (ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME, SCHED_EXT_LOADED, *ITMT)
 
 ON, OFF, IMPOSSIBLE = "on", "off", "impossible"
 _ENERGY_AWARE = {"1": ON, "0": OFF, "": IMPOSSIBLE}
-# The state in which sched_ext has no scheduler, and the name that is recorded then.
-DISABLED, NONE = "disabled", "none"
+_ITMT = {"1": ON, "Y": ON, "0": OFF, "N": OFF}
+# The states in which sched_ext has no scheduler and one in force; the name that is recorded
+# without one.
+DISABLED, ENABLED, NONE = "disabled", "enabled", "none"
 
 
 def read_scheduler(tree: Tree) -> Reading:
@@ -30,19 +39,41 @@ def read_scheduler(tree: Tree) -> Reading:
 
     `sched_energy_aware` is ON, OFF, or IMPOSSIBLE where the kernel says that it cannot be on now;
     `sched_ext` is the state of sched_ext, and `sched_ext_scheduler` the name of what it has loaded
-    or NONE.
+    or NONE, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` is ON or OFF.
     """
-    state = tree.word(SCHED_EXT)
     return reading_of(
         {
-            "sched_energy_aware": _energy_aware(tree),
-            "sched_ext": state,
-            "sched_ext_scheduler": NONE if state == DISABLED else tree.word(SCHED_EXT_NAME),
+            "sched_energy_aware": read_energy_aware(tree),
+            "sched_itmt": read_itmt(tree),
+            "sched_ext": tree.word(SCHED_EXT),
+            "sched_ext_scheduler": read_loaded(tree),
+            "sched_ext_loaded": tree.natural(SCHED_EXT_LOADED),
         }
     )
 
 
-def _energy_aware(tree: Tree) -> str | Unavailable:
+def read_loaded(tree: Tree) -> str | Unavailable:
+    """Return the name of the scheduler of sched_ext that is loaded, or NONE."""
+    return NONE if tree.word(SCHED_EXT) == DISABLED else tree.word(SCHED_EXT_NAME)
+
+
+def itmt_file(tree: Tree) -> str:
+    """Return the file that switches ITMT here; the later kernels' where there is none."""
+    texts = {path: tree.text(path) for path in ITMT}
+    return next((path for path, text in texts.items() if isinstance(text, str)), ITMT[-1])
+
+
+def read_itmt(tree: Tree) -> str | Unavailable:
+    """Return whether the scheduler prefers faster cores: ON or OFF."""
+    path = itmt_file(tree)
+    text = tree.text(path)
+    if isinstance(text, Unavailable):
+        return text
+    return _ITMT.get(text, Unavailable(f"{path} holds neither 0 nor 1, neither N nor Y"))
+
+
+def read_energy_aware(tree: Tree) -> str | Unavailable:
+    """Return whether the scheduler is energy-aware: ON, OFF, or IMPOSSIBLE now."""
     content = tree.content(ENERGY_AWARE)
     if isinstance(content, Unavailable):
         return content

@@ -11,6 +11,7 @@ from base.cpulist import format_cpulist
 from base.text import team_label
 from configs.app import App, Size, Variant
 from configs.mapping import Mapping
+from configs.scheduling import AS_IT_IS, Scheduling
 from configs.variables import OMP_NUM_THREADS, SetVariable
 
 
@@ -31,7 +32,7 @@ class Vcpus:
 
 @dataclass(frozen=True)
 class Case:
-    """App x variant x size x threads x mapping x governor x schedule, with the node's CPUs.
+    """App x variant x size x threads x mapping x governor x scheduling x schedule, on this node.
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
@@ -66,6 +67,7 @@ class Case:
     rank_cpus: tuple[tuple[int, ...], ...] = ()
     regions: tuple[str, ...] = ()
     beside: Case | None = None
+    scheduling: Scheduling = AS_IT_IS
 
     @property
     def threads_by(self) -> tuple[str, ...]:
@@ -139,7 +141,10 @@ class Case:
         where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
         team = team_label(self.ranks, self.threads)
         beside = f" beside {self.beside.program_label}" if self.beside else ""
-        return f"{self.build_label} {team} {where}{self.mapping.name} {self.governor}{beside}"
+        under = f", {words}" if (words := self.scheduling.words) else ""
+        return (
+            f"{self.build_label} {team} {where}{self.mapping.name} {self.governor}{under}{beside}"
+        )
 
     @property
     def build_label(self) -> str:
@@ -187,6 +192,8 @@ def case_fields(case: Case) -> dict[str, object]:
         "governor": case.governor,
         "schedule": case.schedule,
         "wait_policy": case.wait_policy,
+        # Cases without these keep the numbers of before the keys were known.
+        **case.scheduling.asked,
     }
     if case.ranks:
         fields |= {

@@ -11,6 +11,7 @@ from pathlib import Path
 from configs.app import App, Size, Variant
 from configs.mapping import NAMED, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
+from configs.scheduling import Scheduling
 from configs.study import AppChoice, CoRunner, Study, Vm
 from configs.variables import SetVariable, merged
 from runners.host.software import for_guests, for_programs
@@ -75,8 +76,9 @@ def make_plan(
     `find_program` returns the path of a program's name or None, `tools` are the installed
     launchers. `emulated` is whether guests would run without KVM.
     Rows are numbered within a table before anything is left out: all mappings under the first
-    governor, then all under the next, as in the published tables. With guests, each governor has
-    all mappings under the first virtual CPU mapping, then all under the next; with co-runners, all
+    governor, then all under the next, as in the published tables. Each governor has all mappings
+    under the first scheduling, then all under the next; with guests, each scheduling has all
+    mappings under the first virtual CPU mapping, then all under the next; with co-runners, all
     mappings beside the first of them, then beside the next. A co-runner that is no case of the
     study by itself becomes one, in a table of its own after all others: what it loses is told from
     that case.
@@ -92,8 +94,11 @@ def make_plan(
     for table, row in enumerate(_rows(study), 1):
         choice, size, ranks, threads, variant, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
-        for number, (governor, beside, vcpu_mapping, mapping) in enumerate(
-            product(study.governors, study.beside or (None,), on_host, mappings), 1
+        for number, (governor, scheduling, beside, vcpu_mapping, mapping) in enumerate(
+            product(
+                *(study.governors, study.schedulings, study.beside or (None,), on_host, mappings)
+            ),
+            1,
         ):
             place, vcpus, vcpu_problem = topology, None, None
             if vcpu_mapping and study.vm:
@@ -116,11 +121,12 @@ def make_plan(
                 _variables(study, choice.app, variant, mapping),
                 ranks=ranks,
                 regions=choice.regions or (),
+                scheduling=scheduling,
             )
             case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
             problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
             if beside:
-                co_runner, why_not = alone.case(beside, governor)
+                co_runner, why_not = alone.case(beside, governor, scheduling)
                 case = replace(case, beside=co_runner)
                 problem = problem or (f"its co-runner: {why_not}" if why_not else None)
             if problem is None:
@@ -149,20 +155,22 @@ class _Alone:
     governor_problem: GovernorProblem
 
     @cached_property
-    def _cases(self) -> dict[tuple[int, str], tuple[Case, str | None]]:
-        """The cases by co-runner and governor; those of one build and team are one table."""
+    def _cases(self) -> dict[tuple[int, str, Scheduling], tuple[Case, str | None]]:
+        """The cases by co-runner and settings; those of one build and team are one table."""
         tables: dict[tuple[object, ...], list[CoRunner]] = {}
         for of in self.study.co_runners:
             key = of.app.name, of.variant.name, of.size.name, of.threads
             tables.setdefault(key, []).append(of)
         return {
-            (id(of), governor): self._made(of, governor, table, number)
+            (id(of), governor, scheduling): self._made(of, governor, scheduling, table, number)
             for table, those in enumerate(tables.values(), 1)
-            for number, (governor, of) in enumerate(product(self.study.governors, those), 1)
+            for number, (governor, scheduling, of) in enumerate(
+                product(self.study.governors, self.study.schedulings, those), 1
+            )
         }
 
     def _made(
-        self, of: CoRunner, governor: str, table: int, number: int
+        self, of: CoRunner, governor: str, scheduling: Scheduling, table: int, number: int
     ) -> tuple[Case, str | None]:
         """Return the case as the study itself would have it, with this co-runner among its apps."""
         wanted = Case(
@@ -171,13 +179,16 @@ class _Alone:
             of.app.default_schedule or FALLBACK_SCHEDULE,
             self.study.wait_policies[0],
             variables=_variables(self.study, of.app, of.variant, of.mapping),
+            scheduling=scheduling,
         )
         case, problem = _mapped(wanted, self.topology, self.tools, oversubscribe=False)
         return case, problem or _skip_reason(case, self.programs, self.governor_problem)
 
-    def case(self, co_runner: CoRunner, governor: str) -> tuple[Case, str | None]:
-        """Return the case of a co-runner under a governor, and why it cannot run here."""
-        return self._cases[id(co_runner), governor]
+    def case(
+        self, co_runner: CoRunner, governor: str, scheduling: Scheduling
+    ) -> tuple[Case, str | None]:
+        """Return the case of a co-runner under these settings, and why it cannot run here."""
+        return self._cases[id(co_runner), governor, scheduling]
 
     def cases_beside(
         self, known: Collection[str], tables: int
@@ -213,7 +224,7 @@ def _without_duplicates(cases: Iterable[Case]) -> tuple[list[Case], list[Skipped
 
 
 def _execution(case: Case) -> tuple[object, ...]:
-    """Return a key that is equal for cases with equal command, environment, mask and governor.
+    """Return a key that is equal for cases with equal command, environment, mask and settings.
 
     OpenMP's settings do not affect a program without OpenMP. taskset and numactl set equal masks.
     """
@@ -226,7 +237,7 @@ def _execution(case: Case) -> tuple[object, ...]:
         tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
-        *(case.ranks, case.rank_cpus),
+        *(case.ranks, case.rank_cpus, case.scheduling),
     )
 
 

@@ -29,8 +29,7 @@ from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import A_CLOCK, SHORT_S, OfKind, chain_words, counts_time
 from runners.prove.finding import Finding, Instrument
 from runners.settings.governor import PERFORMANCE, SLURM_REQUEST
-from runners.settings.journal import STUDY, new_entry, open_journal
-from runners.settings.recovery import restore
+from runners.settings.saved import Saved
 from runners.settings.setting import (
     EPP,
     GOVERNOR,
@@ -79,8 +78,7 @@ def why_not_settable(bench: Bench, site: Site | None) -> str:
         return "in this job Slurm sets the governor"
     if locked := unwritable_file(bench.node.tree, policy_directories(bench.node.tree).values()):
         return f"no permission to write {locked}: run as root"
-    journal = open_journal(bench.node.root, STUDY)
-    return f"{journal.path} has settings that are not put back yet" if journal.exists() else ""
+    return Saved(bench.node.root).leftover
 
 
 @contextmanager
@@ -92,11 +90,12 @@ def journaled(node: Node) -> Iterator[Callable[[Sequence[Setting]], str]]:
     """
     tree = node.tree
     before = read_scaling(tree)
-    journal = open_journal(node.root, STUDY)
+    saved = Saved(node.root)
     if isinstance(before, Unavailable):
         yield lambda _: f"settings are not changed, because they cannot be saved: {before.reason}"
         return
-    journal.write(new_entry(tree, before))
+    if problem := saved.add(before):
+        raise StudyError(problem)
 
     def put(settings: Sequence[Setting]) -> str:
         # What an earlier setting has changed must not last under the next one.
@@ -108,7 +107,7 @@ def journaled(node: Node) -> Iterator[Callable[[Sequence[Setting]], str]]:
     try:
         yield put
     finally:
-        if (done := restore(node.root, journal)) and done.message:
+        if (done := saved.restore()) and done.message:
             raise StudyError(done.message)
 
 

@@ -170,6 +170,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "as the study asks; governor `current`: the one in force",
         ),
         Field(
+            "scheduler energy_aware itmt",
+            "only if the study [asks for it](scheduling.md): `kernel` or a program of sched_ext; "
+            "`on` or `off`",
+        ),
+        Field(
             "ranks mpi rank_cpus ranks_by",
             "only of an MPI program: number of ranks, each of so many `threads`; their launcher; "
             "CPUs of each rank; how the mapping divides them, if it says so",
@@ -466,7 +471,21 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "sched_energy_aware",
             "[energy-aware scheduling](nodes.md#the-scheduler): `on`, `off`, `impossible`",
         ),
-        Field("sched_ext sched_ext_scheduler", "its state; the loaded scheduler, or `none`"),
+        Field("sched_itmt", "whether faster cores are preferred: `on`, `off`"),
+        Field(
+            "sched_ext sched_ext_scheduler sched_ext_loaded",
+            "its state; the loaded scheduler, or `none`; number of loads since the boot",
+        ),
+        Field(
+            "scheduler_loaded_s",
+            "only if pinstudy loaded the scheduler: seconds since then",
+            number=_DURATION,
+        ),
+        Field(
+            "scheduler_cpu_s",
+            "CPU seconds of its process, without its part in the kernel",
+            number=_CPU_TIME,
+        ),
         Field(
             "power_limits power_limits_before",
             "after the run, per domain: `pl1_w` over `tau_s` and `pl2_w`, the long- and "

@@ -11,15 +11,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from base import PINSTUDY
-from base.errors import StudyError
 from configs.site import GovernorRule
 from configs.study import CURRENT_GOVERNOR
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings
-from runners.settings.journal import STUDY, new_entry, open_journal
-from runners.settings.recovery import Restored, restore
+from runners.settings.journal import Journal
+from runners.settings.recovery import Restored
+from runners.settings.saved import Saved
 from runners.settings.setting import (
     EPP,
     GOVERNOR,
@@ -46,16 +45,25 @@ class Governors:
         cores: Iterable[Core],
         rule: GovernorRule | None = None,
         environment: Mapping[str, str] = os.environ,
+        saved: Saved | None = None,
     ) -> None:
-        """`rule` is the site's; by default pinstudy writes the kernel's files."""
+        """`rule` is the site's; by default pinstudy writes the kernel's files.
+
+        `saved` is shared with what else changes settings, by default with nothing.
+        """
         self._root = root
         self._tree = Tree(root)
         self._cores = tuple(cores)
         self._rule = rule or GovernorRule()
         self._environment = environment
-        self.journal = open_journal(root, STUDY)
+        self._kept = saved or Saved(root, self._rule.restore or self._rule.set)
         self._before: tuple[Setting, ...] | Unavailable | None = None
         self._saved = False
+
+    @property
+    def journal(self) -> Journal:
+        """Where the settings from before the study are."""
+        return self._kept.journal
 
     def problem(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
         """Return why a case of this governor cannot run now, or None; changes nothing.
@@ -96,10 +104,8 @@ class Governors:
 
     def restore(self) -> Restored | None:
         """Put all settings back; return None when nothing was changed."""
-        if not self._saved:
-            return None
         self._saved = False
-        return restore(self._root, self.journal)
+        return self._kept.restore()
 
     def _settable_problem(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
         """Return `problem` with why the governor cannot be set; None when it can."""
@@ -114,11 +120,8 @@ class Governors:
             directories = now.directories(with_siblings(self._cores, cpus))
             if locked := unwritable_file(self._tree, directories):
                 return f"{problem}; no permission to write {locked}: run as root"
-        if not self._saved and self.journal.exists():
-            return (
-                f"{problem}; {self.journal.path} has settings of an earlier study that are not "
-                f"put back yet: see `{PINSTUDY} restore`"
-            )
+        if leftover := self._kept.leftover:
+            return f"{problem}; {leftover}"
         return None
 
     def _save(self) -> str | None:
@@ -127,13 +130,9 @@ class Governors:
         if settings is None or isinstance(settings, Unavailable):
             reason = "" if settings is None else f": {settings.reason}"
             return f"settings are not changed, because they cannot be saved{reason}"
-        command = self._rule.restore or self._rule.set
-        try:
-            self.journal.write(new_entry(self._tree, settings, command))
-        except StudyError as error:
-            return str(error)
-        self._saved = True
-        return None
+        problem = self._kept.add(settings)
+        self._saved = problem is None
+        return problem
 
     def _is_applied(self, governor: str, needed: Sequence[str]) -> bool:
         """Whether all settings already have the values that a case needs."""

@@ -40,7 +40,8 @@ class Entry:
     """A journal's content: the old settings, and the process that changed them.
 
     `restore_command` holds the arguments, with `{governor}` and `{cpus}`, of the site's command
-    that sets a governor where files cannot be written. `user` is the id of the user who runs it.
+    that sets a governor where files cannot be written, `scheduler_command` those with `{scheduler}`
+    of the one that sets a scheduler. `user` is the id of the user who runs them.
     """
 
     settings: tuple[Setting, ...]
@@ -50,6 +51,7 @@ class Entry:
     command: tuple[str, ...]
     restore_command: tuple[str, ...] = ()
     user: int = 0
+    scheduler_command: tuple[str, ...] = ()
 
     @property
     def process(self) -> str:
@@ -73,7 +75,10 @@ def predates_boot(tree: Tree, entry: Entry) -> bool:
 
 
 def new_entry(
-    tree: Tree, settings: Sequence[Setting], restore_command: Sequence[str] = ()
+    tree: Tree,
+    settings: Sequence[Setting],
+    restore_command: Sequence[str] = (),
+    scheduler_command: Sequence[str] = (),
 ) -> Entry:
     """Return the entry of this process and boot."""
     arguments = sys.argv[1 : 1 + _MAX_ARGUMENTS]
@@ -87,6 +92,7 @@ def new_entry(
         command,
         tuple(restore_command),
         os.geteuid(),
+        tuple(scheduler_command),
     )
 
 
@@ -209,10 +215,15 @@ def _parse(raw: bytes, owner: int) -> Entry:
         raise ValueError("it is no JSON") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"expected an object of schema {SCHEMA}")
-    entry = structured(Entry, {"user": owner} | data, settings=_settings(data.get("settings")))
+    entry = structured(
+        Entry,
+        {"user": owner, "scheduler_command": []} | data,
+        settings=_settings(data.get("settings")),
+    )
     # A site's command may be a script of several lines.
     texts = (entry.boot_id, entry.started_at, *entry.command)
-    if not all(map(str.isprintable, texts)) or "\0" in "".join(entry.restore_command):
+    commands = (*entry.restore_command, *entry.scheduler_command)
+    if not all(map(str.isprintable, texts)) or "\0" in "".join(commands):
         raise ValueError("a text has unprintable characters")
     return entry
 

@@ -81,7 +81,9 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         if predates_boot(tree, entry):
             journal.remove()
             return Restored(journal, entry, rebooted=True)
-        problems = put_in_force(tree, entry.settings, entry.restore_command, entry.user)
+        problems = put_in_force(
+            tree, entry.settings, entry.restore_command, entry.user, entry.scheduler_command
+        )
         if not problems:
             journal.remove()
         return Restored(journal, entry, problems)

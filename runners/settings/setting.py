@@ -2,8 +2,9 @@
 
 A setting is a file of the kernel and its text. Order matters: first the governor, then the EPP,
 which drivers reset or refuse depending on the governor, then the frequency limits, then turbo
-(Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). Where users may not write
-the kernel's files, a site's own command sets governors.
+(Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). Energy-aware scheduling
+can be switched only under the governor schedutil, and is put back before the governors. Where users
+may not write the kernel's files, a site's own commands set governors and schedulers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,15 @@ from base.errors import UserError
 from runners.host.privileges import starting_as
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
+from runners.node.scheduler import (
+    ENERGY_AWARE,
+    IMPOSSIBLE,
+    ITMT,
+    SCHED_EXT_NAME,
+    read_energy_aware,
+    read_loaded,
+)
+from runners.settings.sched_ext import await_loaded, scheduler_of
 
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 # The upper limit first: putting back mostly raises lowered limits, and a lower limit above the
@@ -29,7 +39,9 @@ _TURBO_FILES = (NO_TURBO, BOOST)
 NMI_WATCHDOG = "/proc/sys/kernel/nmi_watchdog"
 NUMA_BALANCING = "/proc/sys/kernel/numa_balancing"
 AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
-_OTHER_FILES = frozenset((*_TURBO_FILES, NMI_WATCHDOG, NUMA_BALANCING, AUTOGROUP))
+# In the order in which they are put back, before everything else.
+SCHEDULER_FILES = (SCHED_EXT_NAME, ENERGY_AWARE, *ITMT)
+_OTHER_FILES = frozenset((*_TURBO_FILES, NMI_WATCHDOG, NUMA_BALANCING, AUTOGROUP, *SCHEDULER_FILES))
 # A limit may need its counterpart first, and a driver may reset an EPP late.
 _PASSES = 3
 # A site's command calls a daemon or sudo; one that takes longer hangs, or waits for a password.
@@ -37,6 +49,8 @@ COMMAND_LIMIT_S = 60.0
 
 _POLICY_FILE = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/({'|'.join(POLICY_FILES)})", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+# SCX_OPS_NAME_LEN of Linux include/linux/sched/ext.h.
+_SCHEDULER = re.compile(r"[A-Za-z0-9_.-]{1,127}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,8 @@ class Setting:
         """Whether pinstudy changes this file, and the file can have this value."""
         if _POLICY_FILE.fullmatch(self.path) is None and self.path not in _OTHER_FILES:
             return False
-        return _VALUE.fullmatch(self.value) is not None
+        form = _SCHEDULER if self.path == SCHED_EXT_NAME else _VALUE
+        return form.fullmatch(self.value) is not None
 
 
 def read_scaling(tree: Tree) -> tuple[Setting, ...] | Unavailable:
@@ -71,7 +86,7 @@ def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Una
     """
     settings = []
     for path in paths:
-        value = tree.text(path)
+        value = read_value(tree, path)
         if isinstance(value, Unavailable):
             if value.missing:
                 continue
@@ -81,6 +96,21 @@ def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Una
             return Unavailable(f"{path} holds {value[:40]!r}, which is no setting")
         settings.append(setting)
     return tuple(settings)
+
+
+def read_value(tree: Tree, path: str) -> str | Unavailable:
+    """Return the text of a setting; without a scheduler of sched_ext there is no file to read."""
+    return read_loaded(tree) if path == SCHED_EXT_NAME else tree.text(path)
+
+
+def in_force(tree: Tree, setting: Setting) -> bool:
+    """Return whether a setting has its value, as far as the kernel shows it.
+
+    Energy-aware scheduling that is impossible now has none, and takes none.
+    """
+    if setting.path == ENERGY_AWARE and read_energy_aware(tree) == IMPOSSIBLE:
+        return True
+    return read_value(tree, setting.path) == setting.value
 
 
 def unwritable_file(tree: Tree, directories: Iterable[str]) -> str | None:
@@ -97,31 +127,68 @@ def unwritable_file(tree: Tree, directories: Iterable[str]) -> str | None:
 
 
 def put_in_force(
-    tree: Tree, settings: Sequence[Setting], command: Sequence[str] = (), user: int | None = None
+    tree: Tree,
+    settings: Sequence[Setting],
+    command: Sequence[str] = (),
+    user: int | None = None,
+    scheduler_command: Sequence[str] = (),
 ) -> dict[str, str]:
     """Write the settings that are not in force, read all back; return failures by path.
 
-    A site's own `command` takes the place of writing the governors' files. `user` is the id of the
-    user who runs it, by default that of this process.
+    A site's own `command` takes the place of writing the governors' files, `scheduler_command` that
+    of waiting until a scheduler of sched_ext is gone. `user` is the id of the user who runs them,
+    by default that of this process.
     """
     uid = os.geteuid() if user is None else user
     problems: dict[str, str] = {}
+    # What is not tried again: a scheduler, and a switch that another setting may hide.
+    failed_once: dict[str, Unavailable] = {}
     for _ in range(_PASSES):
         refused = _run_command(tree, settings, command, uid) if command else {}
         for setting in settings:
-            if command and setting.path.endswith(GOVERNOR):
+            by_command = command and setting.path.endswith(GOVERNOR)
+            if by_command or setting.path in failed_once or in_force(tree, setting):
                 continue
-            if tree.text(setting.path) != setting.value:
+            if setting.path == SCHED_EXT_NAME:
+                failed = _change_scheduler(tree, setting.value, scheduler_command, uid)
+            else:
                 failed = tree.put(setting.path, setting.value)
-                refused |= {} if failed is None else {setting.path: failed}
+            if failed is not None:
+                kept = setting.path in (SCHED_EXT_NAME, ENERGY_AWARE)
+                (failed_once if kept else refused)[setting.path] = failed
+        refused |= failed_once
         problems = {
             setting.path: _failure_reason(setting, refused.get(setting.path), now)
             for setting in settings
-            if (now := tree.text(setting.path)) != setting.value
+            if (now := read_value(tree, setting.path)) != setting.value
+            and (setting.path in failed_once or not in_force(tree, setting))
         }
         if not problems:
             break
     return problems
+
+
+def _change_scheduler(
+    tree: Tree, name: str, command: Sequence[str], uid: int
+) -> Unavailable | None:
+    """Have a scheduler of sched_ext, or none, by a site's command; else wait until it is so.
+
+    pinstudy's own ends with the process that started it, whereupon the kernel needs a moment.
+    """
+    problem = scheduler_command_problem(command, scheduler_of(name), uid) if command else None
+    problem = problem or await_loaded(tree, name)
+    return Unavailable(problem) if problem else None
+
+
+def scheduler_command_problem(
+    arguments: Sequence[str], scheduler: str, uid: int | None = None
+) -> str | None:
+    """Have a site's command set a scheduler, as a study names it; return why that failed.
+
+    Its name replaces `{scheduler}`. `uid` is that of the user who runs the command.
+    """
+    command = [argument.replace("{scheduler}", scheduler) for argument in arguments]
+    return _command_problem(command, os.geteuid() if uid is None else uid)
 
 
 def _failure_reason(setting: Setting, refused: Unavailable | None, now: str | Unavailable) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from configs.scheduling import Scheduling
 from configs.site import Site
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.host.program_files import ProgramReader
@@ -25,7 +26,7 @@ from runners.node.node import Node, open_node, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
-from runners.settings.governor import Governors
+from runners.settings.node_settings import NodeSettings
 from runners.study.history import History, read_history
 from runners.study.programs import StudyPrograms
 from runners.study.summary import PlanSummary
@@ -115,8 +116,8 @@ class Machine:
         return without_kvm(self.node)[0] if self.live else ""
 
     def outlook(self, plan: Plan) -> list[str]:
-        """Return in lines what the plan will need and change here: guests and governors."""
-        return [*self._engine_outlook(plan), *self._governor_outlook(plan)]
+        """Return in lines what the plan will need and change here: guests and settings."""
+        return [*self._engine_outlook(plan), *self._settings_outlook(plan)]
 
     def _engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""
@@ -158,39 +159,40 @@ class Machine:
         energy = needed and may_have_energy(self.node.root)
         return PlanSummary(plan, history, partial(self.launch, plan), energy)
 
-    def governors(self) -> Governors:
-        """Return the switch for this node's governors."""
-        rule = self.site.governor if self.site else None
+    def settings(self) -> NodeSettings:
+        """Return the switch for this node's governors and schedulers."""
         environment = os.environ if self.live else {}
-        return Governors(self.node.root, self.node.topology.cores, rule, environment)
+        return NodeSettings(self.node.root, self.node.topology, self.site, environment)
 
-    def _governor_outlook(self, plan: Plan) -> list[str]:
-        """Return in lines which governors will be set, and which cases wait for theirs."""
-        governors, now = self.governors(), self.node.cpufreq
-        keys = {(case.governor, case.all_cpus) for case in plan.cases}
-        problems = {key: governors.problem(*key, now) for key in sorted(keys)}
+    def _settings_outlook(self, plan: Plan) -> list[str]:
+        """Return in lines what will be set, and which cases wait for their settings."""
+        settings, now = self.settings(), self.node.cpufreq
+        keys = {(case.governor, case.scheduling, case.all_cpus): case for case in plan.cases}
+        problems = {key: settings.problem(*key, now) for key in keys}
+        possible = [key for key, reason in problems.items() if reason is None]
         switched = {
             governor
-            for (governor, cpus), reason in problems.items()
-            if governor != CURRENT_GOVERNOR
-            and reason is None
-            and now.in_force_problem(governor, cpus) is not None
+            for governor, _, cpus in possible
+            if governor != CURRENT_GOVERNOR and now.in_force_problem(governor, cpus) is not None
         }
         lines = []
         if switched:
             noun = "governor" if len(switched) == 1 else "governors"
             lines.append(
                 f"{noun} {', '.join(sorted(switched))}: set for the CPUs of each case, and put "
-                f"back at the end (journal: {governors.journal.path})"
+                f"back at the end (journal: {settings.journal_path})"
             )
+        lines += _scheduling_lines([scheduling for _, scheduling, _ in possible])
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
-            if reason := problems[case.governor, case.all_cpus]:
-                waiting.setdefault(case.governor, []).append(reason)
+            if reason := problems[case.governor, case.scheduling, case.all_cpus]:
+                of = settings.governors.problem(case.governor, case.all_cpus, now)
+                wanted = case.governor if of else case.scheduling.words
+                waiting.setdefault(wanted, []).append(reason)
         return lines + [
             f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
-            f"{governor} is in force, run again: the rest is made then"
-            for governor, reasons in waiting.items()
+            f"{wanted} is in force, run again: the rest is made then"
+            for wanted, reasons in waiting.items()
         ]
 
     def launch(self, plan: Plan, case: Case) -> Launch:
@@ -239,6 +241,22 @@ def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> 
 def results_folder(results: Path, study: Study, node: Node) -> Path:
     """Return where a study's results on a node are kept."""
     return results / study.name / node.node_id
+
+
+def _scheduling_lines(schedulings: Iterable[Scheduling]) -> list[str]:
+    """Return in lines which schedulers will be started, and which switches set."""
+    wanted = list(dict.fromkeys(schedulings))
+    programs = dict.fromkeys(of.scheduler for of in wanted if of.program)
+    lines = []
+    if programs:
+        noun = "scheduler" if len(programs) == 1 else "schedulers"
+        lines.append(f"{noun} {', '.join(programs)}: started for its cases, and ended at the end")
+    for name, what in (("energy_aware", "energy-aware scheduling"), ("itmt", "ITMT")):
+        values = dict.fromkeys(of.asked[name] for of in wanted if name in of.asked)
+        if values:
+            how = " and ".join(values)
+            lines.append(f"{what} {how}: set for each case, and put back at the end")
+    return lines
 
 
 def _without_estimates(study: Study) -> Study:

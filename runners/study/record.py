@@ -43,17 +43,23 @@ def run_record(
     started_at: str,
     states: tuple[Reading, Reading],
     collected: list[Reading],
+    thrown_out: str = "",
 ) -> dict[str, Any]:
     """Return the record of a run that was observed, whatever its status.
 
-    `states` are the settings in force before and after the run.
+    `states` are the settings in force before and after the run; `thrown_out` is why the kernel has
+    thrown the run's scheduler out.
     """
     before, after = states
     ending = observed.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
     expected = expected_of(case)
     proof = proof_of(observed, expected, counted)
-    change = hotplug_problem(observed.hotplugged_cpus) or state_changes(before.fields, after.fields)
+    change = (
+        hotplug_problem(observed.hotplugged_cpus)
+        or thrown_out
+        or state_changes(before.fields, after.fields)
+    )
     status, reason = classify(case, observed, proof, change)
     metrics, absent = read_metrics(case, observed)
     unavailable = {f"metrics.{name}": why for name, why in absent.items()}
@@ -79,7 +85,8 @@ def run_record(
         record["beside_command"] = list(launch.beside.command)
     if observed.launcher_cpu_s is not None:
         record["launcher_cpu_s"] = round(observed.launcher_cpu_s, 2)
-    parts = (_time_and_usage(ending), _state_before(before, after), after, *collected)
+    of_states = (after, _state_before(before, after), _scheduler(before, after))
+    parts = (_time_and_usage(ending), *of_states, *collected)
     return _with_measured(Reading(record, unavailable), parts)
 
 
@@ -99,6 +106,15 @@ def _state_before(before: Reading, after: Reading) -> Reading:
     if limits is not None and limits != after.fields.get("power_limits"):
         values["power_limits_before"] = limits
     return reading_of(values)
+
+
+def _scheduler(before: Reading, after: Reading) -> Reading:
+    """Return how long the run's scheduler had been in force, and the CPU time of its process."""
+    loaded_s, used_s = (before.fields.get(f"scheduler_{name}_s") for name in ("loaded", "cpu"))
+    if loaded_s is None or used_s is None:
+        return Reading()
+    of_run = after.fields.get("scheduler_cpu_s", used_s) - used_s
+    return Reading({"scheduler_loaded_s": loaded_s, "scheduler_cpu_s": round(max(0.0, of_run), 2)})
 
 
 def unfinished_record(

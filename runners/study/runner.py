@@ -25,7 +25,7 @@ from runners.plan.runs import Forecast, PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.values import FAILED, INTERRUPTED, SUSPENDED
-from runners.settings.governor import Governors
+from runners.settings.node_settings import NodeSettings
 from runners.study.machine import Machine
 from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
@@ -76,7 +76,7 @@ class NodeControl:
 
     plan: Plan
     machine: Machine
-    governors: Governors
+    settings: NodeSettings
     preflight: Preflight
     programs: StudyPrograms | None = None
 
@@ -85,12 +85,18 @@ class NodeControl:
         return self.machine.launch(self.plan, case)
 
     def settle(self, case: Case) -> str | None:
-        """Put the case's governor in force, or return why the case cannot be run now."""
-        return self.preflight.problem(case) or self.governors.apply(case.governor, case.all_cpus)
+        """Put the case's settings in force, or return why the case cannot be run now."""
+        return self.preflight.problem(case) or self.settings.apply(
+            case.governor, case.scheduling, case.all_cpus
+        )
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""
-        return read_state(self.machine.node, case.all_cpus)
+        return read_state(self.machine.node, case.all_cpus) | self.settings.scheduler_state()
+
+    def thrown_out(self) -> str:
+        """Return why the kernel has thrown the case's scheduler out; empty if it has not."""
+        return self.settings.schedulings.thrown_out()
 
     def program(self, case: Case) -> Reading:
         """Return the digests of a case's programs; raises StudyError when one has changed."""
@@ -230,6 +236,7 @@ class Runner:
             collected = [waited, self.clocks.measured(), program]
             collected += self.engine.measured(case, observed)
             after = self.node.state(case)
+            thrown_out = self.node.thrown_out()
             # A program that changed during the run may have run as either version.
             self.node.program(case)
         except LaunchError as error:
@@ -238,7 +245,15 @@ class Runner:
             unfinished(INTERRUPTED, _interruption_reason(error))
             raise
         record = run_record(
-            self.origin, planned, case, launch, observed, started_at, (before, after), collected
+            self.origin,
+            planned,
+            case,
+            launch,
+            observed,
+            started_at,
+            (before, after),
+            collected,
+            thrown_out,
         )
         history.add_new(record)
         self.shard.append(record)

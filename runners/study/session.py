@@ -34,7 +34,7 @@ from runners.prove.proof import keep, keep_for_node, latest_proof, path_beside
 from runners.prove.prove import prove
 from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
-from runners.settings.governor import Governors
+from runners.settings.node_settings import NodeSettings
 from runners.study.crash_notice import attempt_marker, describe_crashes
 from runners.study.extras import FOLDER, ContendedLines, measure_once_a_boot
 from runners.study.machine import (
@@ -124,9 +124,9 @@ class Session:
         with node_lock(node.root, self.assignment.wait_for_node_s), ExitStack() as at_end:
             for line in end_orphans():
                 progress.warned(line)
-            governors = self.machine.governors()
-            control = NodeControl(self.summary.plan, self.machine, governors, Preflight(node))
-            at_end.callback(self._restore, governors)
+            settings = self.machine.settings()
+            control = NodeControl(self.summary.plan, self.machine, settings, Preflight(node))
+            at_end.callback(self._restore, settings)
             if self.summary.left:
                 self._run(progress, control, at_end)
             lines.make(self._witness(), control, self.assignment.may_start, progress)
@@ -205,8 +205,8 @@ class Session:
             assignment = replace(self.assignment, folder=self.folder)
             self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
 
-    def _restore(self, governors: Governors) -> None:
-        done = governors.restore()
+    def _restore(self, settings: NodeSettings) -> None:
+        done = settings.restore()
         if done and done.problems:
             self.restore_problem = done.message
 

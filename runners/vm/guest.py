@@ -1,8 +1,8 @@
 """A guest from boot to end: QEMU on this node, its virtual CPUs placed, the agent inside.
 
-QEMU is the child of a supervisor (supervisor.py), so it does not outlive this process. It inherits
-all its inputs as descriptors: kernel and initramfs are in memory, QMP and the agent's line are
-socket pairs. It has no network and no vhost device.
+QEMU is the child of a supervisor (runners/host/supervisor.py), so it does not outlive this process.
+It inherits all its inputs as descriptors: kernel and initramfs are in memory, QMP and the agent's
+line are socket pairs. It has no network and no vhost device.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from base.cpulist import format_cpulist
 from base.text import one_line
 from configs.study import Vm
 from runners.execution.witness import LaunchError
+from runners.host.supervisor import let_go, supervised
 from runners.plan.case import Vcpus
 from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
@@ -32,7 +33,6 @@ from runners.vm.vcpus import Placing, place
 ANSWER_LIMIT_S = 120.0
 _END_LIMIT_S = 10.0
 _CONSOLE_TAIL_BYTES = 64 * 1024
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class GuestLostError(LaunchError):
@@ -122,13 +122,7 @@ class Guest:
     def close(self) -> None:
         """End QEMU and wait until it is gone."""
         if self._supervisor:
-            with self._supervisor as supervisor:
-                assert supervisor.stdin
-                supervisor.stdin.close()
-                with suppress(subprocess.TimeoutExpired):
-                    supervisor.wait(_END_LIMIT_S)
-                # If it still runs, the kernel kills QEMU with it (PR_SET_PDEATHSIG).
-                supervisor.kill()
+            let_go(self._supervisor, _END_LIMIT_S)
             self._supervisor = None
         self._socket.close()
 
@@ -146,13 +140,8 @@ class Guest:
             # The name is predictable, and other users may write to the results folder.
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             console = opened.enter_context(os.fdopen(os.open(self.console, flags, 0o644), "ab"))
-            self._supervisor = subprocess.Popen(
-                [sys.executable, "-I", str(_SUPERVISOR), *qemu_command(self._plan, inherited)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=console,
-                pass_fds=inherited,
-                start_new_session=True,
+            self._supervisor = supervised(
+                qemu_command(self._plan, inherited), stderr=console, pass_fds=inherited
             )
             # So that the protocol ends when QEMU does.
             qemus.close()

@@ -4,6 +4,9 @@
  * (drivers/cpufreq/intel_pstate.c): governors performance and powersave, the EPP forced to 0 under
  * performance and brought back afterwards, base_frequency, no_turbo. The clock is a model: the
  * limit under performance, under powersave as far from it as the EPP says.
+ *
+ * With the parameter `scheduling` it is intel_pstate in passive mode (intel_cpufreq): the kernel's
+ * own governors, schedutil among them, choose the clock.
  */
 #include <linux/cpu.h>
 #include <linux/cpufreq.h>
@@ -33,7 +36,7 @@ static const u8 epp_values[] = { 128, 0, 128, 192, 255 };
 #define EPP_LOWEST 255
 
 struct clock {
-	unsigned int limit_khz, policy, epp_policy;
+	unsigned int limit_khz, policy, epp_policy, wanted_khz;
 	u8 epp, epp_powersave;
 };
 
@@ -50,9 +53,11 @@ unsigned int current_khz(int cpu)
 	const struct clock *clock = &clocks[cpu];
 	unsigned int limit = clock->limit_khz ?: highest_khz(cpu);
 
+	if (has_scheduling)
+		limit = clock->wanted_khz ?: limit;
 	if (no_turbo)
 		limit = min(limit, base_khz[kind_of(cpu)]);
-	if (clock->policy == CPUFREQ_POLICY_PERFORMANCE || limit < LOWEST_KHZ)
+	if (has_scheduling || clock->policy == CPUFREQ_POLICY_PERFORMANCE || limit < LOWEST_KHZ)
 		return limit;
 	return limit - (limit - LOWEST_KHZ) / EPP_LOWEST * clock->epp;
 }
@@ -69,7 +74,10 @@ static int init(struct cpufreq_policy *policy)
 	policy->min = policy->cpuinfo.min_freq;
 	policy->max = policy->cpuinfo.max_freq;
 	policy->cpuinfo.transition_latency = 20000;
-	policy->policy = CPUFREQ_POLICY_POWERSAVE;
+	if (has_scheduling)
+		policy->cur = highest_khz(policy->cpu);
+	else
+		policy->policy = CPUFREQ_POLICY_POWERSAVE;
 	clocks[policy->cpu] = (struct clock){
 		.limit_khz = policy->max,
 		.policy = CPUFREQ_POLICY_POWERSAVE,
@@ -97,6 +105,22 @@ static int setpolicy(struct cpufreq_policy *policy)
 	} else if (!clock->epp) {
 		clock->epp = clock->epp_powersave;
 	}
+	return 0;
+}
+
+/* Called instead of setpolicy() where the kernel's governors choose. */
+static int target(struct cpufreq_policy *policy, unsigned int khz, unsigned int relation)
+{
+	struct cpufreq_freqs change = {
+		.old = policy->cur,
+		.new = clamp(khz, policy->min, policy->max),
+	};
+
+	if (ignored_policy)
+		return 0;
+	cpufreq_freq_transition_begin(policy, &change);
+	clocks[policy->cpu].wanted_khz = change.new;
+	cpufreq_freq_transition_end(policy, &change, false);
 	return 0;
 }
 
@@ -165,9 +189,19 @@ static struct cpufreq_driver driver = {
 	.attr = attributes,
 };
 
+static struct cpufreq_driver passive_driver = {
+	.name = "intel_cpufreq",
+	.flags = CPUFREQ_CONST_LOOPS,
+	.init = init,
+	.verify = verify,
+	.target = target,
+	.get = get,
+	.attr = attributes,
+};
+
 static ssize_t status_show(struct kobject *object, struct kobj_attribute *attribute, char *text)
 {
-	return sysfs_emit(text, "active\n");
+	return sysfs_emit(text, "%s\n", has_scheduling ? "passive" : "active");
 }
 static struct kobj_attribute status_attribute = __ATTR_RO(status);
 
@@ -206,7 +240,7 @@ static struct kobject *cpu_subsystem(void)
 
 int frequency_start(void)
 {
-	int error = cpufreq_register_driver(&driver);
+	int error = cpufreq_register_driver(has_scheduling ? &passive_driver : &driver);
 
 	if (error)
 		return error;
@@ -220,5 +254,5 @@ int frequency_start(void)
 void frequency_stop(void)
 {
 	kobject_put(global);
-	cpufreq_unregister_driver(&driver);
+	cpufreq_unregister_driver(has_scheduling ? &passive_driver : &driver);
 }

@@ -7,6 +7,10 @@
 
 #include "vnode.h"
 
+bool has_scheduling;
+module_param_named(scheduling, has_scheduling, bool, 0444);
+MODULE_PARM_DESC(scheduling, "schedutil, energy-aware scheduling, ITMT and sched_ext are there");
+
 static const struct part {
 	int (*start)(void);
 	void (*stop)(void);
@@ -17,6 +21,7 @@ static const struct part {
 	{ core_energy_start, core_energy_stop },
 	{ core_pmus_start, core_pmus_stop },
 	{ sensors_start, sensors_stop },
+	{ scheduler_start, scheduler_stop },
 };
 
 static void stop(int started)

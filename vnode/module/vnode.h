@@ -14,6 +14,9 @@ const struct cpumask *kind_cpus(enum kind kind);
 enum kind kind_of(int cpu);
 bool is_hybrid(void);
 
+/* main.c: whether governors of the kernel set the clocks, and schedulers can be switched. */
+extern bool has_scheduling;
+
 /* frequency.c: the modelled clocks, in kHz. */
 int frequency_start(void);
 void frequency_stop(void);
@@ -36,5 +39,7 @@ int core_pmus_start(void);
 void core_pmus_stop(void);
 int sensors_start(void);
 void sensors_stop(void);
+int scheduler_start(void);
+void scheduler_stop(void);
 
 #endif

@@ -39,6 +39,9 @@ class MadeNode(NodeControl):
     def state(self, case: Case) -> Reading:
         return self._state(case)
 
+    def thrown_out(self) -> str:
+        return ""
+
     def program(self, case: Case) -> Reading:
         del case
         return Reading()

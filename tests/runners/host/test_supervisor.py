@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.vm import supervisor
+from runners.host import supervisor
 from tests.support.processes import alive, wait_until_gone
 from tests.support.wait import HANG_S
 

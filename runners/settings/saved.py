@@ -1,0 +1,80 @@
+"""A node's settings from before a study: saved before the first change, put back at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from base import PINSTUDY
+from base.errors import StudyError
+from runners.host.tree import Tree
+from runners.settings.journal import STUDY, Entry, new_entry, open_journal
+from runners.settings.recovery import Restored, restore
+from runners.settings.setting import SCHEDULER_FILES, Setting
+
+
+class Saved:
+    """The journal of one study, which all of its settings share; `restore` must be called at last.
+
+    The commands are a site's, by which governors and schedulers are put back; empty without any.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        governor_command: Sequence[str] = (),
+        scheduler_command: Sequence[str] = (),
+    ) -> None:
+        self._root = root
+        self._commands = tuple(governor_command), tuple(scheduler_command)
+        self._entry: Entry | None = None
+        self.journal = open_journal(root, STUDY)
+
+    @property
+    def leftover(self) -> str:
+        """Why nothing may be changed: an earlier study's settings are not put back; else empty."""
+        if self._entry is not None or not self.journal.exists():
+            return ""
+        return (
+            f"{self.journal.path} has settings of an earlier study that are not put back yet: see "
+            f"`{PINSTUDY} restore`"
+        )
+
+    def value(self, path: str) -> str | None:
+        """Return what a setting was before the study; None for one that is not saved."""
+        settings = self._entry.settings if self._entry else ()
+        return next((setting.value for setting in settings if setting.path == path), None)
+
+    def add(self, settings: Sequence[Setting]) -> str | None:
+        """Write settings that are about to change to the disk; return why that failed, or None.
+
+        Those that are saved already keep their values.
+        """
+        before = self._entry.settings if self._entry else ()
+        known = {setting.path for setting in before}
+        new = [setting for setting in settings if setting.path not in known]
+        entry = self._entry or new_entry(Tree(self._root), (), *self._commands)
+        # Energy-aware scheduling can be put back only before its governors are.
+        ordered = sorted((*before, *new), key=_rank)
+        entry = replace(entry, settings=tuple(ordered))
+        try:
+            self.journal.write(entry)
+        except StudyError as error:
+            return str(error)
+        self._entry = entry
+        return None
+
+    def restore(self) -> Restored | None:
+        """Put all settings back; return None when nothing was changed."""
+        if self._entry is None:
+            return None
+        self._entry = None
+        return restore(self._root, self.journal)
+
+
+def _rank(setting: Setting) -> int:
+    """Return the place of a setting in the journal; settings of one rank keep their order."""
+    if setting.path in SCHEDULER_FILES:
+        return SCHEDULER_FILES.index(setting.path)
+    return len(SCHEDULER_FILES)

@@ -1,0 +1,180 @@
+"""A scheduler of sched_ext, in force as long as its program runs.
+
+The kernel takes its own scheduler back when the program ends, in whatever way, and when it throws
+the scheduler out: after an error in it, or when a thread that could run waited for too long (Linux
+Documentation/scheduler/sched-ext.rst). The programs of github.com/sched-ext/scx end on SIGINT, and
+print `EXIT: REASON` (rust/scx_utils/src/user_exit_info.rs); the name of a scheduler is that of its
+program without `scx_`, mostly with a version behind it (rust/scx_utils/src/build_id.rs).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+
+from base.command import wait_for
+from base.errors import UserError
+from base.text import one_line
+from configs.scheduling import KERNEL, PREFIX
+from runners.host.privileges import starting_as
+from runners.host.processes import CpuTime, read_cpu_time
+from runners.host.supervisor import let_go, supervised
+from runners.host.tree import Tree, Unavailable
+from runners.node.scheduler import DISABLED, ENABLED, NONE, SCHED_EXT, read_loaded
+
+# A scheduler is verified and compiled in the kernel first; large ones take some seconds.
+LOAD_LIMIT_S = 30.0
+# The kernel waits for every CPU and thread to leave it.
+UNLOAD_LIMIT_S = 10.0
+# Between SIGINT and SIGKILL, and beyond that for the supervisor.
+_GRACE_S = 10.0
+_PAUSE_S = 0.02
+_EXIT = "EXIT:"
+_VERSION = re.compile(r"_[0-9]+\..*")
+_NO_TIME = CpuTime(0.0, 0.0)
+
+
+def belongs_to(program: str, loaded: str) -> bool:
+    """Return whether a scheduler of this name is that of a program, in any version."""
+    names = (program, program.removeprefix(PREFIX))
+    return any(loaded == name or loaded.startswith(f"{name}_") for name in names)
+
+
+def scheduler_of(loaded: str) -> str:
+    """Return the program of a loaded scheduler, as a study names it; KERNEL for NONE."""
+    if loaded == NONE:
+        return KERNEL
+    return PREFIX + _VERSION.sub("", loaded).removeprefix(PREFIX)
+
+
+def await_loaded(tree: Tree, name: str) -> str:
+    """Wait until the scheduler of this name, or NONE, is in force; return why it is not."""
+    if _holds(lambda: _is_settled(tree) and read_loaded(tree) == name, UNLOAD_LIMIT_S):
+        return ""
+    loaded = read_loaded(tree)
+    if isinstance(loaded, Unavailable):
+        return loaded.reason
+    if name == NONE:
+        return (
+            f"the scheduler {loaded} of sched_ext is still in force: end its program "
+            f"(`sudo pkill -INT {scheduler_of(loaded)}`)"
+        )
+    return f"the scheduler {name} of sched_ext was in force before: start its program again"
+
+
+def await_program(tree: Tree, program: str | None) -> str:
+    """Wait until the scheduler of a program, or of none, is in force; return why it is not."""
+
+    def holds() -> bool:
+        loaded = read_loaded(tree)
+        if not _is_settled(tree) or isinstance(loaded, Unavailable):
+            return False
+        return loaded == NONE if program is None else belongs_to(program, loaded)
+
+    if _holds(holds, LOAD_LIMIT_S):
+        return ""
+    found = read_loaded(tree)
+    loaded = found.reason if isinstance(found, Unavailable) else f"sched_ext has {found}"
+    return f"{program or KERNEL} was not in force after {LOAD_LIMIT_S:g} s: {loaded}"
+
+
+def _is_settled(tree: Tree) -> bool:
+    return tree.word(SCHED_EXT) in (ENABLED, DISABLED)
+
+
+def _holds(condition: Callable[[], bool], limit_s: float) -> bool:
+    """Wait until a condition holds; return whether it did within so many seconds."""
+    until = time.monotonic() + limit_s
+    while not (holds := condition()) and time.monotonic() < until:
+        time.sleep(_PAUSE_S)
+    return holds
+
+
+class SchedulerProgram:
+    """The program of a scheduler that pinstudy starts; it ends with this process at the latest."""
+
+    def __init__(self, tree: Tree, command_line: str) -> None:
+        """`command_line` is that of a study: a program and its arguments."""
+        self.command_line = command_line
+        self._tree = tree
+        self._program, *self._arguments = command_line.split()
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        self.pid = 0
+        self._loaded_at = 0.0
+
+    def start(self) -> str:
+        """Start the program and wait until its scheduler is in force; return why it is not."""
+        path = shutil.which(self._program)
+        if path is None:
+            return f"there is no {self._program} on the PATH"
+        try:
+            with starting_as(0) as rights:
+                self._supervisor = supervised(
+                    [path, *self._arguments], _GRACE_S, stderr=subprocess.DEVNULL, cwd="/", **rights
+                )
+        except (OSError, UserError) as error:
+            return f"{path} cannot be started: {error}"
+        assert self._supervisor.stdout
+        self.pid = int(self._supervisor.stdout.readline() or 0)
+        _holds(lambda: self.in_force or self.ended, LOAD_LIMIT_S)
+        if self.in_force:
+            self._loaded_at = time.monotonic()
+            return ""
+        ended, loaded = self.ended, read_loaded(self._tree)
+        why = self.stop()
+        if ended:
+            return f"{self.command_line} was not loaded: {why}"
+        found = loaded if isinstance(loaded, str) else "none"
+        return (
+            f"{self.command_line} was not in force after {LOAD_LIMIT_S:g} s: sched_ext has {found}"
+        )
+
+    @property
+    def in_force(self) -> bool:
+        """Whether its scheduler, or another version of it, is the one in force."""
+        loaded = read_loaded(self._tree)
+        if isinstance(loaded, Unavailable) or self._tree.word(SCHED_EXT) != ENABLED:
+            return False
+        return belongs_to(self._program, loaded)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program has ended by itself."""
+        return self._supervisor is None or self._supervisor.poll() is not None
+
+    @property
+    def loaded_s(self) -> float:
+        """For how many seconds its scheduler has been in force."""
+        return time.monotonic() - self._loaded_at
+
+    @property
+    def cpu_time(self) -> CpuTime:
+        """The CPU time of its process so far, without that of its part in the kernel."""
+        return read_cpu_time(self.pid) if self._tree.live and self.pid else _NO_TIME
+
+    def await_end(self, limit_s: float) -> None:
+        """Wait for the program's end."""
+        if self._supervisor:
+            try:
+                wait_for(self._supervisor, limit_s)
+            except subprocess.TimeoutExpired:
+                return
+
+    def stop(self) -> str:
+        """End the program and wait until the kernel's own scheduler is back; return its reason.
+
+        That is what it last said of its end, or how it ended.
+        """
+        if self._supervisor is None:
+            return ""
+        said = let_go(self._supervisor, 2 * _GRACE_S)
+        status = self._supervisor.returncode
+        self._supervisor = None
+        await_loaded(self._tree, NONE)
+        lines = said.decode(errors="replace").splitlines()
+        reasons = [line.partition(_EXIT)[2] for line in lines if _EXIT in line]
+        told = one_line((reasons or [*filter(str.strip, lines)] or [""])[-1])
+        return told or f"its program ended with status {status} and said nothing"

@@ -1,0 +1,178 @@
+"""Schedulers as a factor: compared with the first of them, and named in every answer."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.compare.side_by_side import compare
+from analysis.compare.tables import compare_tables
+from analysis.results.sources import open_results
+from analysis.results.summaries import read_summaries
+from analysis.tables.means import make_tables, write_tables
+from analysis.verdict.tables import comparison_table, statistics_tables
+from analysis.verdict.text import as_data, verdict_lines
+from tests.support.results import (
+    Record,
+    Study,
+    cells_by_title,
+    findings_of,
+    left_out,
+    only_table,
+    text_of,
+    verdict,
+    write,
+)
+
+Times = Mapping[str, float]
+KERNEL: Times = {"scheduler": 1.0, "pcores-pin": 0.9}
+
+
+def under(of_schedulers: Mapping[str, Times], **asked: str) -> list[Record]:
+    """Return the runs of a study of these schedulers, each with times by mapping."""
+    runs: list[Record] = []
+    for seed, (scheduler, times) in enumerate(of_schedulers.items()):
+        first = seed * len(times)
+        for run in Study(times, seed=seed + 1).records():
+            number = first + run["case_number"]
+            runs.append(
+                run
+                | {"scheduler": scheduler, "case_number": number, "case_id": f"case{number}"}
+                | asked
+            )
+    return runs
+
+
+def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Path) -> None:
+    studied = under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.95}})
+    findings = findings_of(tmp_path, studied)
+    assert [case.number for case in only_table(findings).cases if case.is_baseline] == [1]
+    outcomes = {
+        case.number: case.comparisons["time"].outcome
+        for case in only_table(findings).cases
+        if "time" in case.comparisons
+    }
+    assert outcomes == {2: "better", 3: "better", 4: "better"}
+    # They are one question: Holm counts all three.
+    assert (findings.comparisons, findings.questions) == (3, 1)
+    text = text_of(findings)
+    assert text.startswith("Leave the threads to scx_lavd (#3 scheduler [scx_lavd]): ")
+    assert " % less typical time than under #1 scheduler [kernel] (95 % interval " in text
+    assert "widened for the choice among 3" in text
+    assert findings.headline[0].startswith("For time: to leave threads to scx_lavd, in the one ")
+    assert "governor performance: #3 scheduler [scx_lavd] with " in findings.headline[1]
+    best = as_data(findings)["tables"][0]["verdicts"][0]
+    assert (best["mapping"], best["scheduling"]) == ("scheduler", "scx_lavd")
+
+
+@pytest.mark.parametrize(
+    ("times", "start", "headline"),
+    [
+        (
+            {"scheduler": 1.0, "pcores-pin": 0.7},
+            "Pin each thread on the P-cores, under scx_lavd (#4 pcores-pin [scx_lavd]): ",
+            "For time: to pin threads on the P-cores, under scx_lavd, in the one ",
+        ),
+        (
+            {"scheduler": 1.2, "pcores-pin": 1.3},
+            "Pin each thread on the P-cores, under the kernel's own scheduler (#2 pcores-pin ",
+            "For time: to pin threads on the P-cores, under the kernel's own scheduler, in the ",
+        ),
+    ],
+)
+def test_a_mapping_that_gains_is_named_with_its_scheduler(
+    tmp_path: Path, times: Times, start: str, headline: str
+) -> None:
+    findings = findings_of(tmp_path, under({"kernel": KERNEL, "scx_lavd": times}))
+    assert text_of(findings).startswith(start)
+    assert findings.headline[0].startswith(headline)
+
+
+def test_where_all_else_is_worse_threads_are_left_to_the_first_scheduler(tmp_path: Path) -> None:
+    slower = {"scheduler": 1.2, "pcores-pin": 1.3}
+    findings = findings_of(
+        tmp_path, under({"kernel": {"scheduler": 1.0, "pcores-pin": 1.1}, "scx_lavd": slower})
+    )
+    assert verdict(findings).answer == "leave"
+    assert text_of(findings).startswith(
+        "Leave the threads to the kernel's own scheduler (#1 scheduler [kernel]): all 3 other"
+    )
+    assert findings.headline[0].startswith("For time: to leave threads to the kernel's own sch")
+
+
+def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_path: Path) -> None:
+    runs = under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.7}})
+    gone = [
+        left_out(number, "only root may load it") | {
+            "case_id": f"case{number}", "scheduler": "kernel", "threads": 8, "variant": "libgomp",
+            "mapping": mapping,
+        }
+        for number, mapping in ((1, "scheduler"), (2, "pcores-pin"))
+    ]  # fmt: skip
+    findings = findings_of(tmp_path, [*gone, *(run for run in runs if run["case_number"] > 2)])
+    assert [case.number for case in only_table(findings).cases if case.is_baseline] == [3]
+
+
+def test_switches_are_said_with_who_places_threads(tmp_path: Path) -> None:
+    runs = under({"kernel": KERNEL}, energy_aware="off", itmt="on")
+    findings = findings_of(tmp_path, runs)
+    assert text_of(findings).startswith(
+        "Pin each thread on the P-cores, under the kernel's own scheduler with EAS off and ITMT on "
+        "(#2 pcores-pin [kernel, EAS off, ITMT on]): "
+    )
+
+
+def test_a_column_has_who_places_threads_only_where_a_study_asks(tmp_path: Path) -> None:
+    asked, usual = tmp_path / "asked", tmp_path / "usual"
+    write(asked, under({"kernel": KERNEL, "scx_lavd --fast": KERNEL}))
+    write(usual, Study(KERNEL).records())
+    for layout in ("full", "published"):
+        (table,) = make_tables(asked, layout)
+        shown = [cells_by_title(table, row)["scheduling"] for row in range(4)]
+        assert shown == ["kernel", "kernel", "scx_lavd --fast", "scx_lavd --fast"]
+        (table,) = make_tables(usual, layout)
+        assert "scheduling" not in cells_by_title(table)
+    for folder, has_it in ((asked, True), (usual, False)):
+        found = only_table(analyze(open_results(str(folder))))
+        tables = [*statistics_tables(found), comparison_table(found)]
+        for table in filter(None, tables):
+            assert ("scheduling" in cells_by_title(table)) == has_it
+            assert all(len(row) == len(table.columns) for row in table.cells)
+
+
+def test_tables_in_csv_keep_it_and_are_read_again(tmp_path: Path) -> None:
+    write(tmp_path, under({"kernel": KERNEL, "scx_lavd": KERNEL}, energy_aware="on"))
+    write_tables(make_tables(tmp_path), tmp_path)
+    with (tmp_path / "tables.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["scheduler"], row["energy_aware"], row["itmt"]) for row in rows] == [
+        ("kernel", "on", ""), ("kernel", "on", ""), ("scx_lavd", "on", ""), ("scx_lavd", "on", ""),
+    ]  # fmt: skip
+    again = read_summaries(tmp_path / "tables.csv", "not in the file")
+    assert [case.scheduling for case in again] == [
+        "kernel, EAS on", "kernel, EAS on", "scx_lavd, EAS on", "scx_lavd, EAS on",
+    ]  # fmt: skip
+
+
+def test_rows_of_two_results_are_the_same_only_under_the_same_scheduler(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    write(one, under({"kernel": KERNEL, "scx_lavd": KERNEL}))
+    write(other, under({"scx_lavd": KERNEL, "kernel": KERNEL}))
+    both = compare(open_results(str(one)), open_results(str(other)))
+    pairs = [(row.a, row.b) for row in both.pairs[0].rows]
+    assert [(a.number, b.number) for a, b in pairs if a and b] == [(1, 3), (2, 4), (3, 1), (4, 2)]
+    *_, table = compare_tables(both)
+    assert "scheduling" in [column.title for column in table.columns]
+
+
+def test_the_pareto_front_names_the_scheduler(tmp_path: Path) -> None:
+    runs = [
+        run | {"energy_pkg_j": 100 * run["elapsed_s"], "unavailable": {}}
+        for run in under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.95}})
+    ]
+    lines = verdict_lines(only_table(findings_of(tmp_path, runs)))
+    assert any("#3 scheduler (scx_lavd, performance)" in line for line in lines)
