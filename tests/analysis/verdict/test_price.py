@@ -113,6 +113,18 @@ def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -
     }  # fmt: skip
 
 
+def test_where_no_case_has_it_the_reason_stands_below_the_table(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, unavailable={"energy_by_kind_j": WHY}), record(3, 1)])
+    (table,) = make_tables(tmp_path)
+    assert ("", f"energy by core kind not measured: {WHY}") in table.notes
+
+    not_asked = dict.fromkeys(("energy_by_kind_j", "energy_pkg_j"), "the study does not collect it")
+    bare = tmp_path / "bare"
+    write(bare, [record(1, 1, energy_pkg_j=None, unavailable=not_asked)])
+    (table,) = make_tables(bare)
+    assert not any("by core kind" in text for _, text in table.notes)
+
+
 def test_published_tables_and_results_without_it_are_as_they_were(tmp_path: Path) -> None:
     write(tmp_path, [record(1, 1, **SCHEDULER)])
     (published,) = make_tables(tmp_path, "published")
