@@ -404,7 +404,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("course", "a list: the same for each quarter of the run"),
         Field(
             "thread_libraries",
-            "OpenMP runtimes and libraries with threads that a program of unknown runtime had loaded",
+            "OpenMP runtimes and libraries with threads that a program of unknown runtime had "
+            "loaded",
         ),
     ),
     "state": (
