@@ -494,7 +494,23 @@ def with_energy_by_kind(layout: Layout, cases: Sequence[CaseSummary]) -> Layout:
         (Column(f"energy {kind}-cores", "J", field=ENERGY_BY_KIND), partial(_of_kind, kind=kind))
         for kind in kinds
     )
-    return replace(layout, numbers=(*layout.numbers, *columns))
+    return replace(
+        layout,
+        numbers=(*layout.numbers, *columns),
+        footnotes=layout.footnotes if columns else (*layout.footnotes, _no_energy_by_kind),
+    )
+
+
+def _no_energy_by_kind(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield why no core kind has an energy, unless the package has none for the same reason."""
+    reasons = dict.fromkeys(
+        why
+        for case in cases
+        for why in case.reasons.get(ENERGY_BY_KIND, ())
+        if why not in case.reasons.get("energy_pkg_j", ())
+    )
+    if reasons:
+        yield one_line(f"energy by core kind not measured: {joined(reasons)}", None)
 
 
 def _of_kind(case: CaseSummary, page: Page, kind: str) -> str:

@@ -147,8 +147,9 @@ def price_table(table: TableFindings) -> Table | None:
 def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
     means = [of.mean if (of := _by_kind(case).get(kind)) else math.nan for kind in kinds]
     # A kind that is missing makes the sum one of something else.
-    of_all = sum(means)
-    share = of_all / case.summary.measures[OBJECTIVES["energy"]].mean
+    of_all, package = sum(means), case.summary.measures[OBJECTIVES["energy"]].mean
+    # A file of means may have a package that used nothing.
+    share = of_all / package if package else math.nan
     return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(share))
 
 

@@ -155,7 +155,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "imported",
             "only for an [imported](import.md) log of `perf stat`: its `file`, `line` and "
-            "`digest`; `energy_file` and `energy_digest` if the energy is from another file",
+            "`digest`; `energy_file`, `energy_digest` if energy is from another",
         ),
     ),
     "case": (
@@ -376,12 +376,15 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "joules of a package's parts, and of psys, which contains the package",
             number=_ENERGY,
         ),
-        Field("energy_window_s", "seconds between the two readings", number=_DURATION),
         Field(
-            "energy_by_kind_j energy_by_kind_window_s",
-            "[joules of the cores of each kind](energy-by-kind.md), gross; the same of their "
-            "readings",
+            "energy_by_kind_j",
+            "[joules of each kind's cores](energy-by-kind.md), gross",
             each=_ENERGY,
+        ),
+        Field(
+            "energy_window_s energy_by_kind_window_s",
+            "seconds between the two readings",
+            number=_DURATION,
         ),
         Field("energy_source", "`powercap` or `perf`"),
         Field(
@@ -444,8 +447,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("course", "a list: the same for each quarter of the run"),
         Field(
             "thread_libraries",
-            "of a program whose runtime is not known: OpenMP runtimes and libraries with threads "
-            "that it had loaded",
+            "OpenMP runtimes and libraries with threads that a program of unknown runtime had "
+            "loaded",
         ),
     ),
     "regions": (
@@ -500,7 +503,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
     "node around": (
         Field(
             "temperature_before_c",
-            'degrees Celsius by package, `{"package 0": 45.0}`, read before the program\'s window',
+            'degrees Celsius by package, `{"package 0": 45.0}`, before the program\'s window',
             each=_TEMPERATURE,
         ),
         Field("temperature_after_c", "the same, after it"),

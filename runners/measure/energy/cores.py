@@ -175,7 +175,7 @@ def find_core_counters(root: Path, topology: Topology) -> CoreCounters | Unavail
     assert isinstance(event, str) and isinstance(mask, tuple)
     if topology.offline and tree.word(SMT) not in _SMT_OFF:
         return Unavailable(
-            f"CPUs {format_cpulist(topology.offline)} are offline: the energy of their cores "
+            f"CPUs are offline ({format_cpulist(topology.offline)}): the energy of their cores "
             "cannot be read; put them online"
         )
     cpus: dict[str, tuple[int, ...]] = {}

@@ -113,6 +113,30 @@ def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -
     }  # fmt: skip
 
 
+def test_where_no_case_has_it_the_reason_stands_below_the_table(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, unavailable={"energy_by_kind_j": WHY}), record(3, 1)])
+    (table,) = make_tables(tmp_path)
+    assert ("", f"energy by core kind not measured: {WHY}") in table.notes
+
+    not_asked = dict.fromkeys(("energy_by_kind_j", "energy_pkg_j"), "the study does not collect it")
+    bare = tmp_path / "bare"
+    write(bare, [record(1, 1, energy_pkg_j=None, unavailable=not_asked)])
+    (table,) = make_tables(bare)
+    assert not any("by core kind" in text for _, text in table.notes)
+
+
+def test_of_a_package_that_a_file_of_means_gives_no_energy_there_is_no_share(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "summaries.csv").write_text(
+        "app,threads,mapping,n,elapsed_mean_s,energy_pkg_mean_j,energy_by_kind_P_mean_j\n"
+        "lu,2,scheduler,3,1.5,0,4.5\n"
+    )
+    table = price_table(only_table(analyze(open_results(str(tmp_path)))))
+    assert table
+    assert [row[3:] for row in table.cells] == [("4.50", "4.50", "-")]
+
+
 def test_published_tables_and_results_without_it_are_as_they_were(tmp_path: Path) -> None:
     write(tmp_path, [record(1, 1, **SCHEDULER)])
     (published,) = make_tables(tmp_path, "published")

@@ -19,6 +19,9 @@ from runners.node.node import open_node
 from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
+    add_core_pmu,
+    core_row,
+    install_failing_perf,
     install_perf,
     joules_row,
     power_pmu_tree,
@@ -167,6 +170,31 @@ def test_perfs_power_pmu_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert forbidden.grant == "sudo sysctl kernel.perf_event_paranoid=0"
     assert "sysctl" not in forbidden.reason
     assert forbidden.lasting.endswith("| sudo tee /etc/sysctl.d/70-pinstudy.conf")
+
+
+def test_the_counters_of_single_cores_are_tried_and_never_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cores() -> Capability:
+        return ask(root, "energy-sources", live=True)["energy:cores"]
+
+    root = add_core_pmu(build_tree(tmp_path, "hx370"), "0-11")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    install_perf(tmp_path, *(core_row(cpu, "0.000000") for cpu in range(12)))
+    assert (cores().state, cores().reason) == ("ok", "P, E, by perf's power_core PMU")
+
+    write(root, "sys/bus/event_source/devices/power_core/cpumask", "0-10")
+    limited = cores()
+    assert limited.state == "limited"
+    assert limited.reason.startswith("P, by perf's power_core PMU; the core of CPUs 11,23 has no")
+    assert not limited.hinders
+
+    install_failing_perf(tmp_path, "Operation not permitted")
+    assert cores().reason == "perf could not attach: Operation not permitted"
+    set_permission(root, "2", NO_CAPABILITIES)
+    assert cores().state == "missing"
+    assert cores().grant == "sudo sysctl kernel.perf_event_paranoid=0"
+    assert not cores().hinders
 
 
 def test_a_power_pmu_of_a_recorded_tree_is_not_tried(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from base.cpulist import format_cpulist
 from configs.app import App, Variant
 from configs.repetitions import Precision
 from configs.study import AppChoice, Baseline, Study
@@ -32,9 +34,11 @@ from runners.study.machine import WHOLE_STUDY
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
 from tests.runners import cases
+from tests.runners.power_pmu_trees import add_core_pmu, core_row, install_perf
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
 from tests.support.programs import witness
+from tests.support.trees import write
 from tests.support.wait import HANG_S, until
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
@@ -219,6 +223,44 @@ def test_a_baseline_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, 
     assert baseline["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
     assert {r["idle_power_w"] for r in runs} == {baseline["power_pkg_w"]}
     assert progress.waits == ["idle baseline, 0.2 s, governor current"]
+
+
+def test_runs_and_baselines_have_the_energy_of_each_core_kind(
+    tmp_path: Path, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cores = [core for core in node.topology.cores if core.kind]
+    first_cpus = [core.cpus[0] for core in cores]
+    add_core_pmu(node.root, format_cpulist(first_cpus))
+    # CPUs of this machine that are offline are taken for siblings.
+    write(node.root, "sys/devices/system/cpu/smt/control", "off")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    install_perf(tools, *(core_row(cpu, "2.500000") for cpu in first_cpus))
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+
+    run(study_of(tmp_path, DRAW), node, tmp_path)
+
+    made = records(tmp_path)
+    assert [record["status"] for record in made] == ["baseline", "ok", "ok"]
+    of_kinds = Counter(core.kind for core in cores)
+    for record in made:
+        assert record["energy_by_kind_j"] == {kind: 2.5 * of_kinds[kind] for kind in of_kinds}
+        # The package is read within: the figures of the verdict rest on it.
+        assert record["energy_by_kind_window_s"] >= record["energy_window_s"]
+
+
+def test_without_counters_of_cores_every_run_has_the_reason(tmp_path: Path, node: Node) -> None:
+    run(study_of(tmp_path, DRAW), node, tmp_path)
+    for record in records(tmp_path):
+        assert "energy_by_kind_j" not in record
+        assert record["unavailable"]["energy_by_kind_j"].startswith("no power_core PMU here")
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "node").symlink_to(node.root)
+    run(study_of(bare, DRAW, collect=("perf",), baseline=None), node, bare)
+    for record in records(bare):
+        why = "the study does not collect energy"
+        assert record["unavailable"]["energy_by_kind_j"] == why
 
 
 def test_a_repeated_baseline_serves_the_runs_after_it(tmp_path: Path, node: Node) -> None:

@@ -162,7 +162,7 @@ def test_a_mask_of_other_cores_leaves_nothing_to_count(tmp_path: Path) -> None:
 def test_while_cores_may_be_offline_no_kind_has_a_sum(tmp_path: Path) -> None:
     root = add_core_pmu(build_tree(tmp_path, "synthetic-forest"), "0-8")
     assert reason(root) == (
-        "CPUs 9-11 are offline: the energy of their cores cannot be read; put them online"
+        "CPUs are offline (9-11): the energy of their cores cannot be read; put them online"
     )
 
 
