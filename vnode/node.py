@@ -25,6 +25,11 @@ HANG_S = 900.0
 # The agent sends a sign of life every five seconds.
 SILENCE_S = 60
 MEMORY_MIB = 2048
+# The kernel has a file of this name with the rules of before Linux 6.7; and what loads a scheduler.
+_SCHEDULING = (
+    "mount --bind /proc/sys/pinstudy/sched_energy_aware /proc/sys/kernel/sched_energy_aware;"
+    f"ln -sf {ROOT}/vnode/guest/scx_made.py /usr/local/bin/scx_made"
+)
 _PATCHING = "cycles,task-clock,context-switches,cpu-migrations,page-faults"
 
 
@@ -67,6 +72,8 @@ class VirtualNode:
         if parameters := self.shape.module_parameters():
             ended = self.run("busybox", "insmod", str(MODULE), *parameters)
             assert ended.status == 0, ended.errors
+        if getattr(self.shape, "scheduling", False):
+            self.shell(_SCHEDULING)
         if self.e_share is not None:
             # The first perf to start and the last to end patch the kernel: one stays.
             self.start("perf", "stat", "-o", "/dev/null", "-e", _PATCHING, "sleep", "infinity")

@@ -32,7 +32,7 @@ SYSTEM_FOLDER = Path("/var/lib/pinstudy")
 # 4096 CPUs with five settings of some 100 bytes each.
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_ARGUMENTS = 100
-_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Journal:
             with self._rights(), _closed_to_others():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 if self._of_root:
-                    _check_roots_folder(self.path.parent)
+                    check_roots_folder(self.path.parent)
                 replace_file(self.path, json.dumps(data, indent=1).encode())
                 # Settings may change only once the journal would survive a power cut.
                 sync_folder(self.path.parent)
@@ -168,7 +168,7 @@ class Journal:
             with self._rights():
                 raw, owner = _read_own(self.path)
                 if self._of_root:
-                    _check_roots_folder(self.path.parent)
+                    check_roots_folder(self.path.parent)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -249,14 +249,14 @@ def _closed_to_others() -> Iterator[None]:
     The umask is replaced: even with root's 077 other users must be able to read root's journal,
     which shows why the node's settings are changed.
     """
-    before = os.umask(_BY_OTHERS)
+    before = os.umask(BY_OTHERS)
     try:
         yield
     finally:
         os.umask(before)
 
 
-def _check_roots_folder(folder: Path) -> None:
+def check_roots_folder(folder: Path) -> None:
     """Raise OSError when anybody but root could rename a folder or the files in it.
 
     Raises it also when the folder, or one above it, cannot be read.
@@ -270,7 +270,7 @@ def _check_roots_folder(folder: Path) -> None:
             raise PermissionError(errno.EPERM, f"{path} is not root's")
         # In a sticky folder such as /tmp nobody else can rename root's files.
         sticky = status.st_mode & stat.S_ISVTX and path != folder
-        if status.st_mode & _BY_OTHERS and not sticky:
+        if status.st_mode & BY_OTHERS and not sticky:
             raise PermissionError(errno.EPERM, f"others may write {path}")
 
 
@@ -284,6 +284,6 @@ def _read_own(path: Path) -> tuple[bytes, int]:
         status = os.fstat(stream.fileno())
         if status.st_uid not in (0, os.geteuid()):
             raise PermissionError(errno.EPERM, "it is not a file of this user")
-        if status.st_mode & _BY_OTHERS:
+        if status.st_mode & BY_OTHERS:
             raise PermissionError(errno.EPERM, "others may write it")
         return stream.read(_MAX_BYTES + 1), status.st_uid

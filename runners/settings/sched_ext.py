@@ -19,7 +19,7 @@ from base.command import wait_for
 from base.errors import UserError
 from base.text import one_line
 from configs.scheduling import KERNEL, PREFIX
-from runners.host.privileges import starting_as
+from runners.host.privileges import as_root, starting_as
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.host.supervisor import let_go, supervised
 from runners.host.tree import Tree, Unavailable
@@ -170,7 +170,9 @@ class SchedulerProgram:
         """
         if self._supervisor is None:
             return ""
-        said = let_go(self._supervisor, 2 * _GRACE_S)
+        # Under sudo only root may signal it.
+        with as_root():
+            said = let_go(self._supervisor, 2 * _GRACE_S)
         status = self._supervisor.returncode
         self._supervisor = None
         await_loaded(self._tree, NONE)

@@ -9,10 +9,11 @@ because it reads the others when it starts.
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 from configs.scheduling import CURRENT, KERNEL, ON, Scheduling
 from configs.site import SchedulerRule
-from runners.host.privileges import may_be_root
+from runners.host.privileges import invoking_uid, may_be_root
 from runners.host.tree import Tree, Unavailable
 from runners.node.scheduler import (
     ENERGY_AWARE,
@@ -24,6 +25,7 @@ from runners.node.scheduler import (
     read_itmt,
     read_loaded,
 )
+from runners.settings.journal import BY_OTHERS, check_roots_folder
 from runners.settings.recovery import Restored, without_interruption
 from runners.settings.saved import Saved
 from runners.settings.sched_ext import SchedulerProgram, await_program, belongs_to
@@ -42,6 +44,27 @@ _IMPOSSIBLE = (
     f"energy-aware scheduling is impossible now ({ENERGY_AWARE} is empty): every CPU needs the "
     "governor schedutil, and the node cores of several capacities without SMT"
 )
+
+
+def _unsafe(wanted: Scheduling, program: Path) -> str | None:
+    """Return why root does not start a scheduler for the user who called sudo, or None.
+
+    That user may be allowed to start pinstudy as root, and nothing else: neither a program of the
+    user's own, nor one that reads or writes any file as root.
+    """
+    if "/" in wanted.scheduler:
+        return (
+            f"{wanted.scheduler} names a file, which root does not open for the user of sudo: log "
+            "in as root"
+        )
+    try:
+        status = program.resolve().stat()
+        if status.st_uid or status.st_mode & BY_OTHERS:
+            return f"{program} is not root's alone, who would start it"
+        check_roots_folder(program.resolve().parent)
+    except OSError as error:
+        return f"{program}, which root would start, is not safe: {error.strerror}"
+    return None
 
 
 class Schedulings:
@@ -204,11 +227,14 @@ class Schedulings:
                 f"the scheduler {loaded} of sched_ext is in force, which this study did not start: "
                 "end its program"
             )
-        if wanted.program and shutil.which(wanted.program) is None:
+        if wanted.program is None:
+            return None
+        path = shutil.which(wanted.program)
+        if path is None:
             return f"there is no {wanted.program} on the PATH"
         if self._tree.live and not may_be_root():
             return f"only root may load {wanted.scheduler}: run as root"
-        return None
+        return _unsafe(wanted, Path(path)) if invoking_uid() is not None else None
 
     def _schedule(self, wanted: Scheduling) -> str | None:
         if self._rule.by == "command":

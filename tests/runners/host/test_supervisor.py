@@ -15,7 +15,7 @@ import pytest
 
 from runners.host import supervisor
 from tests.support.processes import alive, wait_until_gone
-from tests.support.wait import HANG_S
+from tests.support.wait import HANG_S, until
 
 SUPERVISOR = str(Path(supervisor.__file__))
 LONG = ("/bin/sleep", "600")
@@ -154,3 +154,45 @@ def test_open_descriptors_are_the_qemu_s_too_and_its_words_go_to_the_standard_er
             assert process.stderr.read() == b"a kernel and no input\n"
     finally:
         os.close(descriptor)
+
+
+# Says what it hears of SIGINT, and ends.
+POLITE = (
+    "/bin/sh",
+    "-c",
+    "trap 'echo interrupted; exit 7' INT; echo ready >$0; while sleep 0.02; do :; done",
+)
+
+
+def test_one_that_is_gentle_interrupts_first_and_hands_on_the_last_words(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    process = supervisor.supervised((*POLITE, str(ready)), 60)
+    assert process.stdout
+    program = int(process.stdout.readline())
+    until(ready.exists)
+    assert supervisor.let_go(process, HANG_S) == b"interrupted\n"
+    assert process.returncode == 7
+    assert not alive(program)
+
+
+def test_one_that_is_gentle_kills_what_ignores_it(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    deaf = "trap '' INT; echo ready >$0; while sleep 0.02; do :; done"
+    process = supervisor.supervised(("/bin/sh", "-c", deaf, str(ready)), 0.2)
+    assert process.stdout
+    program = int(process.stdout.readline())
+    until(ready.exists)
+    assert supervisor.let_go(process, HANG_S) == b""
+    assert process.returncode == 128 + signal.SIGKILL
+    assert not alive(program)
+
+
+def test_of_much_output_the_last_is_kept_while_the_program_goes_on() -> None:
+    script = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; exit 3"
+    process = supervisor.supervised(("/bin/sh", "-c", script), 60)
+    assert process.wait(HANG_S) == 3
+    assert process.stdout
+    process.stdout.readline()
+    said = supervisor.let_go(process, HANG_S)
+    assert len(said) == supervisor.MAX_OUTPUT_BYTES
+    assert said.endswith(b"line 19999\n")

@@ -14,7 +14,7 @@ import pytest
 from configs.scheduling import AS_IT_IS, Scheduling
 from configs.site import SchedulerRule, Site
 from runners.node.discovery import read_topology
-from runners.settings import sched_ext
+from runners.settings import sched_ext, scheduling
 from runners.settings.journal import STUDY, open_journal
 from runners.settings.node_settings import NodeSettings
 from runners.settings.recovery import restore
@@ -62,9 +62,9 @@ def text(root: Path, path: str) -> str:
 def test_each_case_has_its_scheduler_and_the_kernels_is_back_at_the_end(root: Path) -> None:
     settings = settings_of(root)
     seen = []
-    for scheduling in (KERNEL, LAVD, LAVD, QUICK_LAVD, AS_IT_IS, Scheduling("scx_bpfland")):
-        assert settings.problem("current", scheduling, ALL) is None
-        assert settings.apply("current", scheduling, ALL) is None
+    for wanted in (KERNEL, LAVD, LAVD, QUICK_LAVD, AS_IT_IS, Scheduling("scx_bpfland")):
+        assert settings.problem("current", wanted, ALL) is None
+        assert settings.apply("current", wanted, ALL) is None
         seen.append(in_force(root))
     lavd, bpfland = f"lavd{VERSION}", f"bpfland{VERSION}"
     assert seen == ["none", lavd, lavd, lavd, "none", bpfland]
@@ -169,6 +169,21 @@ def test_what_cannot_be_in_force_is_a_reason_before_anything_is_changed(
     assert started(root) == []
 
 
+def test_root_starts_nothing_of_the_user_who_called_sudo(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "invoking_uid", lambda: 1000)
+    (tmp_path / "schedulers/scx_lavd").chmod(0o777)
+    settings = settings_of(root)
+    for wanted, expected in (
+        (LAVD, "scx_lavd is not root's alone, who would start it"),
+        (Scheduling("scx_lavd --config ../shadow"), "names a file, which root does not open"),
+    ):
+        reason = settings.apply("current", wanted, ALL)
+        assert reason is not None and expected in reason
+    assert started(root) == []
+
+
 def test_without_sched_ext_the_kernels_own_scheduler_is_in_force(root: Path) -> None:
     without_sched_ext(root)
     settings = settings_of(root)
@@ -184,10 +199,10 @@ def test_a_switch_is_set_read_back_and_put_back(root: Path, path: str, on: str, 
     write(root, path, on)
     field = "energy_aware" if path == ENERGY_AWARE else "itmt"
     settings = settings_of(root)
-    for wanted, shown in (("on", on), ("off", off), ("current", on), ("off", off)):
-        scheduling = Scheduling(**{field: wanted})
-        assert settings.problem("current", scheduling, ALL) is None
-        assert settings.apply("current", scheduling, ALL) is None
+    for state, shown in (("on", on), ("off", off), ("current", on), ("off", off)):
+        wanted = Scheduling(**{field: state})
+        assert settings.problem("current", wanted, ALL) is None
+        assert settings.apply("current", wanted, ALL) is None
         assert text(root, path) == shown
     done = settings.restore()
     assert done is not None and done.problems == {}
@@ -252,8 +267,8 @@ def test_a_site_sets_schedulers_by_its_command_and_they_are_put_back_by_it(root:
     another_in_force(root)
     command = (sys.executable, "-c", SITE, str(root), "{scheduler}")
     settings = settings_of(root, SchedulerRule("command", command))
-    for scheduling in (LAVD, LAVD, QUICK_LAVD, KERNEL, AS_IT_IS, LAVD):
-        assert settings.apply("current", scheduling, ALL) is None
+    for wanted in (LAVD, LAVD, QUICK_LAVD, KERNEL, AS_IT_IS, LAVD):
+        assert settings.apply("current", wanted, ALL) is None
     reason = settings.apply("current", Scheduling("scx_wrong"), ALL)
     assert reason is not None and "wrong is not allowed at this site" in reason
     done = settings.restore()
