@@ -6,6 +6,7 @@ A scheduler of sched_ext is a program named `scx_…`: it is in force as long as
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -67,6 +68,12 @@ def words_of(
     switches = (("EAS", energy_aware), ("ITMT", itmt))
     parts = (scheduler, *(f"{name} {value}" for name, value in switches if value))
     return ", ".join(filter(None, parts))
+
+
+def recorded_words(fields: Mapping[str, object]) -> str:
+    """Return the same of a record's fields, which may hold anything."""
+    texts = (fields.get(name) for name in vars(AS_IT_IS))
+    return words_of(*(text if isinstance(text, str) else None for text in texts))
 
 
 def schedulings_of(

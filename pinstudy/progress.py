@@ -10,6 +10,7 @@ from typing import Any
 
 from base.text import printable, team_in_words
 from base.units import duration, percent
+from configs.scheduling import recorded_words
 from configs.study import RUNTIME_DEFAULT
 from pinstudy.output import say
 from runners.plan.case import Case
@@ -94,7 +95,8 @@ class TerminalProgress:
         """Count the run; report its status and reason unless it was ok."""
         self._count()
         if record["status"] != OK:
-            name = f"{record['app']} {record['mapping']} {record['governor']}"
+            under = f", {words}" if (words := recorded_words(record)) else ""
+            name = f"{record['app']} {record['mapping']} {record['governor']}{under}"
             self._say(f"{name}: {record['status']}: {record['reason']}")
         if self._check:
             self._check(record)
@@ -136,7 +138,8 @@ class TerminalProgress:
         team, mapping = team_in_words(case.ranks, case.threads), case.mapping.name
         waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
         how = f"schedule {case.schedule}{waiting}"
-        return f"{team}, {mapping}, {how}, governor {case.governor}"
+        under = f", {words}" if (words := case.scheduling.words) else ""
+        return f"{team}, {mapping}, {how}, governor {case.governor}{under}"
 
     def _show(self, text: str) -> None:
         if self._bar:

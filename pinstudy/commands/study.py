@@ -11,6 +11,7 @@ from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed
 from base.units import duration
+from configs.scheduling import recorded_words
 from pinstudy.options import JSON, KINDS, RESULTS, SITE, SYSROOT, node_options
 from pinstudy.output import print_columns, print_json, say, wrap
 
@@ -56,7 +57,9 @@ def plan_command(
 
 
 def _print_row(row: dict[str, Any]) -> None:
-    start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}{_beside(row)}"
+    under = f", {words}" if (words := recorded_words(row)) else ""
+    setting = f"{row['mapping']} {row['governor']}{under}{_beside(row)}"
+    start = f"  #{row['number']:<3}{_guest(row)}{setting}"
     if row["reason"]:
         say(wrap(f"left out: {row['reason']}", f"{start}  "))
         return

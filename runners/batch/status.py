@@ -13,6 +13,7 @@ from typing import Any
 
 from base.errors import UserError
 from base.text import plural
+from configs.scheduling import recorded_words
 from runners.batch.submission import Attempt, Submission, Worker, read_attempts
 from runners.batch.systems.interface import (
     ENDED,
@@ -67,7 +68,8 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
         if status in FINAL and type(repetition) is int:
             runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
         elif status == SKIPPED:
-            wanted = f"{record.get('mapping')} under {record.get('governor')}"
+            under = ", ".join(filter(None, (str(record.get("governor")), recorded_words(record))))
+            wanted = f"{record.get('mapping')} under {under}"
             by_wanted = refused.setdefault(
                 (str(record.get("node_id")), str(record.get("reason"))), {}
             )

@@ -19,6 +19,7 @@ from runners.node.scheduler import (
     ENERGY_AWARE,
     IMPOSSIBLE,
     NONE,
+    SCHED_EXT,
     SCHED_EXT_NAME,
     itmt_file,
     read_energy_aware,
@@ -193,7 +194,8 @@ class Schedulings:
         """Return why the scheduler of a case cannot be in force, or None."""
         if wanted.scheduler == CURRENT:
             return None
-        loaded = read_loaded(self._tree)
+        state = self._tree.word(SCHED_EXT)
+        loaded = state if isinstance(state, Unavailable) else read_loaded(self._tree)
         if isinstance(loaded, Unavailable):
             if loaded.missing and wanted.scheduler == KERNEL:
                 return None

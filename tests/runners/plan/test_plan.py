@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from configs.study import AppChoice, Study, Vm
 from runners.node.topology import Topology
 from runners.plan.case import case_fields
 from runners.plan.plan import Plan, make_plan
+from runners.study.schedule import compared_with
 from tests.runners.cases import (
     DEMO,
     LIBGOMP,
@@ -387,3 +388,43 @@ def test_what_openmp_is_told_makes_no_other_case_of_a_program_without_it() -> No
         ("static", "scheduler"),
         ("static", "pcores-set"),
     ]
+
+
+def test_each_governor_has_all_mappings_under_the_first_scheduling_and_then_the_next() -> None:
+    factors = {"schedulers": ("kernel", "scx_lavd"), "energy_aware": ("on", "off")}
+    made = plan(study(mappings=(SCHEDULER, PCORES_PIN), governors=("a", "b"), **factors))
+    rows = [
+        (case.number, case.governor, case.scheduling.words, case.mapping.name)
+        for case in made.cases
+    ]
+    schedulings = ("kernel, EAS on", "kernel, EAS off", "scx_lavd, EAS on", "scx_lavd, EAS off")
+    assert rows == [
+        (number, *of)
+        for number, of in enumerate(product("ab", schedulings, ("scheduler", "pcores-pin")), 1)
+    ]
+    assert made.cases[0].label.endswith("scheduler a, kernel, EAS on")
+    # In blocks, the first row of each governor is what its others are compared with.
+    by_id = {case.case_id: case.number for case in made.cases}
+    compared = {by_id[of]: len(others) for of, others in compared_with(made.cases).items()}
+    assert compared == {1: 7, 9: 7}
+
+
+def test_a_case_has_its_scheduling_in_its_record_and_identity_only_where_a_study_asks() -> None:
+    (usual,) = plan(study(mappings=(SCHEDULER,))).cases
+    asked = plan(study(mappings=(SCHEDULER,), schedulers=("current", "kernel"), itmt=("off",)))
+    assert not {"scheduler", "energy_aware", "itmt"} & set(case_fields(usual))
+    assert [
+        {name: case_fields(case).get(name) for name in ("scheduler", "energy_aware", "itmt")}
+        for case in asked.cases
+    ] == [
+        {"scheduler": None, "energy_aware": None, "itmt": "off"},
+        {"scheduler": "kernel", "energy_aware": None, "itmt": "off"},
+    ]
+    assert len({case.case_id for case in (usual, *asked.cases)}) == 3
+    (current,) = plan(study(mappings=(SCHEDULER,), schedulers=("current",))).cases
+    assert current.case_id == usual.case_id
+
+
+def test_cases_that_race_differ_by_their_scheduling() -> None:
+    made = plan(study(mappings=(SCHEDULER,), schedulers=("kernel", "scx_lavd"), race=Race()))
+    assert [case.scheduling.scheduler for case in made.cases] == ["kernel", "scx_lavd"]

@@ -147,7 +147,7 @@ def earlier_study(root: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "scheduler", "expected"),
     [
-        (without_sched_ext, "scx_lavd", "scx_lavd needs sched_ext: /sys/kernel/sched_ext/root/ops"),
+        (without_sched_ext, "scx_lavd", "scx_lavd needs sched_ext: /sys/kernel/sched_ext/state is"),
         (another_in_force, "scx_lavd", "rusty_1.0 of sched_ext is in force, which this study did"),
         (another_in_force, "kernel", "rusty_1.0 of sched_ext is in force, which this study did"),
         (earlier_study, "scx_lavd", "pinstudy restore"),
