@@ -131,10 +131,10 @@ def test_a_column_has_who_places_threads_only_where_a_study_asks(tmp_path: Path)
     write(asked, under({"kernel": KERNEL, "scx_lavd --fast": KERNEL}))
     write(usual, Study(KERNEL).records())
     for layout in ("full", "published"):
-        (table,) = make_tables(asked, layout)  # type: ignore[arg-type]
+        (table,) = make_tables(asked, layout)
         shown = [cells_by_title(table, row)["scheduling"] for row in range(4)]
         assert shown == ["kernel", "kernel", "scx_lavd --fast", "scx_lavd --fast"]
-        (table,) = make_tables(usual, layout)  # type: ignore[arg-type]
+        (table,) = make_tables(usual, layout)
         assert "scheduling" not in cells_by_title(table)
     for folder, has_it in ((asked, True), (usual, False)):
         found = only_table(analyze(open_results(str(folder))))
