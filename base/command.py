@@ -10,7 +10,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +23,7 @@ LIMIT_S = 10.0
 # PBS prints the most of all batch systems: two megabytes for a thousand jobs.
 MAX_BYTES = 16 * 1024 * 1024
 _PIECE = 65536
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NOT_STARTED = "cannot be started: "
 
 
@@ -165,6 +166,16 @@ def output_of(
     if lines and reports_shortage(lines[-1]):
         raise ShortageError(f"{command[0]} could not be asked: {printable(lines[-1])}")
     return None
+
+
+@contextlib.contextmanager
+def without_interruption() -> Iterator[None]:
+    """Block the signals that stop a study until the end of the context."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def wait_for(process: subprocess.Popen[bytes], limit_s: float) -> None:

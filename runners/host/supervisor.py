@@ -158,6 +158,7 @@ def _prepare(parent: int, gently: bool) -> None:
     if gently:
         for number in _TERMINAL_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, _EVERY_CPU)
 

@@ -7,13 +7,11 @@ may come from another kernel, whose governors had other meanings.
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from base import PINSTUDY
+from base.command import without_interruption
 from base.errors import UserError
 from base.text import first_of
 from runners.host.lock import is_locked, node_lock
@@ -30,7 +28,6 @@ from runners.settings.journal import (
 )
 from runners.settings.setting import put_in_force
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MAX_SHOWN = 3
 
 
@@ -87,16 +84,6 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         if not problems:
             journal.remove()
         return Restored(journal, entry, problems)
-
-
-@contextmanager
-def without_interruption() -> Iterator[None]:
-    """Block the signals that stop a study until the end of the context."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def restore_after_crash(root: Path) -> list[str]:

@@ -15,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from base.command import wait_for
+from base.command import wait_for, without_interruption
 from base.errors import UserError
 from base.text import one_line
 from configs.scheduling import KERNEL, PREFIX
@@ -111,7 +111,8 @@ class SchedulerProgram:
         if path is None:
             return f"there is no {self._program} on the PATH"
         try:
-            with starting_as(0) as rights:
+            # One that nobody knows of could not be ended.
+            with without_interruption(), starting_as(0) as rights:
                 self._supervisor = supervised(
                     [path, *self._arguments], _GRACE_S, stderr=subprocess.DEVNULL, cwd="/", **rights
                 )

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base import PINSTUDY
+from base.command import without_interruption
 from base.errors import StudyError, UserError
 from runners.host.lock import node_lock
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.settings.governor import PERFORMANCE
 from runners.settings.journal import STUDY, TUNE, Entry, new_entry, open_journal, predates_boot
-from runners.settings.recovery import without_interruption
 from runners.settings.setting import (
     AUTOGROUP,
     EPP,

@@ -26,7 +26,10 @@ LASTED = Ending(0, 1.0, 0.9, 0.1, 0)
 
 
 def recorded(
-    before: dict[str, Any], after: dict[str, Any], ending: Ending = LASTED
+    before: dict[str, Any],
+    after: dict[str, Any],
+    ending: Ending = LASTED,
+    thrown_out: str = "",
 ) -> dict[str, Any]:
     case = cases.case()
     planned = PlannedRun(1, 1, case.case_id, 1, warmup=False)
@@ -37,7 +40,10 @@ def recorded(
     seen = Observation(ending, False, "", "", (), 1, "", "", ())
     origin = origin_of("study", "digest", 1)
     launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
-    return run_record(origin, planned, case, launch, seen, "2026-01-01T00:00:00Z", states, [])
+    started_at = "2026-01-01T00:00:00Z"
+    return run_record(
+        origin, planned, case, launch, seen, started_at, states, [], thrown_out=thrown_out
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,6 +61,21 @@ def test_power_limits_that_moved_during_a_run_are_told_from_before_and_after(
     record = recorded(before, after)
     assert record.get("power_limits_before") == told
     assert record.get("power_limits") == after.get("power_limits")
+
+
+def test_what_a_scheduler_took_is_of_the_run_alone() -> None:
+    before = {"scheduler_loaded_s": 7.5, "scheduler_cpu_s": 1.25}
+    record = recorded(before, {"scheduler_loaded_s": 9.5, "scheduler_cpu_s": 1.75})
+    assert (record["scheduler_loaded_s"], record["scheduler_cpu_s"]) == (7.5, 0.5)
+    assert "scheduler_loaded_s" not in recorded({}, {})
+
+
+def test_a_scheduler_that_was_thrown_out_is_the_reason_of_its_run() -> None:
+    why = "scx_lavd was thrown out: runnable task stall"
+    before, after = {"sched_ext": "enabled"}, {"sched_ext": "disabled"}
+    record = recorded(before, after, thrown_out=why)
+    assert (record["status"], record["reason"]) == ("settings-changed", why)
+    assert record["elapsed_s"] == LASTED.elapsed_s
 
 
 def test_the_environment_that_decides_how_a_program_runs_is_in_the_record() -> None:

@@ -1,0 +1,54 @@
+"""Schedulers that a study names: what is accepted can be started without a shell."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from base.structure import InvalidError
+from configs.scheduling import SchedulerText, Scheduling, Switch, recorded_words
+from tests.configs.shelves import study_of, study_with
+
+
+@given(
+    st.text(max_size=60) | st.from_regex(r"scx_[a-z]{1,4}( [-a-z=/.]{1,8}){0,3}", fullmatch=True)
+)
+def test_what_is_accepted_has_the_same_words_for_a_shell(text: str) -> None:
+    try:
+        accepted = SchedulerText().decode(text)
+    except InvalidError:
+        return
+    assert shlex.split(accepted) == accepted.split(" ")
+    assert SchedulerText().decode(accepted) == accepted
+    program = Scheduling(accepted).program
+    assert accepted in ("current", "kernel") or (program and program.startswith("scx_"))
+
+
+@pytest.mark.parametrize(
+    ("text", "means"), [("on", "on"), ("YES", "on"), ("False", "off"), ("current", "current")]
+)
+def test_a_switch_takes_the_words_that_yaml_has_for_it(text: str, means: str) -> None:
+    assert Switch("a switch").decode(text) == means
+
+
+def test_a_study_has_every_combination_the_first_values_first() -> None:
+    study = study_of(study_with("schedulers: [kernel, scx_lavd  --fast]", "itmt: [off, true]"))
+    assert [scheduling.words for scheduling in study.schedulings] == [
+        "kernel, ITMT off",
+        "kernel, ITMT on",
+        "scx_lavd --fast, ITMT off",
+        "scx_lavd --fast, ITMT on",
+    ]
+    assert [scheduling.words for scheduling in study_of(study_with()).schedulings] == [""]
+
+
+def test_a_study_that_asks_is_another_one() -> None:
+    assert study_of(study_with()).digest != study_of(study_with("schedulers: kernel")).digest
+
+
+@pytest.mark.parametrize("value", [None, 3, ["scx_lavd"], {}])
+def test_a_record_may_hold_anything(value: object) -> None:
+    assert recorded_words({"scheduler": value, "energy_aware": "on"}) == "EAS on"
