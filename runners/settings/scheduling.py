@@ -48,6 +48,13 @@ _IMPOSSIBLE = (
 )
 
 
+def _is_of(wanted: Scheduling, loaded: str | Unavailable) -> bool:
+    """Return whether the loaded scheduler is that of the program, or none, that a case wants."""
+    if wanted.program is None:
+        return loaded == NONE
+    return isinstance(loaded, str) and belongs_to(wanted.program, loaded)
+
+
 def _unsafe(wanted: Scheduling, program: Path) -> str | None:
     """Return why root does not start a scheduler for the user who called sudo, or None.
 
@@ -216,12 +223,12 @@ class Schedulings:
     def _is_in_force(self, wanted: Scheduling, loaded: str) -> bool:
         """Return whether what a case wants is in force already."""
         if wanted.program is None:
-            return loaded == NONE
+            return _is_of(wanted, loaded)
         if self._program and self._program.command_line == wanted.scheduler:
             return self._program.in_force
         # Nobody knows the arguments of a program that another started.
         by_another = self._rule.by == "nobody" and wanted.program == wanted.scheduler
-        return by_another and belongs_to(wanted.program, loaded)
+        return by_another and _is_of(wanted, loaded)
 
     def _start_problem(self, wanted: Scheduling, loaded: str) -> str | None:
         """Return why pinstudy itself cannot load a scheduler, or unload it; None when it can."""
@@ -257,8 +264,10 @@ class Schedulings:
         return problem or None
 
     def _by_command(self, wanted: Scheduling) -> str | None:
-        """Have the site's command set a scheduler, unless it was the last to be set so."""
-        if wanted.scheduler == self._by_site:
+        """Have the site's command set a scheduler, unless it was set so and is still in force."""
+        loaded = read_loaded(self._tree)
+        kept = wanted.scheduler == CURRENT or _is_of(wanted, loaded)
+        if wanted.scheduler == self._by_site and kept:
             return None
         self._by_site = wanted.scheduler
         if wanted.scheduler == CURRENT:
@@ -267,7 +276,11 @@ class Schedulings:
             command = self._rule.restore or self._rule.set
             failed = put_in_force(self._tree, settings, scheduler_command=command)
             return failed.get(SCHED_EXT_NAME)
-        problem = self._scheduler_problem(wanted) or self._save_scheduler()
+        problem = self._scheduler_problem(wanted)
+        if problem is None and isinstance(loaded, Unavailable):
+            # A kernel without sched_ext has its own scheduler in force, and no other.
+            return None
+        problem = problem or self._save_scheduler()
         problem = problem or scheduler_command_problem(self._rule.set, wanted.scheduler)
         problem = problem or await_program(self._tree, wanted.program)
         if problem:

@@ -186,10 +186,11 @@ def test_root_starts_nothing_of_the_user_who_called_sudo(
 
 def test_without_sched_ext_the_kernels_own_scheduler_is_in_force(root: Path) -> None:
     without_sched_ext(root)
-    settings = settings_of(root)
-    assert settings.problem("current", KERNEL, ALL) is None
-    assert settings.apply("current", KERNEL, ALL) is None
-    assert settings.restore() is None
+    by_command = settings_of(root, SchedulerRule("command", ("/no/such", "{scheduler}")))
+    for settings in (settings_of(root), by_command):
+        assert settings.problem("current", KERNEL, ALL) is None
+        assert settings.apply("current", KERNEL, ALL) is None
+        assert settings.restore() is None
 
 
 @pytest.mark.parametrize(
@@ -269,13 +270,16 @@ def test_a_site_sets_schedulers_by_its_command_and_they_are_put_back_by_it(root:
     settings = settings_of(root, SchedulerRule("command", command))
     for wanted in (LAVD, LAVD, QUICK_LAVD, KERNEL, AS_IT_IS, LAVD):
         assert settings.apply("current", wanted, ALL) is None
+    write(root, STATE, "disabled")
+    assert settings.apply("current", LAVD, ALL) is None, "it is set again"
     reason = settings.apply("current", Scheduling("scx_wrong"), ALL)
     assert reason is not None and "wrong is not allowed at this site" in reason
     done = settings.restore()
     assert done is not None and done.problems == {}
     calls = (root / "log").read_text().splitlines()
     assert calls == [
-        "scx_lavd", "scx_lavd --performance", "kernel", "scx_rusty", "scx_lavd", "scx_rusty",
+        "scx_lavd", "scx_lavd --performance", "kernel", "scx_rusty", "scx_lavd", "scx_lavd",
+        "scx_rusty",
     ]  # fmt: skip
 
 
