@@ -246,6 +246,7 @@ _OBSERVATION = {
     "thread_libraries": ["libopenblas.so.0"],
     "course": [{"at_s": 0.0, "cpu_s_on": {}}, {"at_s": 0.9, "cpu_s_on": {"0": 0.4}}],
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
+    "regions": None, "window_ns": [1, 2], "co_run": None,
 }  # fmt: skip
 
 
