@@ -31,7 +31,7 @@ same_bounds() {
             s/^requires-python = "(>=[0-9.]+)".*/python\1/p' pyproject.toml | sort)
 }
 
-mapfile -t cpp < <(find apps runners tests benchmarks -name '*.[ch]pp' | sort)
+mapfile -t cpp < <(find apps include runners tests benchmarks -name '*.[ch]pp' -o -name 'pinstudy.h' | sort)
 
 check "Python, rules" python -m ruff check
 check "Python, format" python -m ruff format --check

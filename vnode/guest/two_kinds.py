@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "include"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pinstudy_regions import region
+from include.pinstudy_regions import region
 
 
 def work(name: str, cpu: int, seconds: float) -> None:
