@@ -502,12 +502,12 @@ def with_energy_by_kind(layout: Layout, cases: Sequence[CaseSummary]) -> Layout:
 
 
 def _no_energy_by_kind(cases: Sequence[CaseSummary]) -> Iterator[str]:
-    """Yield why no core kind has an energy, unless the package has none for the same reason."""
+    """Yield why no core kind has an energy, where at least the packages have one."""
     reasons = dict.fromkeys(
         why
         for case in cases
+        if case.measures["energy_pkg_j"].n
         for why in case.reasons.get(ENERGY_BY_KIND, ())
-        if why not in case.reasons.get("energy_pkg_j", ())
     )
     if reasons:
         yield one_line(f"energy by core kind not measured: {joined(reasons)}", None)
