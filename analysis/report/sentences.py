@@ -44,12 +44,15 @@ def _some(names: Sequence[str], others: str, last: str) -> str:
 
 
 def extent(results: Results, findings: Findings) -> str:
-    """Return how much was measured."""
-    summaries = [case.summary for table in findings.tables for case in table.cases]
+    """Return how much was measured; regions are parts of the same runs."""
+    whole = [table for table in findings.tables if table.key.region is None]
+    summaries = [case.summary for table in whole for case in table.cases]
     counts = [summary.n for summary in summaries if summary.skip_reason is None]
     known = [number for number in counts if number is not None]
-    tables, cases = plural(len(findings.tables), "table"), plural(len(counts), "case")
+    tables, cases = plural(len(whole), "table"), plural(len(counts), "case")
     text = f"{tables}, {cases} and {plural(sum(known), 'run')} that are averaged"
+    if regions := len(findings.tables) - len(whole):
+        text += f" (and {plural(regions, 'table')} of their regions)"
     if unknown := len(counts) - len(known):
         text += f", beside the runs of {plural(unknown, 'case')} whose number is not known"
     if not_run := len(summaries) - len(counts):

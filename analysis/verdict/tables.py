@@ -16,6 +16,7 @@ from analysis.verdict.model import CaseFinding, Comparison, TableFindings
 from analysis.verdict.phrases import WIDEST
 from base.text import one_line
 from configs.scheduling import CURRENT
+from configs.study import NOTHING as NOTHING_BESIDE
 from runners.node.topology import KIND_ORDER
 
 RATIO_DECIMALS = 3
@@ -24,19 +25,27 @@ MAX_RATIO_DECIMALS = 9
 
 def _head_columns(table: TableFindings) -> tuple[Column, ...]:
     """Return the columns of a row's identity; who places threads is one where a study asks."""
-    asked = any(case.summary.scheduling for case in table.cases)
-    names = ("mapping", *(("scheduling",) if asked else ()), "governor")
+    asked, beside = _asked(table)
+    names = ("mapping", *beside, *asked, "governor")
     return Column("#"), *(Column(name, right=False) for name in names)
+
+
+def _asked(table: TableFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the columns of scheduling and co-runner, where a case has them."""
+    scheduled = any(case.summary.scheduling for case in table.cases)
+    has_co_runner = any(case.summary.beside for case in table.cases)
+    return ("scheduling",) * scheduled, ("beside",) * has_co_runner
 
 
 def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
     """Return the cells of these columns of each case, by its case_id."""
-    asked = any(case.summary.scheduling for case in table.cases)
+    asked, has_co_runner = _asked(table)
     heads = {}
     for case in table.cases:
         scheduling = (one_line(case.summary.scheduling or CURRENT),) if asked else ()
+        beside = (one_line(case.summary.beside or NOTHING_BESIDE),) if has_co_runner else ()
         mapping, governor = one_line(case.full_mapping), one_line(case.governor)
-        heads[case.case_id] = (str(case.number), mapping, *scheduling, governor)
+        heads[case.case_id] = (str(case.number), mapping, *beside, *scheduling, governor)
     return heads
 
 
