@@ -24,7 +24,7 @@ from runners.host.tree import Tree, Unavailable
 from runners.measure.energy.perf import UNIT, find_event, permission_problem
 from runners.measure.perf.events import OUTPUT, read_permission
 from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.stat import PerfStat
+from runners.measure.perf.stat import CpuWindow
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
 from runners.node.facts import SMT
@@ -72,44 +72,36 @@ class CoreMeter:
     ) -> None:
         """Measure the node at `root` with this perf; `clock` gives seconds."""
         self._perf, self._root, self._topology = perf, root, topology
-        self._clock = clock
-        self._stat: PerfStat | None = None
+        self._window = CpuWindow(clock)
         self._counters: CoreCounters | Unavailable = Unavailable("not measured")
-        self._start_s = self._stop_s = 0.0
         self._joules: dict[int, float] = {}
         self._problems: dict[int, str] = {}
 
     def start(self) -> None:
-        """Start perf, which takes some 20 ms, and turn its counters on."""
-        self.close()
+        """Start perf and turn its counters on."""
+        self._window.close()
         self._joules, self._problems = {}, {}
         # Read anew: when a CPU goes offline, its core's counter goes to another CPU, or goes.
         self._counters = found = find_core_counters(self._root, self._topology)
         if not isinstance(found, Unavailable):
             cpus = sorted(cpu for of_kind in found.cpus.values() for cpu in of_kind)
-            self._stat = PerfStat(self._command(found), ("-C", format_cpulist(cpus)), cat=True)
-            self._check(self._stat)
-        self._start_s = self._stop_s = self._clock()
+            self._window.start(self._command(found), cpus)
+            self._check()
 
     def sample(self) -> None:
         """Do nothing: perf's counters do not wrap around."""
 
     def stop(self) -> None:
         """Turn the counters off, then read what perf prints."""
-        if self._stat is None:
+        output = self._window.stop()
+        if output is None:
             return
-        self._stat.disable()
-        self._stop_s = self._clock()
-        output = self._stat.finish()
-        self._check(self._stat)
-        self.close()
+        self._check()
         self._joules, self._problems = read_core_joules(output)
 
     def close(self) -> None:
         """End a perf that was started and not stopped."""
-        if self._stat:
-            self._stat.close()
-            self._stat = None
+        self._window.close()
 
     def problem(self) -> str:
         """Return why no core was counted, after `stop`; empty when one was."""
@@ -125,16 +117,16 @@ class CoreMeter:
         """
         if isinstance(self._counters, Unavailable):
             return Reading({}, {FIELD: self._counters.reason})
-        window_s = self._stop_s - self._start_s
+        window_s = self._window.window_s
         return kind_fields(self._counters, self._joules, self._problems, window_s)
 
     def _command(self, counters: CoreCounters) -> tuple[str, ...]:
         # As JSON, whose values have six decimals: CSV's have two, and an idle core uses less.
         return (self._perf, "stat", "-j", "-A", "-o", OUTPUT, "-e", counters.event)
 
-    def _check(self, stat: PerfStat) -> None:
-        if stat.problem:
-            self._counters = Unavailable(stat.problem)
+    def _check(self) -> None:
+        if self._window.problem:
+            self._counters = Unavailable(self._window.problem)
 
 
 def try_cores(root: Path, perf: str | None, topology: Topology) -> CoreMeter | Unavailable:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable, reading_of
 from runners.measure.energy.figures import domain_fields
 from runners.measure.perf.events import PerfPermission, perf_command
 from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.stat import PerfStat
+from runners.measure.perf.stat import CpuWindow
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
 
@@ -48,32 +47,25 @@ class PerfMeter:
         """Measure with this perf; `clock` gives seconds."""
         self._command = perf_command(perf, ",".join(pmu.events.values()))
         self._pmu = pmu
-        self._clock = clock
-        self._stat: PerfStat | None = None
-        self._start_s = self._stop_s = 0.0
+        self._window = CpuWindow(clock)
         self._joules: dict[str, float] = {}
         self._problems: dict[str, str] = {}
 
     def start(self) -> None:
-        """Start perf, which takes some 20 ms, and turn its counters on."""
-        self.close()
-        self._stat = PerfStat(self._command, ("-C", format_cpulist(self._pmu.cpus)), cat=True)
+        """Start perf and turn its counters on."""
+        self._window.start(self._command, self._pmu.cpus)
         self._joules = {}
-        self._problems = self._if_any(self._stat.problem)
-        self._start_s = self._stop_s = self._clock()
+        self._problems = self._if_any(self._window.problem)
 
     def sample(self) -> None:
         """Do nothing: perf's counters do not wrap around."""
 
     def stop(self) -> None:
         """Turn the counters off, then read what perf prints."""
-        if self._stat is None:
+        output = self._window.stop()
+        if output is None:
             return
-        self._stat.disable()
-        self._stop_s = self._clock()
-        output = self._stat.finish()
-        self._problems = self._if_any(self._stat.problem)
-        self.close()
+        self._problems = self._if_any(self._window.problem)
         if not self._problems:
             self._joules, self._problems = read_joules(output)
             for domain in set(self._pmu.events) - set(self._joules) - set(self._problems):
@@ -81,9 +73,7 @@ class PerfMeter:
 
     def close(self) -> None:
         """End a perf that was started and not stopped."""
-        if self._stat:
-            self._stat.close()
-            self._stat = None
+        self._window.close()
 
     def problems(self) -> dict[str, str]:
         """Return the reason of each domain that cannot be measured, as far as known now."""
@@ -94,8 +84,7 @@ class PerfMeter:
 
         The fields are those of `runners.measure.energy.powercap.PowercapMeter.reading`.
         """
-        window_s = self._stop_s - self._start_s
-        return domain_fields(self._joules, self.problems(), window_s, "perf")
+        return domain_fields(self._joules, self.problems(), self._window.window_s, "perf")
 
     def _if_any(self, problem: str) -> dict[str, str]:
         return dict.fromkeys(self._pmu.events, problem) if problem else {}

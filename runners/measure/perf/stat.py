@@ -12,11 +12,12 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from base.command import CommandResult, run, wait_for
+from base.cpulist import format_cpulist
 from base.errors import is_shortage
 from base.text import ended_by, one_line
 from runners.host.privileges import as_root
@@ -169,6 +170,45 @@ class PerfStat:
     def _text(descriptor: int) -> str:
         # perf moves the position of a descriptor that it inherits: read from the start.
         return os.pread(descriptor, 1 << 20, 0).decode(errors="replace")
+
+
+class CpuWindow:
+    """Counts whole CPUs from `start` to `stop`; one serves many windows.
+
+    `problem` is empty, or why nothing was counted; `window_s` is how long it counted, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` gives seconds."""
+        self._clock = clock
+        self._stat: PerfStat | None = None
+        self._start_s = 0.0
+        self.window_s = 0.0
+        self.problem = ""
+
+    def start(self, command: Sequence[str], cpus: Iterable[int]) -> None:
+        """Start perf, which takes some 20 ms, and turn its counters on."""
+        self.close()
+        self._stat = PerfStat(command, ("-C", format_cpulist(cpus)), cat=True)
+        self.problem = self._stat.problem
+        self._start_s, self.window_s = self._clock(), 0.0
+
+    def stop(self) -> str | None:
+        """Turn the counters off and return what perf printed; None where none was started."""
+        if self._stat is None:
+            return None
+        self._stat.disable()
+        self.window_s = self._clock() - self._start_s
+        output = self._stat.finish()
+        self.problem = self._stat.problem
+        self.close()
+        return output
+
+    def close(self) -> None:
+        """End a perf that was started and not stopped."""
+        if self._stat:
+            self._stat.close()
+            self._stat = None
 
 
 @dataclass(frozen=True)
