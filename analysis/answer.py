@@ -127,6 +127,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         raced=raced,
         advice=advice,
         next_command=command_for_more(results, more),
+        next_s=more * sum(case.time.mean for case in cases if case.has_runs),
         units=units_in(results.runs.frame) if results.runs else 0,
     )
 

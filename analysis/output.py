@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.format.table import Table, render, wrapped
+from analysis.format.lines import Line, lines_of
+from analysis.format.table import render, wrapped
 from analysis.results.files import rerun_hint, write_file
-from analysis.results.sources import open_results
+from analysis.results.sources import Results, open_results
 from analysis.tables.means import make_tables, tables_of_cases, write_tables
 from base import PINSTUDY
 from base.errors import UserError
@@ -31,31 +32,31 @@ PAIRS_FILE = "pairs.csv"
 
 @dataclass(frozen=True)
 class Output:
-    """The text to show at the end of a study, and the files that were written."""
+    """The lines to show at the end of a study, and the files that were written."""
 
-    text: str
+    lines: Sequence[Line]
     files: tuple[Path, ...]
 
 
 def write_tables_only(folder: Path) -> Output:
     """Write the tables of a results folder beside its records; raises as `write_output` does."""
-    tables = make_tables(folder)
-    return Output(render(tables, "text"), tuple(write_tables(tables, folder)))
+    shown = render(make_tables(folder, share_notes=True), "text")
+    return Output(lines_of(shown), tuple(write_tables(make_tables(folder), folder)))
 
 
 def write_output(folder: Path, width: int) -> Output:
-    """Write tables, verdict and report of a results folder beside its records.
+    """Write tables, verdict and report of a results folder beside its records; show the overview.
 
     Where cases raced their advice is written too, and is what to show. `width` is the terminal's.
     Raises UserError when there are no readable results, or when the folder cannot be written.
     """
     from analysis.advice.text import advice_text
-    from analysis.verdict.text import headline_text
+    from analysis.overview.terminal import overview_lines
 
-    answer, tables, files = _write_answer(folder)
+    results, answer, files = _write_answer(folder)
     if answer.advice is not None:
-        return Output(advice_text(answer.advice, width), files)
-    return Output(f"{render(tables, 'text')}\n{headline_text(answer, width)}", files)
+        return Output(lines_of(advice_text(answer.advice, width)), files)
+    return Output(overview_lines(results, answer, width), files)
 
 
 def write_advice(folder: Path, width: int) -> Output:
@@ -66,8 +67,8 @@ def write_advice(folder: Path, width: int) -> Output:
     """
     from analysis.advice.text import advice_text
 
-    answer, _, files = _write_answer(folder)
-    return Output(advice_text(_required(answer.advice, folder), width), files)
+    _, answer, files = _write_answer(folder)
+    return Output(lines_of(advice_text(_required(answer.advice, folder), width)), files)
 
 
 def write_advice_only(folder: Path, width: int) -> Output:
@@ -82,7 +83,7 @@ def write_advice_only(folder: Path, width: int) -> Output:
         write_file(folder / ADVICE_FILE, text, rerun_hint(advice.next_command)),
         *write_tables(tables_of_cases(results.cases, results.footnotes, off=results.off), folder),
     )
-    return Output(advice_text(advice, width), files)
+    return Output(lines_of(advice_text(advice, width)), files)
 
 
 def advice_data(folder: Path) -> dict[str, Any]:
@@ -120,8 +121,8 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
     ]
 
 
-def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ...]]:
-    """Write all files of a results folder; return the answer, the tables and the files."""
+def _write_answer(folder: Path) -> tuple[Results, Answer, tuple[Path, ...]]:
+    """Write all files of a results folder; return the results, the answer and the files."""
     from analysis.advice.text import advice_markdown
     from analysis.answer import analyze
     from analysis.report.page import FILE, report_html
@@ -141,7 +142,7 @@ def _write_answer(folder: Path) -> tuple[Answer, Sequence[Table], tuple[Path, ..
         files.insert(
             0, write_file(folder / ADVICE_FILE, text, rerun_hint(answer.advice.next_command))
         )
-    return answer, tables, tuple(files)
+    return results, answer, tuple(files)
 
 
 def _required(advice: Advice | None, folder: Path) -> Advice:

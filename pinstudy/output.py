@@ -6,14 +6,31 @@ import json
 import math
 import re
 import shutil
+import sys
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from base.text import one_line, printable
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from analysis.format.lines import Line, Style
+
+# Blue and orange, which people with any colour vision tell apart, on black and on white.
+_STYLES: Mapping[Style, str] = {
+    "plain": "",
+    "strong": "bold",
+    "faint": "dim",
+    "better": "bold color(33)",
+    "worse": "color(172)",
+    "equivalent": "dim",
+    "undecided": "italic",
+}
 # What advice and heat maps need.
 ALL_LIBRARIES = "numpy, pandas, scipy and matplotlib"
 
@@ -21,6 +38,36 @@ ALL_LIBRARIES = "numpy, pandas, scipy and matplotlib"
 def say(text: str, err: bool = False) -> None:
     """Print a text of any origin on stdout or stderr; nothing in it can control the terminal."""
     click.echo(printable(text), err=err)
+
+
+def say_lines(lines: Iterable[Line]) -> None:
+    """Print styled lines on stdout, in colours where it is a terminal that has them.
+
+    The variable NO_COLOR takes them away, as https://no-color.org asks.
+    """
+    if not sys.stdout.isatty():
+        say("\n".join("".join(text for text, _ in line).rstrip() for line in lines))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for line in lines:
+        console.print(styled(line))
+
+
+def styled(line: Line) -> Text:
+    """Return a line as rich shows it; nothing in its texts can control the terminal."""
+    from rich.text import Text
+
+    return Text.assemble(*((printable(text), _STYLES[style]) for text, style in line))
+
+
+def say_files(files: Sequence[Path]) -> None:
+    """Print which files were written, the folder they share once."""
+    if not files:
+        return
+    names = "  ".join(path.name for path in files)
+    say(wrap(f"{files[0].parent}/  {names}", "Files      "))
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold

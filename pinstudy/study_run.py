@@ -14,6 +14,8 @@ from pinstudy.output import (
     print_columns,
     print_json,
     say,
+    say_files,
+    say_lines,
     terminal_width,
     without_library,
 )
@@ -122,6 +124,5 @@ def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> Non
         outcome = write_tables_only(folder)
     if quiet:
         return
-    say(outcome.text)
-    for path in outcome.files:
-        say(f"written: {path}")
+    say_lines(outcome.lines)
+    say_files(outcome.files)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import TextWrapper
 from typing import TypeVar
@@ -14,6 +14,8 @@ from tabulate import tabulate
 from base.text import one_line
 
 Row = TypeVar("Row")
+# A marker, empty for what concerns the whole table, and a text.
+Note = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -67,20 +69,25 @@ def table_of(
 
 @dataclass
 class Notes:
-    """Collects footnotes: the same text gets the same marker, a, b, … z, aa and so on."""
+    """Collects a table's footnotes: the same text gets the same marker, a, b, … z, aa and so on.
+
+    Tables that stand together may share the markers; each has those that it `used`.
+    """
 
     markers: dict[str, str] = field(default_factory=dict)
+    used: dict[str, None] = field(default_factory=dict)
 
     def marker(self, text: str) -> str:
         """Return the marker of a note, a new one when the text is new."""
         text = one_line(text)
         if text not in self.markers:
             self.markers[text] = _letters(len(self.markers))
+        self.used[text] = None
         return self.markers[text]
 
     def listed(self) -> tuple[tuple[str, str], ...]:
-        """Return (marker, text) of all notes, in the order of their first use."""
-        return tuple((marker, text) for text, marker in self.markers.items())
+        """Return (marker, text) of the table's notes, in the order of their first use."""
+        return tuple((self.markers[text], text) for text in self.used)
 
 
 def _letters(index: int) -> str:
@@ -106,10 +113,36 @@ def render(tables: Sequence[Table], style: str) -> str:
 
 
 def _text(tables: Sequence[Table]) -> str:
-    return "\n".join(_text_table(table) for table in tables)
+    """Return the tables with their notes; those of all of them stand once, at the end."""
+    shared = _shared_notes(tables)
+    parts = [_text_table(table, shared) for table in tables]
+    if shared:
+        parts.append("\n".join(["Of these tables", *_text_notes(shared), ""]))
+    return "\n".join(parts)
 
 
-def _text_table(table: Table) -> str:
+def _shared_notes(tables: Sequence[Table]) -> dict[Note, None]:
+    """Return the notes that stand once for several tables.
+
+    These are what is said of every table, and notes with a marker where the tables share those.
+    """
+    if len(tables) < 2:
+        return {}
+    everything = dict.fromkeys(note for table in tables for note in table.notes)
+    markers = [marker for marker, _ in everything if marker]
+    share_markers = len(set(markers)) == len(markers)
+    return {
+        note: None
+        for note in everything
+        if (share_markers if note[0] else all(note in table.notes for table in tables))
+    }
+
+
+def _text_notes(notes: Iterable[Note]) -> list[str]:
+    return [f"  ({marker}) {text}" if marker else f"  {text}" for marker, text in notes]
+
+
+def _text_table(table: Table, elsewhere: Collection[Note]) -> str:
     headers = [_two_lines(column) for column in table.columns]
     body = tabulate(
         table.cells,
@@ -118,7 +151,7 @@ def _text_table(table: Table) -> str:
         disable_numparse=True,
         colalign=_alignment(table),
     )
-    notes = [f"  {note}" for note in _notes(table)]
+    notes = _text_notes(note for note in table.notes if note not in elsewhere)
     return "\n".join([table.caption, "", body, *notes, ""])
 
 
@@ -144,7 +177,7 @@ def _escaped(table: Table, style: str, escape: Callable[[str], str]) -> str:
     )
 
 
-def _notes(table: Table, escape: Callable[[str], str] = str) -> list[str]:
+def _notes(table: Table, escape: Callable[[str], str]) -> list[str]:
     return [
         f"({marker}) {escape(text)}" if marker else escape(text) for marker, text in table.notes
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
-from analysis.format.table import Column, Table, joined, render
+from analysis.format.table import Column, Notes, Table, joined, render
 from analysis.results.alone import Alone, alone_of
 from analysis.results.case_summary import (
     ROW_FACTS,
@@ -37,16 +37,21 @@ __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
 
 
-def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
+def make_tables(
+    source: Path | str, layout: LayoutName = "full", *, share_notes: bool = False
+) -> list[Table]:
     """Return the tables of a results folder (`results/<study>/<node>`), or of `published:NAME`.
 
+    With `share_notes` the same note has the same marker in all of them.
     Raises UserError when there are no readable results, or no run among them.
     """
     results = open_results(str(source))
     if not results.cases:
         why = f" ({joined(results.footnotes)})" if results.footnotes else ""
         raise UserError(f"{source}: there is no run in its records{why}")
-    return tables_of_cases(results.cases, results.footnotes, layout, results.off)
+    return tables_of_cases(
+        results.cases, results.footnotes, layout, results.off, share_notes=share_notes
+    )
 
 
 def tables_of_cases(
@@ -54,6 +59,8 @@ def tables_of_cases(
     footnotes: Sequence[str] = (),
     layout: LayoutName = "full",
     off: Mapping[str, str] = MappingProxyType({}),
+    *,
+    share_notes: bool = False,
 ) -> list[Table]:
     """Return the tables of cases; `footnotes` are put under each of them.
 
@@ -62,7 +69,11 @@ def tables_of_cases(
     everyone = list(cases)
     alone = alone_of(everyone)
     tables = grouped(everyone, lambda case: case.table)
-    return [_table(rows, footnotes, layout, off, alone) for rows in tables]
+    markers: dict[str, str] = {}
+    return [
+        _table(rows, footnotes, layout, off, alone, Notes(markers if share_notes else {}))
+        for rows in tables
+    ]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -80,6 +91,7 @@ def _table(
     name: LayoutName,
     off: Mapping[str, str],
     alone: Mapping[str, Alone],
+    notes: Notes,
 ) -> Table:
     on_node, of_guests, beside = LAYOUTS[name]
     layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
@@ -90,7 +102,7 @@ def _table(
         layout = with_energy_by_kind(layout, rows)
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(
-        TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), alone=alone
+        TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), notes, alone
     )
     columns = tuple(_marked(column, off, page) for column in layout.columns)
     cells = tuple(layout.cells(case, page) for case in rows)

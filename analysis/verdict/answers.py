@@ -81,13 +81,13 @@ def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) 
         as_good = _as_good(best, compared, objective, rules)
         said = sentences.recommended(evidence, best, as_good)
         also = tuple(case for cases in as_good.values() for case in cases)
-        return Verdict(objective, governor, _answer(best), best, said, also)
+        return Verdict(objective, governor, answer_of(best), best, said, also)
     if evidence.with_outcome("undecided"):
         return Verdict(objective, governor, "undecided", None, sentences.undecided(evidence))
     if evidence.with_outcome("equivalent"):
         said = sentences.no_difference(evidence)
         return Verdict(objective, governor, "no difference", None, said)
-    return Verdict(objective, governor, _answer(baseline), baseline, sentences.leave(evidence))
+    return Verdict(objective, governor, answer_of(baseline), baseline, sentences.leave(evidence))
 
 
 def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:
@@ -98,9 +98,9 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
     )
 
 
-def _answer(best: CaseFinding) -> str:
+def answer_of(case: CaseFinding) -> str:
     """Return what a case does to its threads, or to its virtual CPUs, as a verdict's answer."""
-    bindings = {best.summary.binding, best.summary.vcpu_binding} - {None}
+    bindings = {case.summary.binding, case.summary.vcpu_binding} - {None}
     for binding, answer in (("pin", "pin"), ("set", "confine"), ("none", "leave")):
         if binding in bindings:
             return answer

@@ -13,17 +13,19 @@ from analysis.verdict.phrases import change, governor, listed, name, place, plac
 from base.text import one_line, plural
 
 _ANSWERS = {
-    "pin": "to pin {what}",
-    "confine": "to confine {what} to a set of CPUs",
-    "leave": "to leave {what} to {whom}",
-    "use": "to use {mappings}",
+    "pin": "pin {what}",
+    "confine": "confine {what} to a set of CPUs",
+    "leave": "leave {what} to {whom}",
+    "use": "use {mappings}",
     "no difference": "no mapping gains over {baseline}",
     "undecided": "undecided",
 }
 # What the second word of a mixed answer is when no single one is right everywhere.
 _DECIDED = ("pin", "confine", "leave", "use", "no difference")
 
-# Answers after which it has still to be said under whom.
+# Answers that tell what to do.
+_INSTRUCTIONS = ("pin", "confine", "leave", "use")
+# Those after which it has still to be said under whom.
 _PLACING = ("pin", "confine", "use")
 
 Verdicts = Sequence[tuple[TableFindings, Verdict]]
@@ -60,7 +62,8 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
 
 def _answer(objective: Objective, verdicts: Verdicts, lacking: int) -> str:
     counts = Counter(verdict.answer for _, verdict in verdicts)
-    words = {answer: _words(answer, verdicts) for answer in _ANSWERS if counts[answer]}
+    given = (answer for answer in _ANSWERS if counts[answer])
+    words = {answer: f"{_to(answer)}{in_words(answer, verdicts)}" for answer in given}
     if len(words) == 1:
         (text,) = words.values()
         of = f"{text}, {_settings(len(verdicts))}"
@@ -81,7 +84,11 @@ def _settings(count: int) -> str:
     return f"in {'both' if count == 2 else f'all {count}'} settings (table and governor)"
 
 
-def _words(answer: str, verdicts: Verdicts) -> str:
+def _to(answer: str) -> str:
+    return "to " if answer in _INSTRUCTIONS else ""
+
+
+def in_words(answer: str, verdicts: Verdicts) -> str:
     """Return an answer in words, with the place where all its verdicts have the same one."""
     of_answer = [verdict for _, verdict in verdicts if verdict.answer == answer]
     cases = [case for table, _ in verdicts for case in table.cases]
@@ -96,7 +103,7 @@ def _words(answer: str, verdicts: Verdicts) -> str:
     places = {place(verdict.best.summary) for verdict in of_answer if verdict.best}
     where = places.pop() if len(places) == 1 else None
     if where and answer in ("pin", "confine"):
-        text = f"{text} on {where}" if answer == "pin" else f"to confine {what} to {where}"
+        text = f"{text} on {where}" if answer == "pin" else f"confine {what} to {where}"
     under = {placer(verdict.best.summary) for verdict in of_answer if verdict.best}
     asked = any(verdict.best and verdict.best.summary.scheduling for verdict in of_answer)
     return f"{text}, under {_either(under)}" if asked and answer in _PLACING else text

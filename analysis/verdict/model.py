@@ -201,7 +201,8 @@ class Findings:
     are, in so many `questions`, each of which has a Holm correction of its own; `look` is 1 for a
     study that was not continued after all its repetitions were made; `headline` answers the
     question in one or two sentences. Cases that `raced` have no verdicts, but an advice.
-    `next_command` is what brings an answer that is still open; empty where nothing is known to.
+    `next_command` is what brings an answer that is still open; empty where nothing is known to. It
+    takes about `next_s` seconds, NaN where that is not known.
     `units` is of how many boots or days the runs are, 0 where there are no runs.
     """
 
@@ -215,4 +216,5 @@ class Findings:
     footnotes: tuple[str, ...] = field(default=())
     raced: bool = False
     next_command: str = ""
+    next_s: float = math.nan
     units: int = 0

@@ -37,18 +37,16 @@ _TO_FORECAST = (
 
 
 def as_text(findings: Findings, width: int = 100) -> str:
-    """Return the findings for a terminal of that many columns; tables may be wider."""
-    parts = [headline_text(findings, width), ""]
+    """Return the findings for a terminal of that many columns; tables may be wider.
+
+    The overview stands above it (analysis.overview.terminal).
+    """
+    parts = ["In detail", *wrapped(findings.headline, width), ""]
     for table in findings.tables:
         parts += [table.title, "", *wrapped(verdict_lines(table), width), ""]
         parts += _tables_of(table, "text")
     parts += ["How to read this", *wrapped(notes(findings), width)]
     return "\n".join([*parts, *_next_step(findings)])
-
-
-def headline_text(findings: Findings, width: int = 100) -> str:
-    """Return the question and its answer for a terminal of that many columns."""
-    return "\n".join([QUESTION, *wrapped(findings.headline, width), *_next_step(findings)])
 
 
 def _next_step(findings: Findings) -> list[str]:

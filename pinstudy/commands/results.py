@@ -11,7 +11,7 @@ from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, plural, unknown_word
 from pinstudy.options import INTO, JSON, MARGIN, STYLE, find_results
-from pinstudy.output import print_json, say, terminal_width
+from pinstudy.output import print_json, say, say_lines, terminal_width
 
 
 @click.command("tables")
@@ -43,7 +43,8 @@ def tables_command(
 
     rows = []
     for source in sources_below(results):
-        tables = make_tables(source, layout)
+        # On a terminal all tables follow each other: they share their notes.
+        tables = make_tables(source, layout, share_notes=style == "text")
         rows += [row for table in tables for row in table.raw_values]
         if not as_json:
             say(render(tables, style))
@@ -137,6 +138,7 @@ def verdict_command(
     """
     from analysis.answer import analyze
     from analysis.output import VERDICT_FILE
+    from analysis.overview.terminal import overview_lines
     from analysis.results.files import rerun_hint, write_file
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
@@ -149,8 +151,11 @@ def verdict_command(
         findings = analyze(opened, share, baseline)
         if as_json:
             answers.append({"results": opened.name} | as_data(findings))
+        elif style == "text":
+            say_lines(overview_lines(opened, findings, terminal_width()))
+            say(f"\n{as_text(findings, terminal_width())}")
         else:
-            say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
+            say(as_markdown(findings))
         if opened.folder is not None and not no_files:
             advice = rerun_hint(f"{PINSTUDY} verdict {as_typed(source)}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from pinstudy.output import print_columns, print_json, say
+from analysis.format.lines import Piece
+from pinstudy.output import print_columns, print_json, say, say_lines
 from tests.support.cli import argv
 from tests.support.trees import build_tree, write
 
@@ -25,6 +28,34 @@ def test_characters_that_command_a_terminal_or_turn_a_line_are_replaced(
     streams = capsys.readouterr()
     expected = "a\tline\n\ufffd[31mred\ufffd\ufffd0m\ufffdturned\ufffd\ufffd\ufffd müller → 2 µs\n"
     assert (streams.err if err else streams.out) == expected
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
+    """Return what styled lines, one of them evil, print on a terminal of 256 colours."""
+    for name, value in {"TERM": "xterm-256color", "COLORTERM": "", **environment}.items():
+        monkeypatch.setenv(name, value)
+    master, slave = os.openpty()
+    lines = [(Piece("gain "), Piece("-12 ±1", "better")), (Piece(EVIL, "worse"),)]
+    with os.fdopen(slave, "w") as terminal, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", terminal)
+        say_lines(lines)
+    with os.fdopen(master, "rb") as shown:
+        return os.read(shown.fileno(), 4096).decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_nothing_else_that_controls_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = on_terminal(monkeypatch)
+    assert "\x1b[1;38;5;33m-12 ±1\x1b[0m" in shown
+    without = re.sub(r"\x1b\[[0-9;]*m", "", shown.replace("\x1b[31m", "EVIL"))
+    assert "EVIL" not in without
+    assert without.startswith("gain -12 ±1\n")
+    assert without.replace("\n", "").isprintable()
+
+
+def test_no_color_takes_the_colours_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "38;5" not in on_terminal(monkeypatch, NO_COLOR="1")
 
 
 def test_columns_are_printed_as_safely(capsys: pytest.CaptureFixture[str]) -> None:

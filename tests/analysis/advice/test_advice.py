@@ -16,6 +16,7 @@ from analysis.advice.build import advice_of
 from analysis.advice.sentences import eliminations_in_short, extent, gain_bounds, headline
 from analysis.advice.text import advice_markdown, advice_text, as_data
 from analysis.answer import analyze
+from analysis.format.lines import plain
 from analysis.output import advice_data, write_advice, write_advice_only, write_output
 from analysis.results.sources import open_results
 from analysis.verdict.text import as_text
@@ -276,8 +277,8 @@ def test_warnings_stand_in_the_advice(
 def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> None:
     folder = write_results(tmp_path, GAIN)
     outcome = write_advice(folder, 100)
-    assert outcome.text.startswith("Recommended: ")
-    assert len(outcome.text.splitlines()) <= 35
+    assert plain(outcome.lines).startswith("Recommended: ")
+    assert len(outcome.lines) <= 35
     names = [path.name for path in outcome.files]
     assert names == [
         "advice.md", "tables.md", "tables.csv", "tables.tex", "verdict.md", "report.html",
@@ -285,7 +286,7 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
     assert write_output(folder, 100) == outcome
     alone = write_results(tmp_path / "alone", NO_GAIN)
     outcome = write_advice_only(alone, 100)
-    assert outcome.text.startswith("Recommended: do nothing.")
+    assert plain(outcome.lines).startswith("Recommended: do nothing.")
     assert {path.name for path in outcome.files} >= {"advice.md", "tables.md"}
     assert not (alone / "report.html").exists()
 

@@ -21,9 +21,10 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
     folder = write_results(tmp_path)
     done = pinstudy(tmp_path, "verdict", str(folder))
     assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    assert lines[0] == "To pin or not to pin?"
-    assert lines[1].startswith("  For time: to pin")
+    overview, detail = done.stdout.split("In detail")
+    assert overview.startswith("To pin or not to pin?")
+    assert "\nAnswer     Pin threads on the P-cores (" in overview
+    assert detail.lstrip().startswith("For time: to pin")
     assert "Pin each thread on the P-cores (#2 pcores-pin)" in done.stdout
     assert "ratios of typical values to the baseline" in done.stdout
     assert (folder / "verdict.md").read_text().startswith("# To pin or not to pin?")

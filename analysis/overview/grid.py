@@ -1,0 +1,242 @@
+"""The grid of an overview: a line for each setting, a column for each mapping, a word in each cell.
+
+A setting is what compared cases share: a table, a governor and what else a study varies. It is
+named by what differs among the settings, so that eight lines do not say eight times the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.case_summary import TableKey, grouped
+from analysis.statistics.decision import Outcome
+from analysis.verdict.model import CaseFinding, Findings, TableFindings
+from base.text import one_line, plural
+
+# `mean`: it is compared with nothing, or not yet. `left out`: the case was not run.
+Word = Outcome | Literal["baseline", "mean", "left out"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A case in one objective: a word, and the numbers behind it.
+
+    `mean` is in the objective's unit; `ratio` is to the baseline, and `low` and `high` are the ends
+    of its 95 % interval. Numbers that are not known are NaN. `number` is that of the case's row,
+    `is_best` says that the verdict recommends it.
+    """
+
+    word: Word
+    number: int
+    mean: float = math.nan
+    ratio: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    is_best: bool = False
+
+    @property
+    def percent(self) -> float:
+        """The change against the baseline in per cent."""
+        return 100 * (self.ratio - 1)
+
+    @property
+    def reach(self) -> float:
+        """How far the interval reaches from the ratio, in per cent: on the wider side."""
+        return 100 * max(self.ratio - self.low, self.high - self.ratio)
+
+    @property
+    def bound(self) -> float:
+        """By how much it differs from the baseline at most, in per cent, by the interval."""
+        return 100 * max(abs(self.low - 1), abs(self.high - 1))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the cases of a line share, in short; `table` is the place of its table.
+
+    `governor` and `beside` are those of its verdicts. `cells` are by objective and then by column;
+    an objective that no case has is missing.
+    """
+
+    program: str
+    team: str
+    under: str
+    table: int
+    governor: str
+    beside: str | None
+    cells: Mapping[Objective, Mapping[str, Cell]]
+
+    @property
+    def label(self) -> str:
+        """The setting on one line: `lulesh x8 performance`."""
+        return " ".join(filter(None, (self.program, self.team, self.under)))
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Settings by mappings.
+
+    `columns` are the mappings of which any case was run, the baselines' first; `governor` is the
+    one of all settings, empty where there are several.
+    """
+
+    columns: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    governor: str
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """The objectives of which any case has a number."""
+        has = {objective for setting in self.settings for objective in setting.cells}
+        return tuple(objective for objective in OBJECTIVES if objective in has)
+
+
+# The place of a table, and those of its cases that stand on one line.
+_Line = tuple[int, Sequence[CaseFinding]]
+
+
+def overviews_of(findings: Findings) -> list[Overview]:
+    """Return the overview of all tables of results, and one of those whose programs ran in guests.
+
+    The columns of guests are pairs of mappings, which other tables do not have.
+    """
+    lines: list[_Line] = [
+        (at, cases)
+        for at, table in enumerate(findings.tables)
+        for cases in grouped(table.cases, _shared)
+    ]
+    name_of = _program_names([table.key for table in findings.tables])
+    return [
+        _overview(those, findings.tables, name_of)
+        for those in grouped(lines, lambda line: line[1][0].summary.of_vcpus is not None)
+    ]
+
+
+def _shared(case: CaseFinding) -> tuple[object, ...]:
+    of = case.summary
+    return of.mpi, case.governor, of.scheduling, of.beside, of.vm_cpus, of.vm_memory_mib
+
+
+def _overview(
+    lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
+) -> Overview:
+    governors = {cases[0].governor for _, cases in lines}
+    sizes = {cases[0].summary.vm_cpus for _, cases in lines}
+    settings = tuple(
+        Setting(
+            name_of(tables[at].key),
+            tables[at].key.threads_label,
+            _under(cases[0], has_governor=len(governors) > 1, has_size=len(sizes) > 1),
+            at,
+            cases[0].governor,
+            cases[0].summary.beside,
+            _cells(cases, tables[at]),
+        )
+        for at, cases in lines
+    )
+    return Overview(_columns(settings), settings, governors.pop() if len(governors) == 1 else "")
+
+
+def _under(case: CaseFinding, *, has_governor: bool, has_size: bool) -> str:
+    """Return what a setting is under, as far as others are under something else."""
+    of = case.summary
+    parts = (
+        case.governor if has_governor else "",
+        of.scheduling,
+        f"beside {of.beside}" if of.beside else "",
+        plural(of.vm_cpus, "vCPU") if has_size and of.vm_cpus else "",
+    )
+    return one_line(", ".join(filter(None, parts)))
+
+
+_FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
+    (lambda key: key.variant, "{}"),
+    (lambda key: key.size, "{}"),
+    (lambda key: key.schedule, "schedule {}"),
+    (lambda key: key.wait_policy, "waiting {}"),
+)
+
+
+def _program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
+    """Return a function from a table to its program's name, with what tells it from others.
+
+    What goes with the number of threads, such as the serial variant, does not tell more. A region
+    stands behind the app: `lulesh:solve`.
+    """
+    varied: dict[str, list[tuple[Callable[[TableKey], str], str]]] = {}
+    for of_app in grouped(keys, lambda key: key.app):
+        teams = grouped(of_app, lambda key: key.threads_label)
+        varied[of_app[0].app] = [
+            (value, words)
+            for value, words in _FIELDS
+            if any(len(set(map(value, of_team))) > 1 for of_team in teams)
+        ]
+
+    def name(key: TableKey) -> str:
+        region = f":{key.region}" if key.region else ""
+        parts = [words.format(value(key)) for value, words in varied[key.app]]
+        return one_line(" ".join([f"{key.app}{region}", *parts]))
+
+    return name
+
+
+def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective, dict[str, Cell]]:
+    cells: dict[Objective, dict[str, Cell]] = {}
+    recommended = {
+        (verdict.best.case_id, verdict.objective) for verdict in table.verdicts if verdict.best
+    }
+    for objective in OBJECTIVES:
+        if not any(objective in case.samples for case in cases):
+            continue
+        cells[objective] = {
+            column: _cell(case, objective, (case.case_id, objective) in recommended)
+            for column, case in zip(_names_of(cases), cases, strict=True)
+        }
+    return cells
+
+
+def _names_of(cases: Iterable[CaseFinding]) -> list[str]:
+    """Return the mappings' names; of one that was run on two sets of CPUs the next has a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for case in cases:
+        name = one_line(case.full_mapping)
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _cell(case: CaseFinding, objective: Objective, is_best: bool) -> Cell:
+    sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
+    if sample is None:
+        return Cell("left out", case.number)
+    if comparison is None:
+        word: Word = "baseline" if case.is_baseline else "mean"
+        return Cell(word, case.number, sample.mean)
+    difference = comparison.difference
+    interval = difference.interval()
+    known = difference.standard_error > 0
+    return Cell(
+        comparison.outcome,
+        case.number,
+        sample.mean,
+        difference.ratio,
+        interval.low if known else math.nan,
+        interval.high if known else math.nan,
+        is_best,
+    )
+
+
+def _columns(settings: Iterable[Setting]) -> tuple[str, ...]:
+    """Return the columns in which any case was run, those of baselines first."""
+    words: dict[str, set[Word]] = {}
+    for setting in settings:
+        for of_objective in setting.cells.values():
+            for column, cell in of_objective.items():
+                words.setdefault(column, set()).add(cell.word)
+    run = [column for column, of in words.items() if of != {"left out"}]
+    return tuple(sorted(run, key=lambda column: "baseline" not in words[column]))

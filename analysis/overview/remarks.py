@@ -1,0 +1,298 @@
+"""What an overview's grid does not show: the answer, slow runs, and each reason once."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from analysis.format.numbers import percent
+from analysis.objectives import NOUNS, Objective
+from analysis.overview.grid import Overview, Setting
+from analysis.results.case_summary import MEASURES, grouped
+from analysis.results.sources import Results
+from analysis.verdict.answers import answer_of
+from analysis.verdict.headline import in_words
+from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
+from analysis.verdict.phrases import listed, quantity, sentence
+from base import PINSTUDY
+from base.text import one_line, plural
+from runners.records.disturbances import DISTURBANCES
+
+# More exceptions than that are counted.
+_MAX_EXCEPTIONS = 3
+_MAX_SLOW = 2
+# A change of energy beside a gain in time, or the reverse, is named from here on.
+_LEAST_SHOWN = 0.01
+_ANSWERED: tuple[Objective, ...] = ("time", "energy")
+_NAMES = dict(
+    zip(
+        MEASURES,
+        ("time", "frequency", "migrations", "context switches", "cache misses", "energy"),
+        strict=True,
+    )
+)
+# A reason begins with the event or source that it is of.
+_OF_EVENT = re.compile(r"[A-Za-z][\w.-]*: ")
+
+
+class Remark(NamedTuple):
+    """A remark on all results, with a word for the margin: `Answer`, `Slow`, `Missing`."""
+
+    label: str
+    text: str
+
+
+def remarks(
+    results: Results, findings: Findings, overviews: Sequence[Overview]
+) -> Iterator[Remark]:
+    """Yield the remarks that stand below an overview, the answer first."""
+    settings = [setting for overview in overviews for setting in overview.settings]
+    yield Remark("Answer", " ".join(answer(findings, settings)))
+    cases = [case for table in findings.tables for case in table.cases]
+    for label, texts in (
+        ("Slow", _slow(settings, findings)),
+        ("Disturbed", _disturbed(cases)),
+        ("Left out", _left_out(cases)),
+        ("Missing", _missing(cases, results.is_published)),
+        ("Excluded", _excluded(cases)),
+        ("Note", results.footnotes),
+    ):
+        for text in texts:
+            yield Remark(label, one_line(text, None))
+
+
+def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
+    """Return the answer in at most three sentences: for time, for energy, and what is open."""
+    if findings.raced:
+        return list(findings.headline)
+    sentences = []
+    undecided = total = 0
+    for objective in _ANSWERED:
+        verdicts = list(_advised(findings, settings, objective))
+        advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
+        if advised:
+            sentences.append(_answer(objective, advised, len(verdicts)))
+        if objective == "time":
+            undecided, total = len(verdicts) - len(advised), len(verdicts)
+    if undecided:
+        which = f"all {total} settings" if total > 1 else "the one setting"
+        sentences.append(
+            f"Undecided in {which}: none is shown to be better than the baseline; some may be."
+            if undecided == total
+            else f"{undecided} of {total} settings are undecided."
+        )
+    return sentences or ["There is none: nothing could be compared."]
+
+
+class _Advised(NamedTuple):
+    """A setting with what is advised there in one objective.
+
+    `options` are the cases that are as good as any, by instruction: the best one first, then those
+    that are better than the baseline as well and not shown to be worse than the best.
+    """
+
+    label: str
+    table: TableFindings
+    options: Mapping[str, CaseFinding]
+
+
+def _advised(
+    findings: Findings, settings: Sequence[Setting], objective: Objective
+) -> Iterator[tuple[Verdict, _Advised]]:
+    """Yield the verdicts in one objective that compare anything, and their advice."""
+    first = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    for at, table in enumerate(findings.tables):
+        for verdict in table.verdicts:
+            if verdict.objective == objective and verdict.answer != "not compared":
+                label = first[at, verdict.governor, verdict.beside]
+                yield verdict, _Advised(label, table, dict(_options(table, verdict)))
+
+
+def _options(table: TableFindings, verdict: Verdict) -> Iterator[tuple[str, CaseFinding]]:
+    best = verdict.best
+    if verdict.answer == "no difference":
+        best = next(of for of in table.cases if of.is_baseline and _is_of(of, verdict))
+    if best is None:
+        return
+    others = [
+        case for case in verdict.also if case.comparisons[verdict.objective].outcome == "better"
+    ]
+    options: dict[str, CaseFinding] = {}
+    for case in (best, *others):
+        answer = "leave" if case.is_baseline else answer_of(case)
+        made = replace(verdict, answer=answer, best=case)
+        options.setdefault(in_words(answer, [(table, made)]), case)
+    yield from options.items()
+
+
+def _is_of(case: CaseFinding, verdict: Verdict) -> bool:
+    return (case.governor, case.summary.beside) == (verdict.governor, verdict.beside)
+
+
+def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
+    """Return the settings by instruction: as few instructions as a greedy choice finds."""
+    groups = []
+    left = list(advised)
+    while left:
+        by_what: dict[str, list[_Advised]] = {}
+        for of in left:
+            for what in of.options:
+                by_what.setdefault(what, []).append(of)
+        what = max(by_what, key=lambda each: len(by_what[each]))
+        groups.append((what, by_what[what]))
+        left = [of for of in left if what not in of.options]
+    return groups
+
+
+def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) -> str:
+    """Return what to do in most settings, and in which others something else."""
+    (usual, first), *others = _groups(advised)
+    start = "" if objective == "time" else f"For {NOUNS[objective]}: "
+    exceptions = [(of, what) for what, group in others for of in group]
+    gain = _in_brackets(_gain(usual, first, objective))
+    if exceptions and len(exceptions) <= _MAX_EXCEPTIONS:
+        parts = [
+            f"{of.label}: {what}{_in_brackets(_gain(what, [of], objective))}"
+            for of, what in exceptions
+        ]
+        text = f"{usual}{gain}, except {'; '.join(parts)}"
+    else:
+        in_all = "all" if len(first) == compared else f"{len(first)} of"
+        where = f" in {in_all} {compared} settings" if compared > 1 else ""
+        parts = [
+            f"{what} in {len(group)}{_in_brackets(_gain(what, group, objective))}"
+            for what, group in others
+        ]
+        text = "; ".join([f"{usual}{where}{gain}", *parts])
+    return f"{start}{text}." if start else f"{sentence(text)}."
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def _gain(what: str, group: Sequence[_Advised], objective: Objective) -> str:
+    """Return what an instruction gains over the baselines: in its objective, and in the others."""
+    cases = [(of.options[what], of.table) for of in group]
+    if any(case.is_baseline for case, _ in cases):
+        return ""
+    names = dict.fromkeys((objective, *_ANSWERED))
+    return ", ".join(filter(None, (_change(cases, name) for name in names)))
+
+
+def _change(cases: Sequence[tuple[CaseFinding, TableFindings]], objective: Objective) -> str:
+    """Return by how much cases differ from their baselines, if all of them do so in one direction.
+
+    Where no comparison is known it is the difference of the means.
+    """
+    known = [
+        (case.comparisons[objective].difference.ratio, "")
+        if objective in case.comparisons
+        else (_ratio_of_means(case, table, objective), " by the means")
+        for case, table in cases
+    ]
+    ratios = [ratio for ratio, _ in known]
+    all_less = all(ratio <= 1 - _LEAST_SHOWN for ratio in ratios)
+    if not all_less and not all(ratio >= 1 + _LEAST_SHOWN for ratio in ratios):
+        return ""
+    words = quantity(objective)
+    sizes = sorted(abs(ratio - 1) for ratio in ratios)
+    size = _between(percent(sizes[0]), percent(sizes[-1]))
+    more = words.less if all_less else words.more
+    return f"{size} {more} {words.noun}{known[0][1]}"
+
+
+def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objective) -> float:
+    shared = case.governor, case.summary.beside
+    baseline = next(
+        of for of in table.cases if of.is_baseline and (of.governor, of.summary.beside) == shared
+    )
+    means = [of.samples[objective].mean for of in (case, baseline) if objective in of.samples]
+    return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
+
+
+def _slow(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:
+    """Yield the cases with the largest shares of slow runs, and how many others have any."""
+    labels = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    found = [
+        (case.slow, f"{labels[at, case.governor, case.summary.beside]} {case.full_mapping}")
+        for at, table in enumerate(findings.tables)
+        for case in table.cases
+        if case.slow and case.slow.count
+    ]
+    found.sort(key=lambda of: of[0].count / of[0].n, reverse=True)
+    if not found:
+        return
+    parts = [
+        f"{slow.count} of {slow.n} runs of {where} took "
+        f"{_between(percent(slow.least), percent(slow.most))} longer"
+        for slow, where in found[:_MAX_SLOW]
+    ]
+    more = len(found) - len(parts)
+    if more:
+        parts.append(f"{plural(more, 'other case')} {'has' if more == 1 else 'have'} some")
+    yield "; ".join(parts)
+
+
+def _between(low: str, high: str) -> str:
+    return high if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def _disturbed(cases: Iterable[CaseFinding]) -> Iterator[str]:
+    """Yield how many runs were disturbed, by what."""
+    summaries = [case.summary for case in cases]
+    runs = sum(summary.n or 0 for summary in summaries)
+    for what in DISTURBANCES:
+        if count := sum(summary.disturbed.get(what, 0) for summary in summaries):
+            yield f"{count} of {plural(runs, 'run')} {what}"
+
+
+def _left_out(cases: Iterable[CaseFinding]) -> Iterator[str]:
+    """Yield the mappings of the cases that were not run, by reason."""
+    skipped = [case for case in cases if case.summary.skip_reason is not None]
+    everywhere = {case.full_mapping for case in skipped} - {
+        case.full_mapping for case in cases if case.summary.skip_reason is None
+    }
+    for those in grouped(skipped, lambda case: case.summary.skip_reason):
+        names = list(dict.fromkeys(case.full_mapping for case in those))
+        in_some = "" if set(names) <= everywhere else f" in {plural(len(those), 'case')}"
+        reason = str(those[0].summary.skip_reason)
+        yield f"{listed(names)}{in_some}: {reason.removeprefix('left out: ')}"
+
+
+def _missing(cases: Iterable[CaseFinding], is_published: bool) -> Iterator[str]:
+    """Yield what was not measured, each reason once, and the command that says what grants it."""
+    measured = [case.summary for case in cases if case.summary.has_runs]
+    by_reason: dict[str, dict[str, None]] = {}
+    for summary in measured:
+        for measure, name in _NAMES.items():
+            for reason in summary.reasons.get(measure, ()):
+                by_reason.setdefault(reason, {})[name] = None
+    for reason, names in _together(by_reason).items():
+        yield f"{listed(list(names))}: {reason}"
+    if by_reason and not is_published:
+        yield f"what grants it: {PINSTUDY} doctor"
+
+
+def _together(by_reason: Mapping[str, Mapping[str, None]]) -> dict[str, dict[str, None]]:
+    """Return the reasons, those together that differ only by the event that they begin with."""
+    together: dict[str, dict[str, None]] = {}
+    bare = [_OF_EVENT.sub("", reason, count=1) for reason in by_reason]
+    for reason, short in zip(by_reason, bare, strict=True):
+        key = short if bare.count(short) > 1 else reason
+        together.setdefault(key, {}).update(by_reason[reason])
+    return together
+
+
+def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
+    """Yield how many runs are in no mean, by what became of them."""
+    counts: dict[str, int] = {}
+    for case in cases:
+        for status, count in case.summary.excluded.items():
+            counts[status] = counts.get(status, 0) + count
+    if counts:
+        parts = (f"{count} {status}" for status, count in counts.items())
+        yield f"{plural(sum(counts.values()), 'run')} in no mean: {', '.join(parts)}"

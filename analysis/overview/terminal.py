@@ -1,0 +1,111 @@
+"""What a study shows at its end: the question, the grid, the answer, and each reason once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from analysis.format.lines import Line, Piece, labelled, lines_of
+from analysis.format.table import wrapped
+from analysis.overview.grid import Overview, overviews_of
+from analysis.overview.remarks import remarks
+from analysis.overview.text import MARKS, grid_lines, legend
+from analysis.results.node_files import node_sheets
+from analysis.results.sources import Results
+from analysis.verdict.model import Findings
+from analysis.verdict.text import QUESTION
+from base.text import one_line, plural
+from base.units import duration
+
+# The margin of the labels below the grid.
+MARGIN = 11
+
+
+def overview_lines(results: Results, findings: Findings, width: int) -> list[Line]:
+    """Return the overview of results for a terminal of that many columns."""
+    overviews = overviews_of(findings)
+    lines = [*_title(results, width), (Piece(""),)]
+    for overview in overviews:
+        lines += lines_of("\n".join(wrapped([_of_what(findings, overview)], width, "")), "faint")
+        lines += [*grid_lines(overview, "time", width), (Piece(""),)]
+    if marks := legend(overviews, findings.margin):
+        lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
+    said = ""
+    for label, text in remarks(results, findings, overviews):
+        lines += labelled("" if label == said else label, text, width, MARGIN)
+        said = label
+    return [*lines, *_decide(findings, width)]
+
+
+def _title(results: Results, width: int) -> Iterator[Line]:
+    """Yield the question and of which node it is, on one line where that fits."""
+    sheets = node_sheets(results)
+    of = "; ".join(f"{sheet.name}: {sheet.in_short}" for sheet in sheets) or results.name
+    of = f"{of}; {_proved(results)}" if sheets else of
+    room = width - len(QUESTION) - 3
+    if len(of) <= room:
+        yield Piece(QUESTION, "strong"), Piece(f"   {of.rjust(room)}", "faint")
+        return
+    yield (Piece(QUESTION, "strong"),)
+    yield from lines_of("\n".join(wrapped([of], width, "")), "faint")
+
+
+def _proved(results: Results) -> str:
+    """Return when the instruments were tested."""
+    days = {proof.proved_at[:10] for proof in results.proofs.values()}
+    return one_line(f"proved {', '.join(sorted(days))}") if days else "instruments not tested"
+
+
+def _of_what(findings: Findings, overview: Overview) -> str:
+    """Return what the numbers of a grid are, and of how many runs."""
+    cells = [
+        (column, cell)
+        for setting in overview.settings
+        for column, cell in setting.cells.get("time", {}).items()
+    ]
+    baselines = dict.fromkeys(column for column, cell in cells if cell.word == "baseline")
+    against = ""
+    if any(cell.word in MARKS for _, cell in cells):
+        against = f" against {' or '.join(baselines)} in %, 95 % intervals"
+    typical = any(
+        comparison.difference.estimand == "typical"
+        for table in findings.tables
+        for case in table.cases
+        for comparison in case.comparisons.values()
+    )
+    estimand = "typical" if against and typical else "mean"
+    under = f"governor {overview.governor}" if overview.governor else ""
+    energy = " (package energy)" if "energy" in overview.objectives else ""
+    parts = (f"{estimand} time{against}{energy}", _runs(findings), under)
+    return one_line("; ".join(filter(None, parts)))
+
+
+def _runs(findings: Findings) -> str:
+    counts = {
+        case.summary.n
+        for table in findings.tables
+        for case in table.cases
+        if case.summary.has_runs and case.summary.n is not None
+    }
+    if not counts:
+        return ""
+    least, most = min(counts), max(counts)
+    return f"{plural(most, 'run') if least == most else f'{least} to {most} runs'} a case"
+
+
+def _decide(findings: Findings, width: int) -> Sequence[Line]:
+    """Return the command that would decide what is undecided, and how long it takes."""
+    if not findings.next_command:
+        return ()
+    outcomes = [
+        comparison.outcome
+        for table in findings.tables
+        for case in table.cases
+        for comparison in case.comparisons.values()
+    ]
+    text = f"{outcomes.count('undecided')} of {plural(len(outcomes), 'comparison')} are undecided"
+    if math.isfinite(findings.next_s):
+        text += f"; about {duration(findings.next_s)}"
+    # The command is on a line of its own, which no terminal's width cuts in two.
+    command = (Piece("Decide".ljust(MARGIN), "strong"), Piece(findings.next_command))
+    return [command, *labelled("", text, width, MARGIN)]

@@ -1,0 +1,240 @@
+"""An overview's grid as lines for a terminal: each comparison with its mark and uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from analysis.format.lines import Line, Piece, Style, length, stripped
+from analysis.format.numbers import three_digits
+from analysis.objectives import UNITS, Objective
+from analysis.overview.grid import Cell, Overview, Setting, Word
+
+MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
+BEST = "*"
+_GAP = "  "
+# An interval that reaches further tells nothing that a reader could use.
+_MOST_PERCENT = 999.0
+_WHOLE_FROM = 10
+# Governors' names are shortened where a line would be too long.
+_SHORT = {"performance": "perf", "powersave": "psave", "schedutil": "sutil", "ondemand": "ondem"}
+
+
+class _Parts(NamedTuple):
+    """A cell before it is aligned: mark and value, what stands behind it, and its style."""
+
+    value: str
+    behind: str
+    style: Style
+
+
+def grid_lines(overview: Overview, objective: Objective, width: int) -> list[Line]:
+    """Return the grid in one objective, as wide as a terminal of that many columns allows.
+
+    Energy stands in brackets behind time where that fits. A mapping has a column; where they do not
+    fit, each has a line below its setting.
+    """
+    with_energy = objective == "time" and "energy" in overview.objectives
+    for brackets in (True, False) if with_energy else (False,):
+        for is_short in (False, True):
+            lines = _in_columns(overview, objective, brackets=brackets, is_short=is_short)
+            if max(map(length, lines)) <= width:
+                return lines
+    return _in_lines(overview, objective, with_energy)
+
+
+def _in_columns(
+    overview: Overview, objective: Objective, *, brackets: bool, is_short: bool
+) -> list[Line]:
+    labels = _labels(overview.settings, is_short)
+    heads = _heads(overview.columns)
+    columns = [
+        _column(
+            [_parts(of, objective, column, brackets, is_short) for of in overview.settings], head
+        )
+        for column, head in zip(overview.columns, heads, strict=True)
+    ]
+    width = max(map(len, labels))
+    starts = [" " * width for _ in heads[0]] + [label.ljust(width) for label in labels]
+    rows = zip(starts, *columns, strict=True)
+    return [stripped((Piece(start), *_spaced(cells))) for start, *cells in rows]
+
+
+def _spaced(cells: Iterable[Piece]) -> Iterator[Piece]:
+    for cell in cells:
+        yield Piece(_GAP)
+        yield cell
+
+
+def _labels(settings: Sequence[Setting], short: bool) -> list[str]:
+    """Return the settings' names in three columns; what the line above says is left blank."""
+    rows = [(of.program, of.team, _shortened(of.under) if short else of.under) for of in settings]
+    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+    labels, above = [], ("", "", "")
+    for row in rows:
+        same = 0
+        while same < 2 and row[same] == above[same]:
+            same += 1
+        shown = ["" if at < same else text for at, text in enumerate(row)]
+        cells = (text.ljust(width) for text, width in zip(shown, widths, strict=True) if width)
+        labels.append(" ".join(cells).rstrip())
+        above = row
+    return labels
+
+
+def _shortened(under: str) -> str:
+    return ", ".join(_SHORT.get(part, part) for part in under.split(", "))
+
+
+def _heads(columns: Sequence[str]) -> list[list[str]]:
+    """Return the mappings' names over two lines, broken at the first hyphen or slash."""
+    split = [_broken(column) for column in columns]
+    height = max(len(parts) for parts in split)
+    return [[""] * (height - len(parts)) + parts for parts in split]
+
+
+def _broken(name: str) -> list[str]:
+    for mark in "/-":
+        head, found, rest = name.partition(mark)
+        if found:
+            return [f"{head}{mark}", rest]
+    return [name]
+
+
+def _column(parts: Sequence[_Parts], head: Sequence[str]) -> list[Piece]:
+    """Return a column's pieces, the heading's first, all of one width."""
+    before, behind = (max(len(part[at]) for part in parts) for at in (0, 1))
+    texts = [f"{part.value.rjust(before)}{part.behind.ljust(behind)}" for part in parts]
+    width = max(before + behind, *map(len, head))
+    return [Piece(text.rjust(width), "strong") for text in head] + [
+        Piece(text.rjust(width), part.style) for text, part in zip(texts, parts, strict=True)
+    ]
+
+
+def _parts(
+    setting: Setting, objective: Objective, column: str, brackets: bool, is_short: bool
+) -> _Parts:
+    cell = setting.cells.get(objective, {}).get(column)
+    if cell is None:
+        return _Parts("", "", "plain")
+    parts = cell_parts(cell, objective, is_short)
+    if not brackets:
+        return parts
+    energy = setting.cells.get("energy", {}).get(column)
+    return parts._replace(behind=f"{parts.behind}{_in_brackets(energy)}")
+
+
+def _in_brackets(energy: Cell | None) -> str:
+    if energy is None or energy.word == "left out":
+        return ""
+    if energy.word in ("baseline", "mean"):
+        return f" ({_with_unit(energy.mean, 'energy')})"
+    return f" ({_signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
+
+
+def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Parts:
+    """Return a cell's text in two parts, which columns align between, and its style.
+
+    Changes of 10 % and more are whole numbers where they have to be short.
+    """
+    if cell.word == "left out":
+        return _Parts("n/a", "", "faint")
+    if cell.word in ("baseline", "mean"):
+        return _Parts(_with_unit(cell.mean, objective), "", "plain")
+    mark, style = MARKS[cell.word], _STYLES[cell.word]
+    best = BEST if cell.is_best else ""
+    if cell.word == "equivalent":
+        return _Parts(mark, f"{_reach(cell.bound, _decimals(0, cell.bound, False))}{best}", style)
+    decimals = _decimals(cell.percent, cell.reach, is_short)
+    value = _signed(cell.percent, decimals)
+    start = f"{mark} " if cell.word == "undecided" else ""
+    return _Parts(f"{start}{value}", f"{_reach(cell.reach, decimals)}{best}", style)
+
+
+_STYLES: dict[Word, Style] = {
+    "better": "better",
+    "worse": "worse",
+    "equivalent": "equivalent",
+    "undecided": "undecided",
+}
+
+
+def cell_text(cell: Cell, objective: Objective) -> str:
+    """Return a cell's text: `45.1 s`, `+25 ±1`, `= ±0.4`, `? -3 ±8`."""
+    parts = cell_parts(cell, objective)
+    return f"{parts.value}{parts.behind}"
+
+
+def _with_unit(value: float, objective: Objective) -> str:
+    """Return a mean with three digits, noughts at the end included, and its unit."""
+    text = three_digits(value)
+    if "e" not in text and 1e-4 <= abs(value) < 999.5:
+        text = f"{value:#.3g}".rstrip(".")
+    return f"{text} {UNITS[objective]}"
+
+
+def _signed(percent: float, decimals: int) -> str:
+    text = f"{percent:+.{decimals}f}"
+    # No sign before a change that is rounded to nothing.
+    return text if text.strip("+-0.") else text[1:]
+
+
+def _reach(percent: float, decimals: int) -> str:
+    if math.isnan(percent):
+        return ""
+    if percent > _MOST_PERCENT:
+        return f" ±>{_MOST_PERCENT:.0f}"
+    # Upwards: no interval looks narrower than it is.
+    scale = 10**decimals
+    return f" ±{math.ceil(percent * scale - 1e-9) / scale:.{decimals}f}"
+
+
+def _decimals(percent: float, reach: float, is_short: bool) -> int:
+    """Return the decimals of a percentage whose interval reaches so far: one, or none."""
+    if is_short and abs(percent) >= _WHOLE_FROM:
+        return 0
+    return 0 if reach >= 0.95 else 1
+
+
+def _in_lines(overview: Overview, objective: Objective, brackets: bool) -> list[Line]:
+    """Return each setting with its mappings below it."""
+    names = max(map(len, overview.columns))
+    lines: list[Line] = []
+    for setting in overview.settings:
+        lines.append((Piece(setting.label, "strong"),))
+        columns = [of for of in overview.columns if of in setting.cells.get(objective, {})]
+        parts = [_parts(setting, objective, of, brackets, is_short=False) for of in columns]
+        for column, cell in zip(columns, _column(parts, ("",))[1:], strict=True):
+            start = f"{_GAP}{column.ljust(names)}{_GAP}"
+            lines.append(stripped((Piece(start), cell)))
+    return lines
+
+
+def legend(overviews: Iterable[Overview], margin: float) -> str:
+    """Return what the marks mean, of those that are there."""
+    cells = [
+        cell
+        for overview in overviews
+        for setting in overview.settings
+        for of_objective in setting.cells.values()
+        for column, cell in of_objective.items()
+        if column in overview.columns
+    ]
+    words = {cell.word for cell in cells}
+    parts = [
+        text
+        for word, text in (
+            ("better", "-12 ±1 better, in % of the baseline"),
+            ("worse", "+12 ±1 worse, in % of the baseline"),
+            ("equivalent", f"= alike: surely within {100 * margin:g} %"),
+            ("undecided", "? undecided"),
+            ("left out", "n/a not run"),
+        )
+        if word in words
+    ]
+    if {"better", "worse"} <= words:
+        parts[:2] = ["- better", "+ worse, in % of the baseline"]
+    if any(cell.is_best for cell in cells):
+        parts.append(f"{BEST} best")
+    return ", ".join(parts)

@@ -1,0 +1,144 @@
+"""An overview says what was found, once, and as wide as the terminal is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from analysis.answer import analyze
+from analysis.format.lines import length, plain
+from analysis.overview.grid import overviews_of
+from analysis.overview.remarks import remarks
+from analysis.overview.terminal import overview_lines
+from analysis.results.sources import open_results
+from tests.analysis.report.made_results import make_results
+from tests.support.golden import GoldenFile
+from tests.support.results import Record, Study, left_out, record, write
+
+PUBLISHED = "published:galante-2025"
+
+
+def shown(source: Path | str, width: int = 80) -> str:
+    results = open_results(str(source))
+    return plain(overview_lines(results, analyze(results), width))
+
+
+def study(folder: Path, made: Study | list[Record], width: int = 80) -> str:
+    write(folder, made.records() if isinstance(made, Study) else made)
+    return shown(folder, width)
+
+
+def said(folder: Path | str) -> dict[str, str]:
+    """Return the remarks by label, several of one label joined."""
+    results = open_results(str(folder))
+    findings = analyze(results)
+    texts: dict[str, str] = {}
+    for label, text in remarks(results, findings, overviews_of(findings)):
+        texts[label] = " | ".join(filter(None, (texts.get(label), text)))
+    return texts
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_hybrid_with_energy(tmp_path: Path, width: int, snapshot: SnapshotAssertion) -> None:
+    assert shown(make_results(tmp_path), width) == snapshot(extension_class=GoldenFile)
+
+
+def test_the_published_results(snapshot: SnapshotAssertion) -> None:
+    assert shown(PUBLISHED) == snapshot(extension_class=GoldenFile)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 132])
+def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int) -> None:
+    for source in (make_results(tmp_path), PUBLISHED):
+        results = open_results(str(source))
+        lines = overview_lines(results, analyze(results), width)
+        assert max(map(length, lines)) <= width
+
+
+def test_a_cell_has_a_mark_a_change_and_its_uncertainty(tmp_path: Path) -> None:
+    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0, "ecores-pin": 1.5}
+    text = study(tmp_path, Study(times, noise=0.002))
+    (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
+    baseline, better, alike, worse = re.split(r"  +", row.removeprefix("lulesh x8").strip())
+    assert baseline == "40.0 s"
+    assert re.fullmatch(r"-\d+(\.\d)? ±0\.\d\*", better)
+    assert float(better.split()[0]) == pytest.approx(-10, abs=0.4)
+    assert re.fullmatch(r"= ±0\.\d", alike)
+    assert re.fullmatch(r"\+\d+(\.\d)? ±(1|0\.\d)", worse)
+
+
+def test_a_narrow_terminal_gets_a_line_for_each_mapping(tmp_path: Path) -> None:
+    times = dict.fromkeys(("scheduler", "pcores-set", "pcores-pin", "ecores-pin"), 1.0)
+    text = study(tmp_path, Study(times), 36)
+    at = text.splitlines().index("lulesh x8")
+    names = [line.split()[0] for line in text.splitlines()[at + 1 : at + 5]]
+    assert names == list(times)
+
+
+def test_columns_of_mappings_that_never_ran_are_one_remark(tmp_path: Path) -> None:
+    reason = "the node has no E-cores"
+    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    gone = [left_out(n, reason) | {"mapping": m, "threads": 8, "variant": "libgomp"}
+            for n, m in ((4, "ecores-set"), (5, "ecores-pin"))]  # fmt: skip
+    text = study(tmp_path, [*gone, *records])
+    grid = text.split("Answer")[0]
+    assert "ecores" not in grid
+    assert said(tmp_path)["Left out"] == f"ecores-set and ecores-pin: {reason}"
+
+
+def test_each_reason_stands_once_with_all_that_lacks_for_it(tmp_path: Path) -> None:
+    why = "not supported by this node (no hardware PMU in this virtual machine)"
+    absent = {"freq_mean_ghz": f"cycles: {why}", "cache_misses": f"cache-misses: {why}"}
+    gone = dict.fromkeys(absent)
+    records = [
+        record(number, run, **gone, unavailable=absent, elapsed_s=40 + run / 10)
+        for number in (1, 2)
+        for run in range(1, 6)
+    ]
+    write(tmp_path, records)
+    missing = said(tmp_path)["Missing"]
+    assert missing.count(why) == 1
+    assert f"frequency and cache misses: {why}" in missing
+    assert missing.endswith("pinstudy doctor")
+
+
+def test_what_is_as_good_is_advised_in_as_few_words_as_can_be(tmp_path: Path) -> None:
+    """Of two equal mappings now one and now the other is best; one piece of advice will do."""
+    make_results(tmp_path)
+    answer = said(tmp_path)["Answer"]
+    assert answer.startswith("Pin threads on the P-cores in all 12 settings (")
+    assert "Confine" not in answer.split("For package energy")[0]
+
+
+def test_exceptions_are_named_with_their_gain() -> None:
+    answer = said(PUBLISHED)["Answer"]
+    assert answer.startswith("Leave threads to the OS scheduler, except ")
+    gain = "12 % less time, 19 % less package energy by the means"
+    assert f"lulesh x8 powersave: confine threads to the P-cores ({gain})" in answer
+    assert answer.endswith("2 of 14 settings are undecided.")
+
+
+def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) -> None:
+    folder = tmp_path / "paper-serial" / "node1"
+    runs = Study({"scheduler": 1.0, "pcores-pin": 0.99}, repetitions=5, noise=0.05).records()
+    text = study(folder, [run | {"study_file": "quick"} for run in runs])
+    (line,) = [line for line in text.splitlines() if line.startswith("Decide ")]
+    assert line.split(maxsplit=1)[1].startswith("pinstudy run quick --repetitions 10")
+    # Five more runs of 40 s of each of two cases.
+    assert "1 of 1 comparison are undecided; about 6 min 4" in text
+
+
+def test_a_study_without_a_comparison_says_so(tmp_path: Path) -> None:
+    text = study(tmp_path, [record(3, run) for run in range(1, 4)])
+    assert "Answer     There is none: nothing could be compared." in text
+
+
+def test_texts_of_records_control_no_terminal(tmp_path: Path) -> None:
+    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    evil = {"app": "a\x1b[2Jb\n", "governor": "\x9b1mbold"}
+    text = study(tmp_path, [run | evil for run in runs])
+    assert not set("\x1b\x9b") & set(text)
+    assert "Answer     Pin threads on the P-cores (" in text
