@@ -19,7 +19,7 @@ from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.sources import Results
-from analysis.statistics.decision import pareto_front
+from analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
@@ -87,7 +87,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         if case_id not in fixed and of.table not in to_compare_with
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
-    look = interim_analysis_of(whole_runs(results.runs.frame)) if results.runs and not raced else 1
+    look = _look(results)
     question = questions_by(baselines)
     comparisons = compare_all(
         differences, margin, question, _across_attempts(baselines, values), look
@@ -130,6 +130,24 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         next_s=more * sum(case.time.mean for case in cases if case.has_runs),
         units=units_in(results.runs.frame) if results.runs else 0,
     )
+
+
+def is_decided(results: Results) -> bool:
+    """Return whether every comparison of times is decided; False where nothing is compared."""
+    outcomes = [
+        case.comparisons["time"].outcome
+        for table in analyze(results).tables
+        for case in table.cases
+        if "time" in case.comparisons
+    ]
+    return bool(outcomes) and "undecided" not in outcomes
+
+
+def _look(results: Results) -> Look:
+    runs = results.runs
+    if runs is None or runs.raced:
+        return ONLY_LOOK
+    return Look(interim_analysis_of(whole_runs(runs.frame)), runs.planned_looks)
 
 
 def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:

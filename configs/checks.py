@@ -102,6 +102,8 @@ class Resolver:
             self.mistakes += _race_mistakes(rule.race, choices, self.data, self.engine)
             # The number of its runs is not known in advance.
             return RACE_REPETITIONS
+        if rule.decide:
+            self.mistakes += _decide_mistakes(self.data, self.engine)
         measures = rule.precision.of if rule.precision else ()
         if "energy" in measures and "energy" not in self.data.get("collect", Study.collect):
             self._mistake(
@@ -413,6 +415,14 @@ def _mechanism_problem(mapping: Mapping) -> str | None:
         f"mapping {shown(mapping.name)} names the mechanism {mapping.mechanism}; pinstudy itself "
         "places virtual CPUs"
     )
+
+
+def _decide_mistakes(data: dict[str, Any], engine: str | None) -> Iterator[Mistake]:
+    """Yield (path in the study's file, message) of each mistake."""
+    if data.get("order", Study.order) != "randomised-blocks":
+        yield ("order",), "comparisons are decided block by block; write order: randomised-blocks"
+    if engine == "vm":
+        yield ("engine",), "the runs of a guest's boot are no blocks of all cases; engine is vm"
 
 
 def _race_mistakes(

@@ -31,7 +31,7 @@ _MAPPINGS = Table(MappingsFile, "a file of mappings")
 _NOT_IN_DIGEST = (
     *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
     *("implementation", "algorithm", "obtain", "engine", "prove", "marked_regions"),
-    *("repetitions", "within_s", "runs"),
+    *("repetitions", "decide", "within_s", "runs"),
 )
 
 
@@ -61,7 +61,8 @@ def parse_study(
     document.problems += resolver.elsewhere
     _raise_any(document)
     assert isinstance(rule, Repetitions)
-    values |= {"repetitions": rule.most, "precision": rule.precision, "race": rule.race}
+    values |= {name: getattr(rule, name) for name in ("precision", "decide", "race")}
+    values["repetitions"] = rule.most
     # The copy of the file beside the results must state the other number.
     note = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
     study = Study(**values, path=path, source=note.encode() + data)
@@ -69,7 +70,10 @@ def parse_study(
 
 
 def _with_most(rule: Repetitions, most: int) -> Repetitions:
-    """Return the repetitions with another number; raises UserError where it is not allowed."""
+    """Return the repetitions with another number; raises UserError where it is not allowed.
+
+    Whoever gives a number wants so many repetitions, whatever they decide.
+    """
     if not 1 <= most <= MAX_REPETITIONS:
         raise UserError(f"--repetitions {most}: expected a number from 1 to {MAX_REPETITIONS}")
     if rule.race:
@@ -78,7 +82,7 @@ def _with_most(rule: Repetitions, most: int) -> Repetitions:
         raise UserError(
             f"--repetitions {most}: the study's min is {rule.precision.least}, expected no less"
         )
-    return replace(rule, most=most)
+    return replace(rule, most=most, decide=None)
 
 
 def parse_app(data: bytes, path: str) -> App:

@@ -1,6 +1,7 @@
 """How often a study's cases are run.
 
-`10`, or `{min: 5, max: 50, until: {ci_half_width: 1%}}`, or `{race: {of: time, within: 30 min}}`.
+`10`, `{min: 5, max: 50, until: {ci_half_width: 1%}}`, `{decide: {first: 5, max: 80}}` or
+`{race: {of: time, within: 30 min}}`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,50 @@ class Precision:
     least: int
     half_width: float
     of: tuple[str, ...] = ("time",)
+
+
+@dataclass(frozen=True)
+class Decide:
+    """Cases are repeated until every comparison of times is decided, or no time is left.
+
+    Results are looked at when each case has `first` repetitions, and whenever their number has
+    doubled since.
+    """
+
+    first: Annotated[
+        int,
+        Count("how many repetitions come before the first look", MIN_REPETITIONS, MAX_REPETITIONS),
+        "the repetitions of each case before the first look; later looks are at twice as many each",
+    ]
+    most: Annotated[
+        int,
+        Called("max"),
+        Count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS),
+        "the most repetitions of each case",
+    ]
+    within_s: Annotated[
+        float | None,
+        Called("within"),
+        Duration("a time, such as 3 min"),
+        "about how long all runs together may take; the first repetitions are made all the same",
+        Without("any time"),
+    ] = None
+
+    @staticmethod
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
+        """Refuse a `first` above `max`."""
+        first, most = values.get("first"), values.get("most")
+        if first is not None and most is not None and first > most:
+            yield ("first",), f"{shown(first)} is more than max, {shown(most)}"
+
+
+def looks_of(first: int, most: int) -> list[int]:
+    """Return after how many repetitions results are looked at, the last time after `most`."""
+    looks = []
+    while first < most:
+        looks.append(first)
+        first *= 2
+    return [*looks, most]
 
 
 @dataclass(frozen=True)
@@ -103,10 +148,11 @@ class Race:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """At most `most` runs of a case; `precision` or `race` may end them earlier."""
+    """At most `most` runs of a case; `precision`, `decide` or `race` may end them earlier."""
 
     most: int
     precision: Precision | None = None
+    decide: Decide | None = None
     race: Race | None = None
 
 
@@ -141,6 +187,17 @@ class UntilPrecise:
 
 
 @dataclass(frozen=True)
+class UntilDecided:
+    """Repetitions until comparisons are decided."""
+
+    decide: Annotated[
+        Decide,
+        Table(Decide, "a table with the keys first, max, within"),
+        "when results are looked at, and how long",
+    ]
+
+
+@dataclass(frozen=True)
 class Racing:
     """Repetitions that a race decides."""
 
@@ -152,7 +209,7 @@ class Racing:
 
 
 class RepetitionsKind(Either):
-    """How often a case is run: a number, a range and what ends it, or as a race decides."""
+    """How often a case is run: a number, a range and what ends it, or as its results decide."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -160,11 +217,15 @@ class RepetitionsKind(Either):
             Table(UntilPrecise, "a table with the keys min, max and until"),
         )
         self.racing = Table(Racing, "a table with the key race")
+        self.deciding = Table(UntilDecided, "a table with the key decide")
 
     def decode(self, value: Any) -> Repetitions:  # noqa: ANN401
-        """Return the repetitions of any of the three forms."""
+        """Return the repetitions of any of the four forms."""
         if isinstance(value, dict) and "race" in value:
             return Repetitions(MAX_REPETITIONS, race=self.racing.decode(value).race)
+        if isinstance(value, dict) and "decide" in value:
+            decide = self.deciding.decode(value).decide
+            return Repetitions(decide.most, decide=decide)
         rule = super().decode(value)
         if isinstance(rule, Repetitions):
             return rule

@@ -21,7 +21,7 @@ from base.structure import (
 from base.text import shown
 from configs.app import App, Schedule, Size, Variant
 from configs.mapping import Mapping
-from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKind
+from configs.repetitions import MAX_REPETITIONS, Decide, Precision, Race, RepetitionsKind
 from configs.scheduling import SchedulerText, Scheduling, Switch, schedulings_of
 from configs.site import ScriptWord
 from configs.values import Count, Duration, Flag, Name, Text, Word
@@ -290,7 +290,8 @@ class CoRunner:
 class Study:
     """A validated study: its cases are the product of its apps, mappings, governors, schedulings.
 
-    `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
+    `repetitions` is how often a case is run; with `precision`, `decide` or `race`, how often at
+    most.
     In `beside`, None stands for a program alone; without co-runners it is None itself.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
     `source` is its file as it was read.
@@ -312,7 +313,9 @@ class Study:
         int,
         RepetitionsKind(),
         "runs of each case ([more of them](#continuing) continue it), or a range and what ends it "
-        "([below](#until-a-precision-is-reached)), or a race ([below](#a-race))",
+        "([how](repetitions.md#until-a-precision-is-reached)), or as many as decide "
+        "([how](repetitions.md#until-comparisons-are-decided)), or a race "
+        "([how](repetitions.md#a-race))",
     ]
     path: str
     digest: str = ""
@@ -457,6 +460,7 @@ class Study:
         "`pinstudy prove` does ([prove.md](prove.md))",
     ] = False
     precision: Precision | None = None
+    decide: Decide | None = None
     race: Race | None = None
     source: bytes = field(default=b"", repr=False, compare=False)
 

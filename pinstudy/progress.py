@@ -57,18 +57,28 @@ class TerminalProgress:
     """Shows case, repetition and the time left; reports at once a run that was not ok."""
 
     def __init__(
-        self, summary: PlanSummary, check: CheckRecord | None = None, expect: Expect | None = None
+        self,
+        summary: PlanSummary,
+        check: CheckRecord | None = None,
+        expect: Expect | None = None,
+        decided: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`check` is called with each record after it was shown, `expect` before each run."""
+        """`check` is called with each record after it was shown, `expect` before each run.
+
+        `decided` returns whether what is recorded decides every comparison.
+        """
         study = summary.study
-        self._check, self._expect = check, expect
+        self._check, self._expect, self._decided = check, expect, decided
         self._of = f"/{study.repetitions}"
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
+        if study.decide:
+            self._of = f" of {study.decide.first} to {study.repetitions}"
         self._race = study.race is not None
         if self._race:
             self._of = ""
-        self._at_most = "at most " if study.precision or self._race else ""
+        is_open = study.precision or study.decide or self._race
+        self._at_most = "at most " if is_open else ""
         self._total = summary.left
         self._done = 0
         self._skipped: set[str] = set()
@@ -122,6 +132,14 @@ class TerminalProgress:
         behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""
         reason = f": {out.reason}" if out.reason else ""
         self._say(f"ruled out: {self._label(case)}: {WHYS[out.why]}{behind}{reason}")
+
+    def decided(self, repetitions: int) -> bool:
+        """Return whether all comparisons are decided; report what came of the look."""
+        self._show(f"looking at the results of {repetitions} repetitions")
+        is_decided = self._decided()
+        found = "every comparison is decided" if is_decided else "undecided, so it goes on"
+        self._say(f"after {repetitions} repetitions: {found}")
+        return is_decided
 
     def waiting(self, reason: str) -> None:
         """Show what the run waits for, until it starts."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +61,8 @@ def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None =
 
     announce(session, quiet)
     try:
-        with TerminalProgress(session.summary, check) as progress:
+        decided = partial(_is_decided, session.folder)
+        with TerminalProgress(session.summary, check, decided=decided) as progress:
             session.run(progress)
     except (KeyboardInterrupt, UserError) as error:
         if isinstance(error, KeyboardInterrupt):
@@ -68,6 +72,26 @@ def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None =
         raise
     if (why := lost_reason("stderr")) and not quiet:
         say(f"stderr could not be written ({why}): how the runs went is in the records alone")
+
+
+def _is_decided(folder: Path) -> bool:
+    """Return whether every comparison of times is decided; False where that cannot be told.
+
+    Another process looks: in this one, numerical libraries would leave threads that wake up while
+    something is measured.
+    """
+    from analysis.processes import pool
+
+    with suppress(ImportError, OSError, BrokenProcessPool, UserError), pool(1) as processes:
+        return processes.submit(_look_at, folder).result()
+    return False
+
+
+def _look_at(folder: Path) -> bool:
+    from analysis.answer import is_decided
+    from analysis.results.sources import open_results
+
+    return is_decided(open_results(str(folder)))
 
 
 def show_outcome(folder: Path, report: bool) -> None:

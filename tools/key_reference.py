@@ -104,7 +104,11 @@ def _schema(kind: Kind) -> dict[str, Any]:
     if isinstance(kind, As):
         return _schema(kind.inner)
     if isinstance(kind, RepetitionsKind):
-        return {"anyOf": [_schema(form) for form in (kind.short, kind.table, kind.racing)]}
+        return {
+            "anyOf": [
+                _schema(form) for form in (kind.short, kind.table, kind.deciding, kind.racing)
+            ]
+        }
     if isinstance(kind, Either):
         return {"anyOf": [_schema(kind.short), _schema(kind.table)]}
     if isinstance(kind, OneOrMore):

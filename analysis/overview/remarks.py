@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from analysis.format.numbers import percent
+from analysis.format.table import joined
 from analysis.objectives import NOUNS, Objective
 from analysis.overview.grid import Overview, Setting
 from analysis.results.case_summary import MEASURES, grouped
 from analysis.results.sources import Results
 from analysis.verdict.answers import answer_of
+from analysis.verdict.caveats import unusable
 from analysis.verdict.headline import in_words
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import listed, quantity, sentence
@@ -58,6 +60,7 @@ def remarks(
         ("Left out", _left_out(cases)),
         ("Missing", _missing(cases, results.is_published)),
         ("Excluded", _excluded(cases)),
+        ("Unproved", _unproved(cases)),
         ("Note", results.footnotes),
     ):
         for text in texts:
@@ -296,3 +299,28 @@ def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
     if counts:
         parts = (f"{count} {status}" for status, count in counts.items())
         yield f"{plural(sum(counts.values()), 'run')} in no mean: {', '.join(parts)}"
+
+
+def _unproved(cases: Iterable[CaseFinding]) -> Iterator[str]:
+    """Yield in how many runs it is not proved where threads were, why, and which are lost by it."""
+    summaries = [case.summary for case in cases if case.summary.has_runs]
+    for what, of_case, field in (
+        ("threads", "unproved", "placement"),
+        ("virtual CPUs", "vcpus_unproved", "vcpu_placement"),
+        ("co-runners", "beside_unproved", "beside_placement"),
+    ):
+        if count := sum(getattr(summary, of_case) for summary in summaries):
+            runs = sum(summary.n or 0 for summary in summaries)
+            reasons = dict.fromkeys(
+                reason for summary in summaries for reason in summary.reasons.get(field, ())
+            )
+            yield (
+                f"where {what} were is not proved in {count} of {plural(runs, 'run')}: "
+                f"{joined(reasons)}"
+            )
+    if lost := unusable(cases):
+        verb = "is" if len(lost) == 1 else "are"
+        yield (
+            f"{len(lost)} of {plural(len(summaries), 'case')} {verb} not compared: more than a "
+            "tenth of the runs were lost to placement"
+        )

@@ -171,6 +171,15 @@ def _rule(rule: object) -> str:
             "were reliably worse than the best ended. The best of them was then tried against the "
             "first case, by fresh runs of it."
         )
+    if isinstance(decide := rule.get("decide"), dict):
+        first, most = (number_or_nan(decide.get(key)) for key in ("first", "max"))
+        if math.isnan(first + most):
+            return ""
+        return (
+            f"Each case was repeated {first:g} to {most:g} times: results were looked at after "
+            f"{first:g} repetitions and whenever their number had doubled, until every comparison "
+            "of times was decided or no time was left."
+        )
     least, most, share = (number_or_nan(rule.get(key)) for key in ("min", "max", "ci_half_width"))
     named = rule.get("of")
     measures = [name for name in PRECISION_OF if isinstance(named, list) and name in named]

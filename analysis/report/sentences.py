@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
-from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import listed
+from analysis.verdict.phrases import listed, sentence
+from analysis.verdict.text import of_looks
 from base.text import plural
 
 _MAX_NAMED = 6
@@ -78,13 +77,8 @@ def tested_together(findings: Findings) -> str:
         f"{plural(findings.comparisons, 'comparison')}, which ask "
         f"{plural(findings.questions, 'such question')}."
     )
-    if findings.look > 1:
-        level = percent(ALPHA * share_of_look(findings.look))
-        text += (
-            f" This is look {findings.look} at a study that was continued: it is tested at "
-            f"{level}, so that all looks together keep to 5 %."
-        )
-    return text
+    looks = of_looks(findings.look)
+    return f"{text} {sentence(looks)}." if looks else text
 
 
 def node_alt(node: NodeSheet) -> str:

@@ -28,6 +28,7 @@ from analysis.results.case_summary import (
 )
 from analysis.results.columns import Reasons, Sparse, Texts
 from analysis.results.regions import REGION, region_records
+from configs.repetitions import MAX_REPETITIONS, looks_of
 from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import SEPARATOR, disturbances
 from runners.records.placed_runs import verdict_of
@@ -106,12 +107,21 @@ def _joined(names: object, separator: str) -> str | None:
     return separator.join(texts) or None
 
 
+def _planned_looks(decide: object) -> int | None:
+    """Return how many looks a record's rule allows; None where it is not that of such a study."""
+    first, most = (columns.member(decide, key) for key in ("first", "max"))
+    if type(first) is not int or type(most) is not int:
+        return None
+    return len(looks_of(first, most)) if 1 <= first <= most <= MAX_REPETITIONS else None
+
+
 class RecordColumns:
     """The columns of a frame while records are read; a chunk adds one array a column.
 
     `refused` counts lines that are no records, by why; `unusable` counts records that do not say
     which row of which table they belong to.
     `ruled`: a precision or a race ended the repetitions of a record's case; `raced`: a race did.
+    `planned_looks` is how many looks at the results the rule of a record allows, 1 without one.
     `sparse` has the columns that only some records have.
     """
 
@@ -119,6 +129,7 @@ class RecordColumns:
         self.refused: Counter[str] = Counter()
         self.unusable = 0
         self.raced = self.ruled = False
+        self.planned_looks = 1
         self.reasons = Reasons()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_COMBINED)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
@@ -140,11 +151,18 @@ class RecordColumns:
                 self.refused[record.why] += 1
             elif record.get("status") != BASELINE:
                 if not self.raced and "repetition_rule" in record:
-                    self.ruled = True
-                    self.raced = columns.member(record["repetition_rule"], "race") is not None
+                    self._take_rule(record["repetition_rule"])
                 yield _row(record, self.reasons)
                 if "regions" in record or record.get("region_marks") is not None:
                     yield from (_row(of, self.reasons) for of in region_records(record))
+
+    def _take_rule(self, rule: object) -> None:
+        looks = _planned_looks(columns.member(rule, "decide"))
+        if looks is not None:
+            self.planned_looks = max(self.planned_looks, looks)
+            return
+        self.ruled = True
+        self.raced = columns.member(rule, "race") is not None
 
     def merge(self, others: RecordColumns) -> None:
         """Add the rows of others, whose texts and reasons have other numbers."""
@@ -152,6 +170,7 @@ class RecordColumns:
         self.unusable += others.unusable
         self.raced |= others.raced
         self.ruled |= others.ruled
+        self.planned_looks = max(self.planned_looks, others.planned_looks)
         numbers = {
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }

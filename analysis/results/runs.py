@@ -50,7 +50,8 @@ class Runs:
     `l1d_miss_rate_<kind>`, `team_cpu_s_<thread> <kind>` and
     `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
     than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
-    was a race.
+    was a race; `planned_looks` is how often results may have been looked at, to end the study when
+    they decide.
 
     `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -67,6 +68,7 @@ class Runs:
     more_metrics: bool = False
     raced: bool = False
     ruled: bool = False
+    planned_looks: int = 1
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
@@ -98,6 +100,7 @@ def read_runs(folder: Path) -> Runs:
         more_metrics=columns.sparse["metrics"].more,
         raced=columns.raced,
         ruled=columns.ruled,
+        planned_looks=columns.planned_looks,
         repeated=repeated,
     )
 

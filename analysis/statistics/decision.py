@@ -36,12 +36,34 @@ MIDDLES = 11
 TOTALS = 80
 
 
-def share_of_look(look: int) -> float:
-    """Return the share of ALPHA that a look is tested at, from 1: 0.8, then 0.2 / (k (k - 1)).
+@dataclass(frozen=True)
+class Look:
+    """An interim analysis: results that may be looked at again when there are more of them.
 
-    All of them together are 1 however many there are (Bonferroni).
+    `number` is 1 at first and rises each time a study is continued after all its repetitions.
+    Before that, `planned` looks decide when the study ends; it is 1 where their number is fixed.
     """
-    return FIRST_LOOK if look <= 1 else (1 - FIRST_LOOK) / (look * (look - 1))
+
+    number: int = 1
+    planned: int = 1
+
+    @property
+    def share(self) -> float:
+        """The share of ALPHA that words are tested at: 0.8 / planned, then 0.2 / (k (k - 1)).
+
+        All looks together are 1 however many there are (Bonferroni).
+        """
+        if self.number <= 1:
+            return FIRST_LOOK / self.planned
+        return (1 - FIRST_LOOK) / (self.number * (self.number - 1))
+
+    @property
+    def after(self) -> Look:
+        """The look at the study when it was continued."""
+        return Look(self.number + 1, self.planned)
+
+
+ONLY_LOOK = Look()
 
 
 def decide(log_ratio: float, p_different: float, p_outside: float) -> Outcome:
@@ -66,7 +88,7 @@ class Forecast:
 
 
 def more_repetitions(
-    difference: Difference, margin: float, comparisons: int, look: int = 1
+    difference: Difference, margin: float, comparisons: int, look: Look = ONLY_LOOK
 ) -> Forecast | None:
     """Return how many more repetitions would decide, at the level of the look after this one.
 
@@ -83,7 +105,7 @@ def more_repetitions(
         return None
     totals = np.unique(np.geomspace(n + 1, MAX_REPETITIONS, TOTALS).astype(np.int64))
     chance = np.maximum.accumulate(
-        _chance(difference, totals, margin, ALPHA * share_of_look(look + 1) / max(comparisons, 1))
+        _chance(difference, totals, margin, ALPHA * look.after.share / max(comparisons, 1))
     )
     if chance[-1] < CHANCES[1]:
         return None

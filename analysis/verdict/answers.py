@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import grouped
-from analysis.statistics.decision import MIN_TO_DECIDE, Outcome, decide
+from analysis.statistics.decision import MIN_TO_DECIDE, Look, Outcome, decide
 from analysis.verdict import sentences
 from analysis.verdict.caveats import not_compared
 from analysis.verdict.comparisons import difference_between
@@ -25,7 +25,7 @@ FIXED_TIME = (
 class Rules:
     """The inputs of verdicts: the equivalence margin, the runs' values by case_id, exclusions.
 
-    `look` is the number of this interim analysis; `mixed` says why nothing can be concluded of
+    `look` is this interim analysis; `mixed` says why nothing can be concluded of
     results that are of several nodes or studies, and is empty for others. `fixed_time` are the
     cases of programs whose run time is an argument. Cases that `raced` have no verdicts: those
     that were worse ended early, by other rules.
@@ -33,7 +33,7 @@ class Rules:
 
     margin: float
     values: Mapping[str, Values]
-    look: int
+    look: Look
     mixed: str = ""
     fixed_time: frozenset[str] = frozenset()
     raced: bool = False

@@ -15,11 +15,12 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary, grouped
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
+    ONLY_LOOK,
+    Look,
     Outcome,
     decide,
     holm,
     more_repetitions,
-    share_of_look,
 )
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
@@ -79,12 +80,12 @@ def compare_all(
     margin: float,
     question: Callable[[Key], Hashable],
     across_attempts: Collection[str] = (),
-    look: int = 1,
+    look: Look = ONLY_LOOK,
 ) -> dict[Key, Comparison]:
     """Return the comparisons of differences, those of one question tested together.
 
-    `across_attempts` are the case_ids that share no attempt with their baseline. `look` numbers
-    this interim analysis: later ones share what the first leaves of the level.
+    `across_attempts` are the case_ids that share no attempt with their baseline. `look`
+    is this interim analysis: later ones share what the first leaves of the level.
     """
     return {
         key: comparison
@@ -107,12 +108,12 @@ def _of_question(
     differences: Mapping[Key, Difference],
     margin: float,
     across_attempts: Collection[str],
-    look: int,
+    look: Look,
 ) -> Iterator[tuple[Key, Comparison]]:
     different = holm([difference.p_different for difference in differences.values()])
     outside = holm([difference.p_outside(margin) for difference in differences.values()])
     for (key, difference), *p_values in zip(differences.items(), different, outside, strict=True):
-        p_different, p_outside = (min(1.0, p / share_of_look(look)) for p in p_values)
+        p_different, p_outside = (min(1.0, p / look.share) for p in p_values)
         outcome: Outcome = "undecided"
         if difference.n >= MIN_TO_DECIDE:
             outcome = decide(difference.log_ratio, p_different, p_outside)

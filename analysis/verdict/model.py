@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, TableKey
-from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Outcome
+from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
@@ -198,8 +198,8 @@ class Findings:
     """What results mean.
 
     `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many there
-    are, in so many `questions`, each of which has a Holm correction of its own; `look` is 1 for a
-    study that was not continued after all its repetitions were made; `headline` answers the
+    are, in so many `questions`, each of which has a Holm correction of its own; `look` is
+    this interim analysis; `headline` answers the
     question in one or two sentences. Cases that `raced` have no verdicts, but an advice.
     `next_command` is what brings an answer that is still open; empty where nothing is known to. It
     takes about `next_s` seconds, NaN where that is not known.
@@ -212,7 +212,7 @@ class Findings:
     headline: tuple[str, ...]
     comparisons: int = 0
     questions: int = 0
-    look: int = 1
+    look: Look = ONLY_LOOK
     footnotes: tuple[str, ...] = field(default=())
     raced: bool = False
     next_command: str = ""

@@ -14,8 +14,8 @@ from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
 from analysis.statistics.decision import (
     ALPHA,
     MIN_TO_DECIDE,
+    Look,
     Outcome,
-    share_of_look,
 )
 from analysis.verdict.caveats import (
     mean_change,
@@ -56,7 +56,7 @@ SAME = 1e-12
 class Evidence:
     """The evidence for a verdict: the baseline, and the cases compared with it in one objective.
 
-    `lacking` are the cases that could not be compared; `look` numbers the interim analysis.
+    `lacking` are the cases that could not be compared; `look` is the interim analysis.
     """
 
     objective: Objective
@@ -64,7 +64,7 @@ class Evidence:
     compared: tuple[CaseFinding, ...]
     lacking: tuple[CaseFinding, ...]
     margin: float
-    look: int
+    look: Look
 
     def with_outcome(self, outcome: Outcome) -> list[CaseFinding]:
         """Return the cases with that outcome, the smallest ratio first."""
@@ -211,8 +211,9 @@ def _at_what_level(evidence: Evidence) -> str:
     """Return why a test that 5 % would satisfy is not enough: other comparisons, or the look."""
     count = len(evidence.compared)
     among = f"among {plural(count, 'comparison')} (Holm)" if count > 1 else ""
-    look = f"at look {evidence.look}" if evidence.look > 1 else ""
-    first = f"at the {ALPHA * share_of_look(1) * 100:g} % of a first look"
+    look = f"at look {evidence.look.number}" if evidence.look.number > 1 else ""
+    of = "a first look" if evidence.look.planned == 1 else f"each of {evidence.look.planned} looks"
+    first = f"at the {ALPHA * Look(1, evidence.look.planned).share * 100:.2g} % of {of}"
     return " ".join(filter(None, (among, look))) or first
 
 

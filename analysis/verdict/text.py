@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
 from analysis.objectives import NOUNS, OBJECTIVES, Objective
-from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, share_of_look
+from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
@@ -155,12 +155,8 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
         f"difference, up to 9 where noise is most unlike; {_question_count(findings.questions)}; "
         f"equivalent: within {findings.margin * 100:g} %, as often wrong"
     )
-    if findings.look > 1:
-        yield (
-            f"this is look {findings.look} at a study that was continued: words are at "
-            f"{share_of_look(findings.look) * ALPHA:.2g} instead of "
-            f"{share_of_look(1) * ALPHA:.2g}, so that all looks together are wrong no more often"
-        )
+    if said := of_looks(findings.look):
+        yield said
     if any(comparison.more for comparison in found):
         yield (
             "(+N to M): about so many more repetitions decide in half and in four fifths of such "
@@ -168,6 +164,22 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
         )
     if typical:
         yield _of_slow_runs(min(of.n for of in typical))
+
+
+def of_looks(look: Look) -> str:
+    """Return at which level words are where a study is looked at several times; empty for one."""
+    level = f"{look.share * ALPHA:.2g} instead of {ONLY_LOOK.share * ALPHA:.2g}"
+    why = "so that all looks together are wrong no more often"
+    if look.number > 1:
+        return (
+            f"this is look {look.number} at a study that was continued: words are at {level}, {why}"
+        )
+    if look.planned > 1:
+        return (
+            f"results were looked at up to {look.planned} times, to end when they decide: words "
+            f"are at {level}, {why}"
+        )
+    return ""
 
 
 def _question_count(questions: int) -> str:
@@ -205,7 +217,8 @@ def as_data(findings: Findings) -> dict[str, Any]:
         "margin": findings.margin,
         "comparisons": findings.comparisons,
         "questions": findings.questions,
-        "look": findings.look,
+        "look": findings.look.number,
+        "planned_looks": findings.look.planned,
         "tables": [_table_data(table) for table in findings.tables],
         "notes": notes(findings),
         "next_command": findings.next_command or None,

@@ -17,7 +17,7 @@ from scipy import stats
 
 from analysis.answer import analyze
 from analysis.results.sources import open_results
-from analysis.statistics.decision import ALPHA, share_of_look
+from analysis.statistics.decision import ALPHA, Look
 from benchmarks.lib.kernel import Kernel
 from benchmarks.lib.one_program import write_study
 from configs.library import load_study
@@ -49,7 +49,7 @@ class Outcome:
         Student's t of the pairs, two-sided at the level of a first look, as docs/statistics.md has
         it for one comparison.
         """
-        critical = stats.t.ppf(1 - ALPHA * share_of_look(1) / 2, self.df)
+        critical = stats.t.ppf(1 - ALPHA * Look().share / 2, self.df)
         shift = math.log(factor) / self.noise * math.sqrt(repetitions)
         beyond = stats.nct.sf(critical, self.df, shift)
         return float(beyond + stats.nct.cdf(-critical, self.df, shift))
@@ -78,6 +78,10 @@ class Injector:
 
     def eliminated(self, case: Case, out: Eliminated) -> None:
         """No case races here."""
+
+    def decided(self, repetitions: int) -> bool:
+        """The number of repetitions is fixed here."""
+        raise SystemExit(f"asked whether {repetitions} repetitions decide")
 
     def ended(self, case: Case, saved: int) -> None:
         """No case ends early here."""

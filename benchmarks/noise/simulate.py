@@ -14,11 +14,11 @@ from scipy import stats
 from analysis.statistics.decision import (
     ALPHA,
     Forecast,
+    Look,
     Outcome,
     decide,
     holm,
     more_repetitions,
-    share_of_look,
 )
 from analysis.statistics.difference import SHARE, Difference
 from analysis.statistics.sample import describe
@@ -86,7 +86,7 @@ def power(
     rng = np.random.default_rng(seed)
     a, b = Pair(noise, noise).logs(rng, (studies, n))
     p_values = np.array([test(study, rng) for study in a - b + np.log1p(effect)])
-    level = ALPHA * share_of_look(1)
+    level = ALPHA * Look().share
     return {count: float(np.mean(p_values <= level / count)) for count in (1, 4, 56)}
 
 
@@ -94,7 +94,7 @@ def outcomes_of(differences: list[Difference], look: int = 1) -> list[Outcome]:
     """Return the verdict's outcomes for the differences of a question."""
     different = holm([difference.p_different for difference in differences])
     outside = holm([difference.p_outside(MARGIN) for difference in differences])
-    share = share_of_look(look)
+    share = Look(look).share
     return [
         decide(difference.log_ratio, p / share, q / share)
         for difference, p, q in zip(differences, different, outside, strict=True)

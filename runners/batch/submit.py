@@ -84,6 +84,7 @@ def _raise_if_indivisible(study: Study, spread: Spread) -> None:
     reasons = {
         "repeats its cases until they are known precisely enough, which one node alone can decide "
         "(a fixed number of repetitions can be divided)": study.precision,
+        "goes on until its comparisons are decided, which one node alone can tell": study.decide,
         "is a race, whose blocks one node alone can make": study.race,
         "measures latencies, which are a node's own": study.latency,
     }

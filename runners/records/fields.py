@@ -91,8 +91,9 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "repetition_rule",
             "`min`, `max`, `ci_half_width` (a share of the mean), `of` (`time`, `energy`): what "
-            "ends a case's repetitions; absent if the study gives their number. In a "
-            "[race](studies.md#a-race) `race` alone: `of`, `better`, `margin`, `within_s`, "
+            "ends a case's repetitions; absent if the study gives their number. Until comparisons "
+            "are decided `decide` alone: `first`, `max`, `within_s`. In a "
+            "[race](repetitions.md#a-race) `race` alone: `of`, `better`, `margin`, `within_s`, "
             "`runs`, and `cases`, the number of its cases, including those that there was no "
             "time for",
         ),

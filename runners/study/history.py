@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import UserError
+from base.reading import number_or_nan
 from base.text import shown
 from configs.repetitions import Precision, Race
 from configs.study import Study
@@ -26,9 +27,10 @@ class History:
 
     `good` has the figures of each good run by case and repetition, without warm-up runs, and only
     where the study asks for a `precision`. `race_runs` has the runs of a `race` by case and
-    repetition, where warm-up runs count from -1 downwards; together they took `race_spent_s`.
-    `skipped` are the runs that cannot be made in this attempt. `programs` has the digests of the
-    programs that each case ran.
+    repetition, where warm-up runs count from -1 downwards. Of a race and of a study that goes on
+    until its comparisons are decided, all runs may take `limit_s`, None without a limit, and took
+    `spent_s`. `skipped` are the runs that cannot be made in this attempt. `programs` has the
+    digests of the programs that each case ran.
     """
 
     precision: Precision | None = None
@@ -40,9 +42,16 @@ class History:
     temperature_reference_c: dict[str, float] | None = None
     race: Race | None = None
     race_runs: dict[tuple[str, int], RaceRun] = field(default_factory=dict)
-    race_spent_s: float = 0.0
+    limit_s: float | None = None
+    spent_s: float = 0.0
     programs: dict[str, set[str]] = field(default_factory=dict)
     _known: dict[str, CasePrecision] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, study: Study) -> History:
+        """Return the history of a study of which nothing was recorded yet."""
+        rule = study.race or study.decide
+        return cls(study.precision, race=study.race, limit_s=rule.within_s if rule else None)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add one record; an interrupted run is still pending."""
@@ -69,8 +78,10 @@ class History:
             self.known(case_id).add(figures)
         if self.race:
             of_race = (case_id, -repetition if warmup else repetition)
-            run = self.race_runs[of_race] = race_run(record, self.race)
-            self.race_spent_s += run.elapsed_s + OVERHEAD_S
+            self.race_runs[of_race] = race_run(record, self.race)
+        if (took_s := number_or_nan(elapsed_s)) > 0:
+            self.spent_s += took_s
+        self.spent_s += OVERHEAD_S
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)
@@ -80,11 +91,11 @@ class History:
         count, total_s = self.times.get(case_id, (0, 0.0))
         return total_s / count if count else None
 
-    def within_race_s(self, seconds: float | None) -> float | None:
-        """Return `seconds`, but at most the time that the race has left."""
-        if self.race is None or self.race.within_s is None:
+    def within_limit_s(self, seconds: float | None) -> float | None:
+        """Return `seconds`, but at most the time that is left."""
+        if self.limit_s is None:
             return seconds
-        left_s = max(0.0, self.race.within_s - self.race_spent_s)
+        left_s = max(0.0, self.limit_s - self.spent_s)
         return left_s if seconds is None else min(seconds, left_s)
 
     def known(self, case_id: str) -> CasePrecision:
@@ -120,7 +131,7 @@ def read_history(
     Raises UserError for runs of another version of the study, or of a changed or different node:
     such runs must not be mixed. `facts`, those of this node, serve to say what differs.
     """
-    history = History(study.precision, race=study.race)
+    history = History.of(study)
     advice = "start anew with --fresh (what was measured is kept beside it)"
     for record in read_records(folder / "records", heads=True):
         if record.get("study_digest") != study.digest:

@@ -145,7 +145,7 @@ class Machine:
         from runners.measure.energy.source import may_have_energy
 
         folder = assignment.folder or results_folder(results, study, self.node)
-        history = History(study.precision, race=study.race)
+        history = History.of(study)
         if self.live and not fresh and folder.is_dir():
             node = self.node
             history = read_history(

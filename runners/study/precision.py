@@ -31,6 +31,14 @@ def repetition_rule(plan: Plan) -> dict[str, Any] | None:
                 **({"region": race.region} if race.region else {}),
             }
         }
+    if decide := study.decide:
+        return {
+            "decide": {
+                "first": decide.first,
+                "max": study.repetitions,
+                "within_s": decide.within_s,
+            }
+        }
     wanted = study.precision
     if wanted is None:
         return None

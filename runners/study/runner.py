@@ -45,7 +45,7 @@ class Progress(Protocol):
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         """A run is about to start; `left_s` is the expected time of all pending runs.
 
-        With a precision or a race, it is the time at most.
+        Where results decide how many runs there are, it is the time at most.
         """
 
     def finished(self, record: Mapping[str, Any]) -> None:
@@ -59,6 +59,9 @@ class Progress(Protocol):
 
     def eliminated(self, case: Case, out: Eliminated) -> None:
         """A case is out of the race; `out` has the reason."""
+
+    def decided(self, repetitions: int) -> bool:
+        """Return whether all comparisons are decided after so many repetitions of each case."""
 
     def waiting(self, reason: str) -> None:
         """The next run has to wait, for this reason."""
@@ -164,7 +167,8 @@ class Runner:
             nonlocal ahead
             ahead = self.schedule.forecast(left)
 
-        for planned in self.schedule.pending(Listener(ended, eliminated, expected)):
+        listener = Listener(ended, eliminated, expected, self.progress.decided)
+        for planned in self.schedule.pending(listener):
             self._make_run(planned, cases[planned.case_id], ahead)
             ahead.count_run(planned.case_id, self.schedule.history.mean_s(planned.case_id))
         self._check_clocks()
@@ -182,7 +186,7 @@ class Runner:
         waited = self._wait_to_cool()
         baselines = self.collectors.baselines
         self._measure_idle(planned, case)
-        left_s = history.within_race_s(ahead.pending_s)
+        left_s = history.within_limit_s(ahead.pending_s)
         idle_s = baselines.pending_s(ahead.runs_by_governor)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()

@@ -1,4 +1,4 @@
-"""The pending runs of a study, in order: a fixed number, until a precision, or a race."""
+"""The pending runs of a study, in order: a fixed number, as many as decide, or a race."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, groupby
 
 from base.errors import StudyError
-from configs.repetitions import Precision
+from configs.repetitions import Decide, Precision, looks_of
 from configs.repetitions import Race as Rule
 from runners.plan.case import Case
 from runners.plan.plan import Plan
@@ -31,6 +31,7 @@ class Listener:
     """Callbacks for changes of what is pending.
 
     `ended` gets a case that has reached its precision, `eliminated` one that is out of a race.
+    `decided` returns whether every comparison is decided after so many repetitions of each case.
     `expected` gets the pending runs as each block of a race begins: only that block is certain, the
     runs after it are a forecast, which the next block corrects.
     """
@@ -38,6 +39,7 @@ class Listener:
     ended: Callable[[str], None] = lambda _: None
     eliminated: Callable[[Eliminated], None] = lambda _: None
     expected: Callable[[list[PlannedRun]], None] = lambda _: None
+    decided: Callable[[int], bool] = lambda _: False
 
 
 NO_LISTENER = Listener()
@@ -148,6 +150,46 @@ class PrecisionSchedule(Schedule):
         return self._within[planned.case_id], planned.block
 
 
+class DecideSchedule(Schedule):
+    """Blocks until the listener finds every comparison decided, or no time is left."""
+
+    def __init__(self, plan: Plan, history: History, rule: Decide) -> None:
+        super().__init__(plan, history)
+        self._first = rule.first
+        self._looks = frozenset(looks_of(rule.first, rule.most))
+
+    def pending(self, listener: Listener = NO_LISTENER) -> Iterator[PlannedRun]:
+        """Yield the pending runs, in order; the first repetitions are made in any case.
+
+        A block that was begun is made to its end: comparisons are within blocks.
+        """
+        done = self.history.done
+        yielded: list[PlannedRun] = []
+        for number, runs in groupby(self.plan.runs, lambda planned: planned.block):
+            block = list(runs)
+            left = [planned for planned in block if planned.key not in done]
+            if number > self._first and len(left) == len(block):
+                if number - 1 in self._looks and listener.decided(number - 1):
+                    return
+                if not self._has_time_for(left, yielded):
+                    return
+            yielded += left
+            yield from left
+
+    def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
+        """Return the pending runs before the first look."""
+        return [planned for planned in pending if planned.block <= self._first]
+
+    def _has_time_for(self, block: list[PlannedRun], yielded: list[PlannedRun]) -> bool:
+        """Return whether a block's runs fit; of a plan, earlier ones have not been made yet."""
+        limit_s = self.history.limit_s
+        if limit_s is None:
+            return True
+        ahead = [planned for planned in yielded if planned.key not in self.history.done]
+        expected_s = self.forecast([*ahead, *block]).pending_s
+        return self.history.spent_s + (expected_s or 0.0) <= limit_s
+
+
 class RaceSchedule(Schedule):
     """A race: reliably worse cases end early; fresh runs compare the best with the reference."""
 
@@ -245,6 +287,8 @@ def schedule_of(plan: Plan, history: History) -> Schedule:
     """Return the schedule that a plan's study asks for."""
     if plan.study.race:
         return RaceSchedule(plan, history, plan.study.race)
+    if plan.study.decide:
+        return DecideSchedule(plan, history, plan.study.decide)
     if plan.study.precision:
         return PrecisionSchedule(plan, history, plan.study.precision)
     return Schedule(plan, history)

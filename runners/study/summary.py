@@ -97,7 +97,7 @@ class PlanSummary:
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
         ahead = self.schedule.forecast(left)
-        runs_s = self.history.within_race_s(ahead.pending_s)
+        runs_s = self.history.within_limit_s(ahead.pending_s)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
         return None if runs_s is None else runs_s + self._baselines(ahead) * one_s
 
@@ -172,6 +172,9 @@ class PlanSummary:
     @property
     def _repetitions(self) -> str:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
+        if decide := self.study.decide:
+            within = f" or {duration(decide.within_s)} are over" if decide.within_s else ""
+            return f"{decide.first} to {most}, until every comparison is decided{within},"
         if wanted is None:
             return most
         means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
@@ -183,8 +186,8 @@ class PlanSummary:
         runs = _range(str(done + self.left_least), plural(done + self.left, "run"))
         already = f", {done} of them done already" if done else ""
         time = _range(duration(self.left_least_s), most_s)
-        if self.study.race and self.study.race.within_s is not None:
-            # Most races end long before.
+        if self.history.limit_s is not None:
+            # Most races end long before, and so may other studies.
             time = f"at most {most_s}"
         return f"{runs}{already}; expected time: {time}"
 

@@ -35,7 +35,8 @@ def test_studies_name_the_schema_and_keep_to_it(path: Path) -> None:
 
 
 def test_so_do_the_examples_of_the_docs() -> None:
-    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    pages = (ROOT / "docs" / f"{name}.md" for name in ("studies", "repetitions"))
+    page = "".join(path.read_text(encoding="utf-8") for path in pages)
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     examples += [
         f"{STUDY.replace('repetitions: 10', '')}{line}\n"

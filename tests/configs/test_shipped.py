@@ -194,7 +194,9 @@ def test_the_small_scenario_has_the_same_mappings_and_fits_a_small_node() -> Non
 
 def test_the_first_look_fits_into_three_minutes() -> None:
     study = library.load_study("quick")
-    runs = study.repetitions + study.warmup
+    assert study.decide is not None
+    assert study.decide.within_s == 180
+    runs = study.decide.first + study.warmup
     # A tenth of a second around each run for the harness, on a node half as fast as the estimate.
     seconds = sum(
         runs * len(study.mappings) * (2 * (size.estimate_s or 0) + 0.1)

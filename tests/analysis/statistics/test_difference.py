@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.statistics.decision import (
+    Look,
     decide,
     holm,
     more_repetitions,
     pareto_front,
-    share_of_look,
 )
 from analysis.statistics.difference import Difference
 
@@ -173,7 +173,7 @@ def test_where_nobody_can_know_there_is_no_forecast(found: Difference) -> None:
 def test_more_comparisons_and_later_looks_need_more_repetitions() -> None:
     found = Difference(-0.01, 0.005, 9, 10, paired=True)
     first, many, second = (
-        more_repetitions(found, 0.001, comparisons, look)
+        more_repetitions(found, 0.001, comparisons, Look(look))
         for comparisons, look in ((1, 1), (100, 1), (1, 2))
     )
     assert first and many and second
@@ -185,9 +185,15 @@ def test_more_comparisons_and_later_looks_need_more_repetitions() -> None:
 
 def test_all_looks_together_spend_the_level_once() -> None:
     # 0.8, then 0.2 times 1/2, 1/6, 1/12 and so on, which add up to 1 - 1 / k.
-    spent = [share_of_look(look) for look in range(1, 1001)]
+    spent = [Look(look).share for look in range(1, 1001)]
     assert spent[:4] == pytest.approx([0.8, 0.1, 0.2 / 6, 0.2 / 12])
     assert sum(spent) == pytest.approx(1 - 0.2 / 1000)
+
+
+def test_planned_looks_share_what_one_first_look_would_spend() -> None:
+    looks = [Look(planned=5)] * 5
+    assert sum(look.share for look in looks) == pytest.approx(Look().share)
+    assert Look(planned=5).after.share == pytest.approx(Look(2).share)
 
 
 SMALL = st.integers(0, 6).map(float)

@@ -15,6 +15,7 @@ import pytest
 from analysis.answer import analyze
 from analysis.objectives import Objective
 from analysis.results.sources import open_results
+from analysis.statistics.decision import Look
 from analysis.verdict.tables import comparison_table
 from analysis.verdict.text import as_data, as_text, notes, verdict_lines
 from tests.support.results import (
@@ -371,13 +372,13 @@ def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
     tmp_path: Path,
 ) -> None:
     first, second = findings_of(tmp_path / "a", PIN), findings_of(tmp_path / "b", continued(PIN))
-    assert (first.look, second.look) == (1, 2)
+    assert (first.look, second.look) == (Look(1), Look(2))
     # The first look is at 0.8 of the level, the second at a tenth of it.
     assert compared(second).p_different == pytest.approx(8 * compared(first).p_different)
     assert as_data(second)["look"] == 2
     assert "this is look 2 at a study that was continued" in " ".join(notes(second))
     killed = [run | {"attempt": 1 if run["order"] <= 21 else 2} for run in PIN.records()]
-    assert findings_of(tmp_path / "killed within a block", killed).look == 1
+    assert findings_of(tmp_path / "killed within a block", killed).look == Look(1)
 
 
 @pytest.mark.parametrize("workers", [2, 3, 4])
@@ -391,9 +392,9 @@ def test_workers_that_divide_a_study_are_no_looks_at_it(tmp_path: Path, workers:
         for run in Study(PIN.time, repetitions=30).records()
     ]
     once = [run for run in records if run["repetition"] <= 20]
-    assert findings_of(tmp_path / "once", once).look == 1
+    assert findings_of(tmp_path / "once", once).look == Look(1)
     twice = findings_of(tmp_path / "twice", records)
-    assert twice.look == 2
+    assert twice.look == Look(2)
     # Thirty runs are enough to see a mode of one run in ten.
     assert "hold none of a mode" not in " ".join(notes(twice))
 

@@ -26,7 +26,7 @@ class World:
 
     def history(self, records: Sequence[dict[str, Any]]) -> History:
         """Return what is known by these records."""
-        history = History(self.plan.study.precision, race=self.plan.study.race)
+        history = History.of(self.plan.study)
         for record in records:
             history.add(record)
         return history

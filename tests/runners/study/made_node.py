@@ -94,6 +94,8 @@ class Quiet:
         self.saved: dict[str, int] = {}
         self.left_s: list[float | None] = []
         self.warnings: list[str] = []
+        self.looks: list[int] = []
+        self.decided_after = 10_000
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         del case, planned
@@ -104,6 +106,10 @@ class Quiet:
     def skipped(self, case: Case, reason: str) -> None: ...
 
     def eliminated(self, case: Case, out: Eliminated) -> None: ...
+
+    def decided(self, repetitions: int) -> bool:
+        self.looks.append(repetitions)
+        return repetitions >= self.decided_after
 
     def ended(self, case: Case, saved: int) -> None:
         self.saved[case.mapping.name] = saved

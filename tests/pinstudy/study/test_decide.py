@@ -1,0 +1,67 @@
+"""A study that goes on until its comparisons are decided, as a user meets it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import cli
+from tests.support.studies import records, write_app, write_program, write_study
+
+# Four times as long on a single CPU; it works all the time, so that it is seen where it is.
+PROGRAM = """\
+#!/bin/sh
+case $(grep Cpus_allowed_list: /proc/self/status) in
+  *[-,]*) most=50000;;
+  *) most=200000;;
+esac
+n=0
+while [ $n -lt $most ]; do n=$((n + 1)); done
+"""
+MAPPINGS = ["scheduler", "pcores-pin"]
+
+Done = subprocess.CompletedProcess[str]
+
+
+def made(folder: Path, **decide: Any) -> tuple[Done, Counter[str]]:  # noqa: ANN401
+    program = write_program(folder / "nap.sh", PROGRAM)
+    write_app(folder, "nap", program, {"short": {"arguments": "", "estimate": "0.3 s"}})
+    rule = {"decide": {"first": 4, "max": 40} | decide}
+    write_study(folder, "naps", "nap", ["short"], mappings=MAPPINGS, repetitions=rule, warmup=0)
+    done = cli.pinstudy(folder, "run", "naps.yaml")
+    return done, Counter(record["mapping"] for record in records(folder))
+
+
+def test_it_ends_at_the_first_look_where_a_difference_is_plain(tmp_path: Path) -> None:
+    done, counts = made(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert counts == dict.fromkeys(MAPPINGS, 4)
+    assert "after 4 repetitions: every comparison is decided" in done.stderr
+    (results,) = tmp_path.glob("results/*/*")
+    verdict = cli.pinstudy(tmp_path, "verdict", str(results), "--format", "markdown")
+    assert "results were looked at up to 5 times" in verdict.stdout
+    before = records(tmp_path)
+    assert cli.pinstudy(tmp_path, "run", "naps.yaml").returncode == 0
+    assert records(tmp_path) == before
+    more = cli.pinstudy(tmp_path, "run", "naps.yaml", "--repetitions", "6")
+    assert more.returncode == 0, more.stderr
+    assert Counter(record["mapping"] for record in records(tmp_path)) == dict.fromkeys(MAPPINGS, 6)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ({"first": 50}, "'50' is more than max, '40'"),
+        ({"first": 2}, "first"),
+        ({"within": "soon"}, "'soon' is not a duration"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, line: dict[str, Any], problem: str) -> None:
+    done, counts = made(tmp_path, **line)
+    assert done.returncode == 2
+    assert not counts
+    assert problem in done.stderr
