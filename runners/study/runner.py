@@ -186,7 +186,7 @@ class Runner:
         waited = self._wait_to_cool()
         baselines = self.collectors.baselines
         self._measure_idle(planned, case)
-        left_s = history.within_limit_s(ahead.pending_s)
+        left_s = self.schedule.at_most_s(ahead)
         idle_s = baselines.pending_s(ahead.runs_by_governor)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()

@@ -75,6 +75,10 @@ class Schedule:
         means_s = {case.case_id: self.history.mean_s(case.case_id) for case in cases}
         return Forecast(cases, (planned.case_id for planned in left), means_s)
 
+    def at_most_s(self, ahead: Forecast) -> float | None:
+        """Return how many seconds the runs of a forecast may take; None without an estimate."""
+        return self.history.within_limit_s(ahead.pending_s)
+
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
         """Return the case with the time limit of this run."""
         return case
@@ -179,6 +183,13 @@ class DecideSchedule(Schedule):
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending runs before the first look."""
         return [planned for planned in pending if planned.block <= self._first]
+
+    def at_most_s(self, ahead: Forecast) -> float | None:
+        """Return how many seconds the runs of a forecast may take: the first ones all they need."""
+        first = (planned for planned in self.plan.runs if planned.block <= self._first)
+        least = self.forecast(of for of in first if of.key not in self.history.done).pending_s
+        most = super().at_most_s(ahead)
+        return None if most is None or least is None else max(most, least)
 
     def _has_time_for(self, block: list[PlannedRun], yielded: list[PlannedRun]) -> bool:
         """Return whether a block's runs fit; of a plan, earlier ones have not been made yet."""

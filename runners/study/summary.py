@@ -97,7 +97,7 @@ class PlanSummary:
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
         ahead = self.schedule.forecast(left)
-        runs_s = self.history.within_limit_s(ahead.pending_s)
+        runs_s = self.schedule.at_most_s(ahead)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
         return None if runs_s is None else runs_s + self._baselines(ahead) * one_s
 

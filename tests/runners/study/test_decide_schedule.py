@@ -117,6 +117,17 @@ def test_a_study_that_was_cut_ends_as_one_that_was_not(cut: int, decided_after: 
     ] == [(record["case_id"], record["warmup"], record["repetition"]) for record in whole]
 
 
+def test_the_time_that_is_left_has_all_first_runs_in_it() -> None:
+    steady = world(within_s=12.0)
+    records = steady.ran([], at_most=CASES * (WARM_UPS + 4))
+    schedule = schedule_of(steady.plan, steady.history(records))
+    left = list(schedule.pending())
+    # The 15 runs took more than 12 s already.
+    assert schedule.at_most_s(schedule.forecast(left)) == pytest.approx(
+        CASES * (RUN_S + OVERHEAD_S)
+    )
+
+
 def test_a_plan_has_the_first_looks_runs_at_least_and_what_fits_at_most() -> None:
     steady = world(within_s=60.0)
     schedule = schedule_of(steady.plan, steady.history([]))
