@@ -20,6 +20,7 @@ from analysis.figures.drift import draw_drift
 from analysis.figures.experiments import draw_contention, draw_smt, draw_teams
 from analysis.figures.imbalance import draw_imbalance
 from analysis.figures.latency import draw_latency
+from analysis.figures.overview import draw_overview_plane
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
 from analysis.processes import how_many, pool
@@ -87,6 +88,7 @@ def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | N
     if experiments is not None:
         for _, drawn in affinity_figures(results, experiments):
             yield drawn
+    yield draw_overview_plane(results, findings)
     yield draw_drift(results, findings)
 
 

@@ -114,14 +114,14 @@ def render(tables: Sequence[Table], style: str) -> str:
 
 def _text(tables: Sequence[Table]) -> str:
     """Return the tables with their notes; those of all of them stand once, at the end."""
-    shared = _shared_notes(tables)
+    shared = shared_notes(tables)
     parts = [_text_table(table, shared) for table in tables]
     if shared:
         parts.append("\n".join(["Of these tables", *_text_notes(shared), ""]))
     return "\n".join(parts)
 
 
-def _shared_notes(tables: Sequence[Table]) -> dict[Note, None]:
+def shared_notes(tables: Sequence[Table]) -> dict[Note, None]:
     """Return the notes that stand once for several tables.
 
     These are what is said of every table, and notes with a marker where the tables share those.

@@ -40,6 +40,9 @@ _NAMES = dict(
 _OF_EVENT = re.compile(r"[A-Za-z][\w.-]*: ")
 
 
+ANSWER = "Answer"
+
+
 class Remark(NamedTuple):
     """A remark on all results, with a word for the margin: `Answer`, `Slow`, `Missing`."""
 
@@ -52,7 +55,8 @@ def remarks(
 ) -> Iterator[Remark]:
     """Yield the remarks that stand below an overview, the answer first."""
     settings = [setting for overview in overviews for setting in overview.settings]
-    yield Remark("Answer", " ".join(answer(findings, settings)))
+    for text in answer(findings, settings):
+        yield Remark(ANSWER, text)
     cases = [case for table in findings.tables for case in table.cases]
     for label, texts in (
         ("Slow", _slow(settings, findings)),
@@ -65,6 +69,14 @@ def remarks(
     ):
         for text in texts:
             yield Remark(label, one_line(text, None))
+
+
+def remarks_by_label(
+    results: Results, findings: Findings, overviews: Sequence[Overview]
+) -> list[tuple[str, list[str]]]:
+    """Return the remarks' texts by label, in the order of `remarks`."""
+    of_label = grouped(remarks(results, findings, overviews), lambda remark: remark.label)
+    return [(those[0].label, [remark.text for remark in those]) for those in of_label]
 
 
 def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
@@ -81,7 +93,7 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         if objective == "time":
             undecided, total = len(verdicts) - len(advised), len(verdicts)
     if undecided:
-        which = f"all {total} settings" if total > 1 else "the one setting"
+        which = _all_of(total)
         sentences.append(
             f"Undecided in {which}: none is shown to be better than the baseline; some may be."
             if undecided == total
@@ -163,14 +175,19 @@ def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) ->
         ]
         text = f"{usual}{gain}, except {'; '.join(parts)}"
     else:
-        in_all = "all" if len(first) == compared else f"{len(first)} of"
-        where = f" in {in_all} {compared} settings" if compared > 1 else ""
+        some = f"{len(first)} of {compared} settings"
+        where = f" in {_all_of(compared) if len(first) == compared else some}"
+        where = where if compared > 1 else ""
         parts = [
             f"{what} in {len(group)}{_in_brackets(_gain(what, group, objective))}"
             for what, group in others
         ]
         text = "; ".join([f"{usual}{where}{gain}", *parts])
     return f"{start}{text}." if start else f"{sentence(text)}."
+
+
+def _all_of(count: int) -> str:
+    return {1: "the one setting", 2: "both settings"}.get(count, f"all {count} settings")
 
 
 def _in_brackets(text: str) -> str:

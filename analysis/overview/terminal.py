@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from analysis.format.lines import Line, Piece, labelled, lines_of
 from analysis.format.table import wrapped
+from analysis.objectives import NOUNS, Objective
 from analysis.overview.grid import Overview, overviews_of
-from analysis.overview.remarks import remarks
+from analysis.overview.remarks import ANSWER, remarks_by_label
 from analysis.overview.text import MARKS, grid_lines, legend
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results
+from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.verdict.model import Findings
 from analysis.verdict.text import QUESTION
 from base.text import one_line, plural
@@ -26,14 +28,17 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
     overviews = overviews_of(findings)
     lines = [*_title(results, width), (Piece(""),)]
     for overview in overviews:
-        lines += lines_of("\n".join(wrapped([_of_what(findings, overview)], width, "")), "faint")
+        also = NOUNS["energy"] if "energy" in overview.objectives else ""
+        caption = grid_caption(findings, overview, also=also)
+        lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
         lines += [*grid_lines(overview, "time", width), (Piece(""),)]
     if marks := legend(overviews, findings.margin):
         lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
-    said = ""
-    for label, text in remarks(results, findings, overviews):
-        lines += labelled("" if label == said else label, text, width, MARGIN)
-        said = label
+    for label, texts in remarks_by_label(results, findings, overviews):
+        # An answer is one paragraph; reasons have a line each.
+        parts = [" ".join(texts)] if label == ANSWER else texts
+        for at, text in enumerate(parts):
+            lines += labelled("" if at else label, text, width, MARGIN)
     return [*lines, *_decide(findings, width)]
 
 
@@ -56,12 +61,14 @@ def _proved(results: Results) -> str:
     return one_line(f"proved {', '.join(sorted(days))}") if days else "instruments not tested"
 
 
-def _of_what(findings: Findings, overview: Overview) -> str:
-    """Return what the numbers of a grid are, and of how many runs."""
+def grid_caption(
+    findings: Findings, overview: Overview, objective: Objective = "time", also: str = ""
+) -> str:
+    """Return what the numbers of a grid are, and of how many runs; `also` stands in brackets."""
     cells = [
         (column, cell)
         for setting in overview.settings
-        for column, cell in setting.cells.get("time", {}).items()
+        for column, cell in setting.cells.get(objective, {}).items()
     ]
     baselines = dict.fromkeys(column for column, cell in cells if cell.word == "baseline")
     against = ""
@@ -75,8 +82,8 @@ def _of_what(findings: Findings, overview: Overview) -> str:
     )
     estimand = "typical" if against and typical else "mean"
     under = f"governor {overview.governor}" if overview.governor else ""
-    energy = " (package energy)" if "energy" in overview.objectives else ""
-    parts = (f"{estimand} time{against}{energy}", _runs(findings), under)
+    brackets = f" ({also})" if also else ""
+    parts = (f"{estimand} {NOUNS[objective]}{against}{brackets}", _runs(findings), under)
     return one_line("; ".join(filter(None, parts)))
 
 
@@ -97,15 +104,24 @@ def _decide(findings: Findings, width: int) -> Sequence[Line]:
     """Return the command that would decide what is undecided, and how long it takes."""
     if not findings.next_command:
         return ()
-    outcomes = [
-        comparison.outcome
+    text = what_is_undecided(findings)
+    # The command is on a line of its own, which no terminal's width cuts in two.
+    command = (Piece("Decide".ljust(MARGIN), "strong"), Piece(findings.next_command))
+    return [command, *labelled("", text, width, MARGIN)]
+
+
+def what_is_undecided(findings: Findings) -> str:
+    """Return how many comparisons are undecided, and how long the next command takes."""
+    comparisons = [
+        comparison
         for table in findings.tables
         for case in table.cases
         for comparison in case.comparisons.values()
     ]
+    outcomes = [comparison.outcome for comparison in comparisons]
     text = f"{outcomes.count('undecided')} of {plural(len(outcomes), 'comparison')} are undecided"
-    if math.isfinite(findings.next_s):
+    if not math.isnan(findings.next_s):
         text += f"; about {duration(findings.next_s)}"
-    # The command is on a line of its own, which no terminal's width cuts in two.
-    command = (Piece("Decide".ljust(MARGIN), "strong"), Piece(findings.next_command))
-    return [command, *labelled("", text, width, MARGIN)]
+    if any(comparison.more for comparison in comparisons):
+        return text
+    return f"{text}; from {MIN_TO_FORECAST} repetitions on pinstudy says how many more would decide"

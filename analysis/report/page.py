@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -23,11 +23,17 @@ from analysis.compare.tables import compare_tables, conclusions
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import affinity_figures, table_figures
+from analysis.figures.overview import draw_overview_plane
 from analysis.format.numbers import three_digits
-from analysis.format.table import Column, Table
-from analysis.objectives import NOUNS, UNITS
+from analysis.format.table import Column, Table, shared_notes
+from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
+from analysis.overview.grid import Overview, overviews_of
+from analysis.overview.remarks import remarks_by_label
+from analysis.overview.terminal import grid_caption, what_is_undecided
+from analysis.overview.text import MARKS, cell_text, legend
 from analysis.report import sentences
 from analysis.report.affinity import experiments
+from analysis.report.cases import beyond_lines, case_table, cell_class
 from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
 from analysis.results.files import write_file
@@ -39,8 +45,7 @@ from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Findings
 from analysis.verdict.price import price_sentences
 from analysis.verdict.slowdowns import slowdown_sentences, slowdown_table
-from analysis.verdict.tables import comparison_table, division_table, price_table, statistics_tables
-from analysis.verdict.text import why_continue
+from analysis.verdict.tables import division_table, price_table
 from analysis.verdict.waiting import waiting_sentences
 from base.errors import UserError
 from base.text import as_typed, printable
@@ -52,6 +57,7 @@ MAX_PICTURED = 50
 # A cell's number stands at its beginning; a note's marker or a unit may follow.
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?(?=$|[ (])")
 _UNBROKEN = re.compile(r"(?<=[0-9]) (?=(?:%|[GM]Hz\b|[mn]s\b|million\b|to [0-9]))")
+_SENTENCES = re.compile(r"\S.*?[.](?= |$)")
 _CODE = re.compile("`([^`]+)`")
 
 Of = TypeVar("Of")
@@ -91,20 +97,28 @@ def report_html(results: Results, answer: Answer) -> str:
     drift = _picture(draw_drift(results, answer))
     places = places_of(answer)
     sheets = node_sheets(results)
+    overviews = overviews_of(answer)
+    means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
+    again = reproduction(results, places, sheets)
+    said, *others = remarks_by_label(results, answer, overviews)
     return _template().render(
         results=results,
         answer=answer,
         title=_title(results),
+        days=sentences.days(results),
+        question=sentences.question(answer, again.study if again else None),
         sheets=sheets,
+        overviews=overviews,
+        objectives=_compared_objectives(overviews),
+        legend=legend(overviews, answer.margin),
+        said=said[1],
+        remarks=others,
+        undecided=what_is_undecided(answer),
+        plane=_plane(results, answer),
         # `analyze` and `tables_of_cases` group the cases alike.
-        tables=list(
-            zip(
-                answer.tables,
-                tables_of_cases(results.cases, results.footnotes, off=results.off),
-                strict=True,
-            )
-        ),
-        of_tables=of_tables,
+        tables=list(zip(answer.tables, means, strict=True)),
+        shared=list(shared_notes(means)),
+        of_tables=_explained_once(of_tables),
         most_pictured=MAX_PICTURED,
         experiments=experiments(results, measured, answer) if measured else [],
         of_experiments=of_experiments,
@@ -116,7 +130,7 @@ def report_html(results: Results, answer: Answer) -> str:
         instruments=list(
             zip(results.proofs.values(), instrument_tables(results.proofs), strict=True)
         ),
-        again=reproduction(results, places, sheets),
+        again=again,
     )
 
 
@@ -128,6 +142,47 @@ def _pictures(
     for of, each in drawn:
         pictures.setdefault(of, []).append(_picture(each))
     return pictures
+
+
+def _compared_objectives(overviews: Sequence[Overview]) -> list[Objective]:
+    """Return the objectives in which anything is compared, and time; the tables have all means."""
+    words = {
+        (objective, cell.word)
+        for overview in overviews
+        for setting in overview.settings
+        for objective, cells in setting.cells.items()
+        for cell in cells.values()
+    }
+    return [of for of in OBJECTIVES if of == "time" or any((of, word) in words for word in MARKS)]
+
+
+def _plane(results: Results, answer: Answer) -> Picture | None:
+    """Return the picture of all settings; None where there is one, which has a picture of its own.
+
+    Where energy was not measured, the remarks say why.
+    """
+    drawn = draw_overview_plane(results, answer) if len(answer.tables) > 1 else None
+    picture = _picture(drawn) if isinstance(drawn, Drawing) else None
+    return picture if isinstance(picture, Picture) else None
+
+
+def _explained_once(
+    of_tables: Mapping[int, Sequence[Picture | NotDrawn]],
+) -> dict[int, list[Picture | NotDrawn]]:
+    """Return the pictures; a sentence on how they are read stands below the first of them only."""
+    said: set[tuple[str, str]] = set()
+    return {
+        at: [_with_news(each, said) if isinstance(each, Picture) else each for each in of_table]
+        for at, of_table in of_tables.items()
+    }
+
+
+def _with_news(picture: Picture, said: set[tuple[str, str]]) -> Picture:
+    """Return a picture with the sentences of its caption that are not in `said`; add them there."""
+    of = [(picture.title, text) for text in _SENTENCES.findall(picture.caption)]
+    caption = " ".join(text for title, text in of if (title, text) not in said)
+    said.update(of)
+    return replace(picture, caption=caption)
 
 
 def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
@@ -203,21 +258,23 @@ def _template() -> Template:
         "script": script,
         "script_digest": _digest(script),
         "objective_names": NOUNS,
+        "cell_class": cell_class,
+        "cell_text": cell_text,
+        "grid_caption": grid_caption,
+        "case_table": case_table,
+        "beyond_lines": beyond_lines,
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,
         "advice_sentences": advice_sentences,
         "advice_text": advice_text,
-        "why_continue": why_continue,
         "proof_sentence": proof_sentence,
         "price_sentences": price_sentences,
         "waiting_sentences": waiting_sentences,
         "slowdown_sentences": slowdown_sentences,
         "slowdown_table": slowdown_table,
         "drift_sentences": drift_sentences,
-        "comparison_table": comparison_table,
         "division_table": division_table,
         "price_table": price_table,
-        "statistics_tables": statistics_tables,
         "conclusions": conclusions,
         "compare_tables": compare_tables,
     }

@@ -1,5 +1,6 @@
-// Tables are sorted by their headings: numbers as numbers, what has none at the end either way.
 "use strict";
+
+// Tables are sorted by their headings: numbers as numbers, what has none at the end either way.
 
 function keyOf(row, column) {
   const cell = row.cells[column];
@@ -29,4 +30,69 @@ document.querySelectorAll("table.sortable").forEach((table) => {
   [...table.tHead.rows[0].cells].forEach((heading, column) => {
     heading.querySelector("button").addEventListener("click", () => sortBy(table, column));
   });
+});
+
+// Rows of the grid, and the sections of their tables, are shown by program and governor.
+const rows = [...document.querySelectorAll("tr[data-program]")];
+
+function choices(name) {
+  return [...new Set(rows.map((row) => row.dataset[name]))];
+}
+
+function select(name, filters) {
+  const label = document.createElement("label");
+  const list = document.createElement("select");
+  list.append(new Option("all", ""), ...choices(name).map((text) => new Option(text, text)));
+  list.dataset.name = name;
+  label.append(`${name}: `, list);
+  filters.append(label);
+  return list;
+}
+
+function applyFilters(lists) {
+  const shown = new Set();
+  rows.forEach((row) => {
+    row.hidden = lists.some((list) => list.value && list.value !== row.dataset[list.dataset.name]);
+    if (!row.hidden) shown.add(row.querySelector("a").hash);
+  });
+  rows.forEach((row) => {
+    const section = document.querySelector(row.querySelector("a").hash);
+    section.hidden = !shown.has(`#${section.id}`);
+  });
+}
+
+const filters = document.querySelector(".filters");
+if (filters) {
+  const lists = ["program", "governor"].filter((name) => choices(name).length > 1);
+  const made = lists.map((name) => select(name, filters));
+  made.forEach((list) => list.addEventListener("change", () => applyFilters(made)));
+  filters.hidden = made.length === 0;
+}
+
+// A link into a folded section opens it; paper has no folds.
+function openTarget() {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  for (let at = target; at; at = at.parentElement) {
+    if (at.tagName === "DETAILS") at.open = true;
+  }
+  if (target) target.scrollIntoView();
+}
+
+addEventListener("hashchange", openTarget);
+openTarget();
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  folded.forEach((details) => { details.open = true; });
+});
+addEventListener("afterprint", () => folded.forEach((details) => { details.open = false; }));
+
+document.querySelectorAll("code.command").forEach((command) => {
+  if (!navigator.clipboard) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "copy";
+  button.addEventListener("click", () => navigator.clipboard.writeText(command.textContent));
+  command.after(" ", button);
 });

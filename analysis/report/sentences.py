@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -11,13 +12,19 @@ from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import listed, sentence
 from analysis.verdict.text import of_looks
-from base.text import plural
+from base.text import one_line, plural
 
 _MAX_NAMED = 6
+_TITLE = re.compile(r"^title:[ \t]+([^\n#]{1,500})", re.MULTILINE)
 
 
-def question(findings: Findings) -> str:
-    """Return what was asked, by the tables that answer it."""
+def question(findings: Findings, study: str | None) -> str:
+    """Return what was asked: a study's title, else what the tables answer.
+
+    `study` is the text of the study's file, which may come from anybody.
+    """
+    if study and (found := _TITLE.search(study)):
+        return one_line(found[1].strip().strip("'\""))
     apps = list(dict.fromkeys(table.key.app for table in findings.tables))
     if not apps:
         return "Which CPUs should programs run on?"
@@ -60,6 +67,23 @@ def extent(results: Results, findings: Findings) -> str:
         return f"{text}; only means are known, not the runs"
     started = results.runs.frame["started_s"].dropna()
     return f"{text}, {_dates(started.min(), started.max())}" if len(started) else text
+
+
+def days(results: Results) -> str:
+    """Return on which days the runs were made; empty where nobody knows."""
+    if results.runs is None:
+        return ""
+    started = results.runs.frame["started_s"].dropna()
+    if started.empty:
+        return ""
+    try:
+        first, last = (
+            datetime.fromtimestamp(at, timezone.utc).date().isoformat()
+            for at in (started.min(), started.max())
+        )
+    except (OverflowError, ValueError, OSError):
+        return ""
+    return first if first == last else f"{first} to {last}"
 
 
 def _dates(first: float, last: float) -> str:

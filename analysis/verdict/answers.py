@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import grouped
@@ -58,7 +59,8 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
         for case in cases
         if objective in case.comparisons
     )
-    return replace(verdict, means_disagree=means_disagree, beside=cases[0].summary.beside)
+    beside = cases[0].summary.beside
+    return replace(verdict, means_disagree=means_disagree, beside=beside)
 
 
 def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
@@ -77,17 +79,17 @@ def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) 
         objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.look
     )
     best = _best(compared, objective)
+    said = partial(Verdict, objective, governor, beyond=sentences.beyond(evidence, best))
     if best is not None:
         as_good = _as_good(best, compared, objective, rules)
-        said = sentences.recommended(evidence, best, as_good)
         also = tuple(case for cases in as_good.values() for case in cases)
-        return Verdict(objective, governor, answer_of(best), best, said, also)
+        recommended = sentences.recommended(evidence, best, as_good)
+        return said(answer_of(best), best, recommended, also)
     if evidence.with_outcome("undecided"):
-        return Verdict(objective, governor, "undecided", None, sentences.undecided(evidence))
+        return said("undecided", None, sentences.undecided(evidence))
     if evidence.with_outcome("equivalent"):
-        said = sentences.no_difference(evidence)
-        return Verdict(objective, governor, "no difference", None, said)
-    return Verdict(objective, governor, answer_of(baseline), baseline, sentences.leave(evidence))
+        return said("no difference", None, sentences.no_difference(evidence))
+    return said(answer_of(baseline), baseline, sentences.leave(evidence))
 
 
 def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:

@@ -161,8 +161,9 @@ class Verdict:
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
     scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
     `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
-    `sentences` begin with the answer. `also` has the cases that are equivalent to the best, cannot
-    be told from it, or may be better. `means_disagree`: mean and typical value of a case disagree.
+    `sentences` begin with the answer; `beyond` are those that say what no table shows. `also` has
+    the cases that are equivalent to the best, cannot be told from it, or may be better.
+    `means_disagree`: mean and typical value of a case disagree.
     """
 
     objective: Objective
@@ -173,6 +174,7 @@ class Verdict:
     also: tuple[CaseFinding, ...] = ()
     means_disagree: bool = False
     beside: str | None = None
+    beyond: tuple[str, ...] = ()
 
     @property
     def setting(self) -> str:

@@ -301,6 +301,13 @@ def _why_worse(evidence: Evidence) -> str:
     return explanation(worse[0], evidence.baseline) if worse else ""
 
 
+def beyond(evidence: Evidence, best: CaseFinding | None) -> tuple[str, ...]:
+    """Return what no table of ratios shows: what goes with a difference, and what limits it."""
+    why = explanation(best, evidence.baseline) if best else _why_worse(evidence)
+    cases = [best] if best else evidence.with_outcome("equivalent")
+    return tuple(filter(None, (why, *_caveats(evidence, cases))))
+
+
 def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
     """Return what limits a verdict: excluded runs, other attempts, cases that are not compared."""
     comparisons = [evidence.comparison(case) for case in evidence.compared]

@@ -9,6 +9,9 @@ from analysis.answer import analyze
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 
+# A section that is folded is called details.
+_SECTIONS = ("section", "details")
+
 
 class Page(HTMLParser):
     """The texts of a page by the id of the innermost section, and what leads where."""
@@ -26,7 +29,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         of = dict(attributes)
         self.anchors += filter(None, [of.get("id")])
-        if tag == "section":
+        if tag in _SECTIONS:
             self._sections.append(of.get("id") or "")
         if tag == "img":
             self.images.append(of)
@@ -34,7 +37,7 @@ class Page(HTMLParser):
             self.links.add(of.get("href") or "")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "section":
+        if tag in _SECTIONS:
             self._sections.pop()
 
     def handle_data(self, data: str) -> None:

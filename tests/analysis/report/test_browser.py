@@ -99,6 +99,8 @@ def test_a_click_sorts_by_number_and_leaves_what_was_not_measured_at_the_end(
     browser: Browser, report: Path
 ) -> None:
     with visit(browser, report) as visited:
+        for section in (1, 2):
+            visited.page.locator(f"#section-{section} > summary").click()
         button = visited.page.locator("#table-2").get_by_role("button", name="time mean (s)")
         column = "#table-2 tbody tr td:nth-child(5)"
         before = visited.page.locator(column).all_inner_texts()
@@ -127,7 +129,10 @@ def test_a_click_sorts_by_number_and_leaves_what_was_not_measured_at_the_end(
 def test_the_first_screen_has_question_answer_and_node(browser: Browser, report: Path) -> None:
     for size in (PHONE, DESKTOP):
         with visit(browser, report, size) as visited:
-            for text in ("To pin or not to pin?", "Which CPUs should", "For time:", "i5-13600K"):
+            for text in (
+                "To pin or not to pin?", "made up", "Confine threads to the", "i5-13600K",
+                "lulesh x1 performance", "41.6 s",
+            ):  # fmt: skip
                 box = visited.page.get_by_text(text).first.bounding_box()
                 assert box is not None, text
                 assert box["y"] + box["height"] <= size[1], text
@@ -144,3 +149,51 @@ def test_the_report_can_be_printed(browser: Browser, report: Path, tmp_path: Pat
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
     # A page of A4 without margins, in CSS pixels: what is not taller need not be cut.
     assert max(heights) < (297 - 28) * 96 / 25.4
+
+
+def test_a_switch_shows_another_objective_without_any_script(
+    browser: Browser, report: Path
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    shown = [page.locator(f".of-{name}").is_visible() for name in ("time", "energy", "edp")]
+    page.get_by_role("radio", name="package energy").check()
+    then = [page.locator(f".of-{name}").is_visible() for name in ("time", "energy", "edp")]
+    page.locator("#section-1 > summary").click()
+    unfolded = page.locator("#table-1").is_visible()
+    filters = page.locator(".filters").is_visible()
+    context.close()
+
+    assert shown == [True, False, False]
+    assert then == [False, True, False]
+    assert unfolded
+    # What only a script can do is not offered without one.
+    assert not filters
+
+
+def test_rows_and_sections_are_filtered_by_program_and_governor(
+    browser: Browser, report: Path
+) -> None:
+    with visit(browser, report) as visited:
+        page = visited.page
+        page.get_by_label("program:").select_option("lu")
+        page.get_by_label("governor:").select_option("powersave")
+        rows = page.locator(".of-time tbody th").all()
+        shown = [row.inner_text() for row in rows if row.is_visible()]
+        sections = [of.is_visible() for of in page.locator("details.results").all()]
+
+    assert shown == ["lu x1 powersave", "lu x4 powersave"]
+    assert sections == [False] * 4 + [True] * 2
+
+
+def test_a_deep_link_unfolds_what_it_leads_to(browser: Browser, report: Path) -> None:
+    with visit(browser, report) as visited:
+        page = visited.page
+        hidden = page.locator("#table-3").is_visible()
+        page.get_by_role("link", name="mandelbrot x1 performance").first.click()
+        shown = page.locator("#table-3").is_visible()
+        page.goto(f"{report.as_uri()}#missing")
+        deep = page.locator("#missing").is_visible()
+
+    assert (hidden, shown, deep) == (False, True, True)

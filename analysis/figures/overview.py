@@ -1,0 +1,89 @@
+"""All cases of a study in one plane: time and energy as ratios to the baselines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+
+from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
+from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, put_legend
+from analysis.figures.style import GREY, label_text, marker_of, selection_style
+from analysis.objectives import Objective
+from analysis.results.sources import Results
+from analysis.statistics.decision import pareto_front
+from analysis.verdict.model import CaseFinding, Findings
+
+TITLE = "Time against energy, all settings"
+NAME = "overview-plane"
+# Inches: it stands beside a table.
+_WIDTH, _HEIGHT = 4.6, 4.2
+_EQUAL: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
+
+
+class _Point(NamedTuple):
+    case: CaseFinding
+    time: float
+    energy: float
+
+
+def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDrawn:
+    """Draw each case at its time and energy, as ratios of means to those of its baseline."""
+    points = [point for table in findings.tables for point in _points(table.cases)]
+    if not points:
+        cases = [case for table in findings.tables for case in table.cases]
+        return NotDrawn(NAME, TITLE, why_not_measured(results, cases, ["energy_pkg_j"]))
+    figure = Figure(figsize=(_WIDTH, _HEIGHT))
+    entries = [
+        *case_entries(point.case for point in points),
+        entry("as much as the baseline", _EQUAL),
+    ]
+    bottom = (0.55 + LEGEND_IN * legend_lines(entries, _WIDTH)) / _HEIGHT
+    axes = figure.add_axes((0.62 / _WIDTH, bottom, 1 - 0.8 / _WIDTH, 0.97 - bottom))
+    axes.set_xlabel("mean time over that of the baseline")
+    axes.set_ylabel("mean package energy over that of the baseline")
+    axes.axvline(1.0, **_EQUAL)
+    axes.axhline(1.0, **_EQUAL)
+    for point in points:
+        style = selection_style(point.case.summary.selection)
+        axes.plot(
+            point.time, point.energy, marker_of(point.case.summary.binding), markersize=6,
+            color=style.colour, markerfacecolor=style.face, alpha=0.85,
+        )  # fmt: skip
+    put_legend(figure, entries)
+    caption = (
+        "A marker is a case of one setting, against the baseline of that setting; nearer to the "
+        "lower left corner is better."
+    )
+    return Drawing(NAME, TITLE, caption, _alt_text(points), figure)
+
+
+def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
+    baselines = {(case.governor, case.summary.beside): case for case in cases if case.is_baseline}
+    points = []
+    for case in cases:
+        baseline = baselines.get((case.governor, case.summary.beside))
+        if baseline is None or case is baseline or case.summary.beside:
+            continue
+        time, energy = (_ratio(case, baseline, objective) for objective in ("time", "energy"))
+        if math.isfinite(time + energy):
+            points.append(_Point(case, time, energy))
+    return points
+
+
+def _ratio(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> float:
+    means = [of.samples[objective].mean for of in (case, baseline) if objective in of.samples]
+    return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
+
+
+def _alt_text(points: Sequence[_Point]) -> str:
+    both = sum(point.time < 1 and point.energy < 1 for point in points)
+    front = pareto_front({p.case.case_id: (p.time, p.energy) for p in points})
+    best = [label_text(p.case.label) for p in points if p.case.case_id in front]
+    return sentences(
+        f"{len(points)} cases by their time and energy against their baselines.",
+        f"{both} of them are below the baseline in both.",
+        f"No other is better in one without being worse in the other: {', '.join(best[:6])}.",
+    )

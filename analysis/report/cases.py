@@ -1,0 +1,74 @@
+"""How the page shows cases: as cells of the grid, and in one table with means and ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis.format.numbers import NOTHING, fixed
+from analysis.format.table import Column, Table
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.overview.grid import Cell
+from analysis.verdict.model import CaseFinding, TableFindings
+from analysis.verdict.tables import outcome_text, ratio_decimals, ratio_interval
+
+# From these changes on, in per cent, a cell's colour is stronger.
+_STRONGER = (5.0, 25.0)
+
+
+def cell_class(cell: Cell) -> str:
+    """Return the classes that colour a cell of the grid: `better better-2`."""
+    name = cell.word.replace(" ", "-")
+    if cell.word not in ("better", "worse"):
+        return name
+    return f"{name} {name}-{1 + sum(abs(cell.percent) >= least for least in _STRONGER)}"
+
+
+def case_table(of: TableFindings, means: Table) -> Table:
+    """Return a table of means with what is known of each case against its baseline behind it.
+
+    `means` is the table of the same cases in the same order.
+    """
+    objectives = [
+        objective
+        for objective in OBJECTIVES
+        if any(objective in case.comparisons for case in of.cases)
+    ]
+    columns = [
+        column
+        for objective in objectives
+        for column in (Column(f"{objective} ratio (95 %)"), Column("word", right=False))
+    ]
+    has_front = any(case.on_front for case in of.cases) and "energy" in objectives
+    if has_front:
+        columns.append(Column("Pareto front", right=False))
+    cells = tuple(
+        (
+            *mine,
+            *(cell for objective in objectives for cell in _compared(case, objective)),
+            *((("yes" if case.on_front else NOTHING),) if has_front else ()),
+        )
+        for mine, case in zip(means.cells, of.cases, strict=True)
+    )
+    return Table(of.title, (*means.columns, *columns), cells, means.notes)
+
+
+def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:
+    """Return a ratio with its interval, and its word."""
+    comparison = case.comparisons.get(objective)
+    if comparison is None:
+        is_one = case.is_baseline and objective in case.samples
+        return ("1", "baseline") if is_one else (NOTHING, NOTHING)
+    difference = comparison.difference
+    ratio = fixed(difference.ratio, ratio_decimals(difference.ratio))
+    return f"{ratio} ({ratio_interval(difference)})", outcome_text(comparison)
+
+
+def beyond_lines(table: TableFindings) -> Iterator[str]:
+    """Yield what no table shows of the verdicts, each sentence once, under its governor."""
+    governors = {verdict.governor for verdict in table.verdicts}
+    seen: set[tuple[str, str]] = set()
+    for verdict in table.verdicts:
+        for sentence in verdict.beyond:
+            if (verdict.setting, sentence) not in seen:
+                seen.add((verdict.setting, sentence))
+                yield f"{verdict.setting}: {sentence}" if len(governors) > 1 else sentence
