@@ -51,9 +51,18 @@ def percent(share: float) -> str:
 
 def three_digits(value: float) -> str:
     """Return a number with three digits, without an exponent where people would not use one."""
+    return _digits(value, 3)
+
+
+def five_digits(value: float) -> str:
+    """Return a number of any size with five digits, as many as the published times have."""
+    return _digits(value, 5) if math.isfinite(value) else NOTHING
+
+
+def _digits(value: float, count: int) -> str:
     if value != 0 and (abs(value) >= 1e7 or abs(value) < 1e-4):
-        return f"{value:.2e}"
-    # From here on three digits are a whole number, which `g` would write with an exponent.
-    if abs(value) >= 999.5:
+        return f"{value:.{count - 1}e}"
+    # From here on so many digits are a whole number, which `g` would write with an exponent.
+    if abs(value) >= 10**count - 0.5:
         return f"{value:.0f}"
-    return f"{value:.3g}"
+    return f"{value:.{count}g}"

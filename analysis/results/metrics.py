@@ -1,0 +1,86 @@
+"""What programs print about themselves: the metrics of records, of cases and of tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import chain
+
+from analysis.results.case_summary import MAX_METRICS, CaseSummary, Metric
+from configs.values import DIRECTIONS
+
+# The column of `facts_text`.
+METRIC_FACTS = "facts_of_metrics"
+# The name in `unavailable` of a record.
+METRIC_REASON = "metrics.{}"
+# Longer units are none that a table could show.
+MAX_UNIT = 40
+
+
+def facts_text(units: object, better: object) -> str | None:
+    """Return what a record says of its metrics as one text; None where it says nothing.
+
+    Runs of an app share this text, so that a frame keeps it once. What is no name or no unit is
+    left out.
+    """
+    if not isinstance(units, dict):
+        return None
+    directions = better if isinstance(better, dict) else {}
+    facts = [
+        (
+            name,
+            _unit(unit),
+            better_of if (better_of := directions.get(name)) in DIRECTIONS else None,
+        )
+        for name, unit in units.items()
+        if name.isprintable()
+    ]
+    return json.dumps(facts[:MAX_METRICS]) if facts else None
+
+
+def _unit(unit: object) -> str:
+    """Return a unit as records have it; empty for what is none."""
+    is_one = isinstance(unit, str) and len(unit) <= MAX_UNIT and unit.isprintable()
+    return str(unit).strip() if is_one else ""
+
+
+def metrics_in(texts: Iterable[str]) -> list[Metric]:
+    """Return the metrics of a case from the texts of `facts_text` that its runs have."""
+    facts = chain.from_iterable(json.loads(text) for text in texts)
+    return _merged(Metric(name, (unit,), better) for name, unit, better in facts)
+
+
+def metrics_of(cases: Iterable[CaseSummary]) -> list[Metric]:
+    """Return the metrics of a table's cases in the app's order."""
+    return _merged(metric for case in cases for metric in case.metrics)
+
+
+def _merged(metrics: Iterable[Metric]) -> list[Metric]:
+    """Return each metric once, with all units that it is in.
+
+    What is better of it may have been said later, and then is meant for all its runs; it is nothing
+    where both have been said.
+    """
+    units: dict[str, dict[str, None]] = {}
+    directions: dict[str, set[str]] = {}
+    for metric in metrics:
+        units.setdefault(metric.name, {}).update(dict.fromkeys(metric.units))
+        directions.setdefault(metric.name, set()).update(filter(None, (metric.better,)))
+    return [
+        Metric(
+            name, tuple(of), next(iter(directions[name])) if len(directions[name]) == 1 else None
+        )
+        for name, of in units.items()
+    ]
+
+
+def why_not_averaged(metric: Metric) -> list[str]:
+    """Return why a case has no mean of a metric: its runs have it in several units."""
+    if len(metric.units) < 2:
+        return []
+    return [f"runs have it {in_units(metric)}, and numbers of several units have no mean"]
+
+
+def in_units(metric: Metric) -> str:
+    """Return the units of a metric in words: `in MB/s and in GB/s`."""
+    return " and ".join(f"in {unit or 'an unknown unit'}" for unit in metric.units)
