@@ -60,7 +60,7 @@ def is_name(text: str) -> bool:
 
 
 # What is better of a number.
-DIRECTIONS = ("lower", "higher")
+LOWER, HIGHER = DIRECTIONS = ("lower", "higher")
 
 
 class Word(Text):

@@ -25,7 +25,6 @@ from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table
-from analysis.objectives import NOUNS, UNITS
 from analysis.report import sentences
 from analysis.report.affinity import experiments
 from analysis.report.exclusions import excluded_runs, missing, places_of
@@ -155,8 +154,8 @@ def _title(results: Results) -> str:
 def _outliers(findings: Findings) -> Table:
     cells = [
         (
-            str(at), case.label, NOUNS[outlier.objective], str(outlier.repetition),
-            f"{three_digits(outlier.value)} {UNITS[outlier.objective]}",
+            str(at), case.label, outlier.objective.noun, str(outlier.repetition),
+            f"{three_digits(outlier.value)} {outlier.objective.unit}",
             three_digits(outlier.score),
         )
         for at, table in enumerate(findings.tables, 1)
@@ -202,7 +201,6 @@ def _template() -> Template:
         "style_digest": _digest(style),
         "script": script,
         "script_digest": _digest(script),
-        "objective_names": NOUNS,
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,
         "advice_sentences": advice_sentences,

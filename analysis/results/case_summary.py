@@ -106,13 +106,12 @@ class CaseSummary:
     imported means does not say how many. `measures` has all of MEASURES and MORE_MEASURES, and the
     fields of `metrics`, the numbers that the program prints, in the app's order; `time_median_s`,
     `time_min_s` and `time_max_s` are NaN where they are not known. `residency`, `cpu_share`
-    (shares) and `freq_ghz` are means by core kind, and so are `waited` and `energy_by_kind`, joules of the
-    kind's cores. `team_cpu_s` has the mean CPU seconds of each
-    thread of the team by core kind. `drivers`, `governors_read` and
-    `implementations` are the distinct ones of the averaged runs; so are `energy_aware_read`, the
-    states of energy-aware scheduling, and `schedulers_read`, those of sched_ext
-    (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the study asks for,
-    None where a case takes what is in force.
+    (shares) and `freq_ghz` are means by core kind, and so are `waited` and `energy_by_kind`, joules
+    of the kind's cores. `team_cpu_s` has the mean CPU seconds of each thread of the team by core
+    kind. `drivers`, `governors_read` and `implementations` are the distinct ones of the averaged
+    runs; so are `energy_aware_read`, the states of energy-aware scheduling, and `schedulers_read`,
+    those of sched_ext (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the
+    study asks for, None where a case takes what is in force.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable
 from itertools import chain
 
+from analysis.objectives import OBJECTIVES, Objective, of_printed
 from analysis.results.case_summary import MAX_METRICS, CaseSummary, Metric
-from configs.values import DIRECTIONS
+from base.text import one_line
+from configs.values import DIRECTIONS, HIGHER
 
 # The column of `facts_text`.
 METRIC_FACTS = "facts_of_metrics"
@@ -72,6 +74,21 @@ def _merged(metrics: Iterable[Metric]) -> list[Metric]:
         )
         for name, of in units.items()
     ]
+
+
+def objective_of(metric: Metric) -> Objective:
+    """Return a metric as what cases are compared by."""
+    name, unit = one_line(metric.name), one_line(metric.unit)
+    return of_printed(name, metric.field, unit, higher=metric.better == HIGHER)
+
+
+def objectives_of(cases: Iterable[CaseSummary]) -> tuple[Objective, ...]:
+    """Return what the cases of a table are compared by: that of every program, then its own.
+
+    These are the metrics of which the app says what is better, if all rows have one unit.
+    """
+    asked = [metric for metric in metrics_of(cases) if metric.better and len(metric.units) == 1]
+    return (*OBJECTIVES, *map(objective_of, asked))
 
 
 def why_not_averaged(metric: Metric) -> list[str]:
