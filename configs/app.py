@@ -179,7 +179,7 @@ class Metric:
         str | None,
         Word("direction", DIRECTIONS),
         "`lower` or `higher`: mappings are compared by it, too, as by time and energy "
-        "([how](statistics.md#metrics))",
+        "([how](metrics.md))",
         Without("a column of the tables"),
     ] = None
 
