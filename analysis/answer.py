@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -79,15 +79,10 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     raced = results.runs is not None and results.runs.raced
     cases = results.cases
     by_table = grouped(cases, lambda case: case.table)
-    objectives = {
-        case.case_id: of for rows in by_table for of in [objectives_of(rows)] for case in rows
-    }
+    objectives = _objectives(by_table)
     values = _values(results, objectives)
     fixed = _fixed_time(results)
-    asked = {
-        case_id: [of for of in every if case_id not in fixed or of not in OBJECTIVES]
-        for case_id, every in objectives.items()
-    }
+    asked = _asked(objectives, fixed)
     pairs = alone_of(cases)
     to_compare_with = {of[0].table for of in by_table if only_alone(of, pairs)}
     baselines = {
@@ -185,6 +180,28 @@ def _mixed(results: Results) -> str:
     )
 
 
+def _objectives(
+    by_table: Iterable[Sequence[CaseSummary]],
+) -> dict[str, tuple[Objective, ...]]:
+    """Return what is known of each case by case_id: what it and its table can be compared by."""
+    return {
+        case.case_id: objectives
+        for rows in by_table
+        for objectives in (objectives_of(rows),)
+        for case in rows
+    }
+
+
+def _asked(
+    objectives: Mapping[str, Sequence[Objective]], fixed: Collection[str]
+) -> dict[str, list[Objective]]:
+    """Return what each case is compared by; with a fixed time that is what its program prints."""
+    return {
+        case_id: [of for of in every if case_id not in fixed or of not in OBJECTIVES]
+        for case_id, every in objectives.items()
+    }
+
+
 def _values(results: Results, objectives: Mapping[str, Sequence[Objective]]) -> dict[str, Values]:
     """Return the runs' values by case_id, of all that any case is compared by."""
     if results.runs is None:
@@ -278,7 +295,9 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     summaries = [case.summary for case in cases]
     objectives = objectives_of(summaries)
     verdicts = verdicts_of(marked, objectives, rules) if answered else ()
-    return TableFindings(caption(summaries), summaries[0].table, marked, verdicts, objectives)
+    fixed = any(case.case_id in rules.fixed_time for case in cases)
+    key, title = summaries[0].table, caption(summaries)
+    return TableFindings(title, key, marked, verdicts, objectives, fixed)
 
 
 def _drift(frame: pd.DataFrame) -> Drift:

@@ -211,8 +211,10 @@ def _pairs(
     for objective in _in_both(a, b):
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
-        rows = tuple(_row(one, other, pair, reference, objective, is_direct) for pair in matched)
-        yield Pair(objective, a, b, reference[0] if reference else None, rows, footnotes)
+        is_compared = objective in a.compared_by and objective in b.compared_by
+        own = reference if is_compared else None
+        rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
+        yield Pair(objective, a, b, own[0] if own else None, rows, footnotes)
 
 
 def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:

@@ -185,7 +185,8 @@ class TableFindings:
     """One table: an app, variant, size, number of ranks and threads, schedule and wait policy.
 
     `title` names it on one line; `verdicts` are by governor and objective. `objectives` are what
-    its cases are compared by: those of every program, then what this one prints.
+    its cases are compared by: those of every program, then what this one prints. `fixed_time`: it
+    runs as long as it is told, and is compared by the latter alone.
     """
 
     title: str
@@ -193,6 +194,12 @@ class TableFindings:
     cases: tuple[CaseFinding, ...]
     verdicts: tuple[Verdict, ...]
     objectives: tuple[Objective, ...] = OBJECTIVES
+    fixed_time: bool = False
+
+    @property
+    def compared_by(self) -> tuple[Objective, ...]:
+        """The objectives by which a mapping can be better than another."""
+        return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
 
 
 def objectives_in(tables: Iterable[TableFindings]) -> list[Objective]:

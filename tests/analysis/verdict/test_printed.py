@@ -276,6 +276,20 @@ def test_numbers_of_unlike_units_are_not_put_side_by_side(tmp_path: Path) -> Non
     )
 
 
+def test_times_that_are_given_have_no_ratio_side_by_side(tmp_path: Path) -> None:
+    for name in "ab":
+        write(tmp_path / name, printing(RATES, fixed_time=True))
+    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
+
+    ratios = {
+        (str(pair.objective), row.case.mapping): row.a and row.a.ratio and row.a.ratio.value
+        for pair in both.pairs
+        for row in pair.rows
+    }
+    assert ratios["time", "pcores-pin"] is None
+    assert ratios["metric_rate", "pcores-pin"] == pytest.approx(1.58, rel=2e-3)
+
+
 def test_imported_means_have_a_verdict_by_their_metric(tmp_path: Path) -> None:
     rows = [
         "app,threads,mapping,governor,n,metric_rate_mean,metric_rate_sd,metric_rate_unit,"
