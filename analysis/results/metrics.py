@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, islice
 
 from analysis.objectives import OBJECTIVES, Objective, of_printed
 from analysis.results.case_summary import MAX_METRICS, CaseSummary, Metric
@@ -15,7 +16,8 @@ from configs.values import DIRECTIONS, HIGHER
 METRIC_FACTS = "facts_of_metrics"
 # The name in `unavailable` of a record.
 METRIC_REASON = "metrics.{}"
-# Longer units are none that a table could show.
+# Longer names and units are none that a table could show.
+MAX_NAME = 200
 MAX_UNIT = 40
 
 
@@ -27,23 +29,28 @@ def facts_text(units: object, better: object) -> str | None:
     """
     if not isinstance(units, dict):
         return None
-    directions = better if isinstance(better, dict) else {}
+    return _text_of(_texts(units), _texts(better) if isinstance(better, dict) else ())
+
+
+def _texts(table: dict[str, object]) -> tuple[tuple[str, str], ...]:
+    """Return the first names of a table with their texts; an empty one for what is no unit."""
+    return tuple(
+        (name, of if isinstance(of, str) and len(of) <= MAX_UNIT else "")
+        for name, of in islice(table.items(), MAX_METRICS)
+        if len(name) <= MAX_NAME
+    )
+
+
+# A million runs have the metrics of a few apps.
+@lru_cache(maxsize=256)
+def _text_of(units: tuple[tuple[str, str], ...], better: tuple[tuple[str, str], ...]) -> str | None:
+    directions = {name: word for name, word in better if word in DIRECTIONS}
     facts = [
-        (
-            name,
-            _unit(unit),
-            better_of if (better_of := directions.get(name)) in DIRECTIONS else None,
-        )
-        for name, unit in units.items()
+        (name, unit.strip() if unit.isprintable() else "", directions.get(name))
+        for name, unit in units
         if name.isprintable()
     ]
-    return json.dumps(facts[:MAX_METRICS]) if facts else None
-
-
-def _unit(unit: object) -> str:
-    """Return a unit as records have it; empty for what is none."""
-    is_one = isinstance(unit, str) and len(unit) <= MAX_UNIT and unit.isprintable()
-    return str(unit).strip() if is_one else ""
+    return json.dumps(facts) if facts else None
 
 
 def metrics_in(texts: Iterable[str]) -> list[Metric]:
