@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ import pandas as pd
 from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.sentences import headline
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.results.alone import alone_of, only_alone
 from analysis.results.case_summary import CaseSummary, grouped
+from analysis.results.metrics import objectives_of
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.sources import Results
@@ -76,29 +78,33 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     """
     raced = results.runs is not None and results.runs.raced
     cases = results.cases
-    values = values_by_case(results.runs.frame) if results.runs else {}
-    fixed = _fixed_time(results)
     by_table = grouped(cases, lambda case: case.table)
+    objectives = _objectives(by_table)
+    values = _values(results, objectives)
+    fixed = _fixed_time(results)
+    asked = _asked(objectives, fixed)
     pairs = alone_of(cases)
     to_compare_with = {of[0].table for of in by_table if only_alone(of, pairs)}
     baselines = {
         case_id: of
         for case_id, of in baselines_of(cases, baseline).items()
-        if case_id not in fixed and of.table not in to_compare_with
+        if asked[case_id] and of.table not in to_compare_with
     }
-    differences = {} if raced else differences_from_baselines(cases, baselines, values)
+    differences = {} if raced else differences_from_baselines(cases, baselines, values, asked)
     look = _look(results)
     question = questions_by(baselines)
     comparisons = compare_all(
         differences, margin, question, _across_attempts(baselines, values), look
     )
-    samples = _samples(cases, values)
+    samples = _samples(cases, values, objectives)
     slow = _slow(values)
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
     slowdowns = slowdowns_of(cases, values, results.runs.frame if results.runs else None)
     found = [
         replace(
-            _case_finding(case, baselines, samples, comparisons, values, slow),
+            _case_finding(
+                case, objectives[case.case_id], baselines, samples, comparisons, values, slow
+            ),
             slowdown=slowdowns.get(case.case_id),
         )
         for case in cases
@@ -110,7 +116,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     )
     footnotes = results.footnotes
     if results.is_published:
-        footnotes += other_reading(cases, baselines, comparisons, margin)
+        footnotes += other_reading(cases, baselines, comparisons, asked, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     headline_texts = _headline_of_race(advice) if raced else headline_of(tables)
@@ -133,12 +139,16 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
 
 
 def is_decided(results: Results) -> bool:
-    """Return whether every comparison of times is decided; False where nothing is compared."""
+    """Return whether every comparison of times is decided; False where nothing is compared.
+
+    Programs of a given time are compared by what they print.
+    """
     outcomes = [
-        case.comparisons["time"].outcome
+        case.comparisons[objective].outcome
         for table in analyze(results).tables
+        for objective in (table.compared_by if table.fixed_time else (TIME,))
         for case in table.cases
-        if "time" in case.comparisons
+        if objective in case.comparisons
     ]
     return bool(outcomes) and "undecided" not in outcomes
 
@@ -193,7 +203,41 @@ def _mixed(results: Results) -> str:
     )
 
 
-def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict[Key, Sample]:
+def _objectives(
+    by_table: Iterable[Sequence[CaseSummary]],
+) -> dict[str, tuple[Objective, ...]]:
+    """Return what is known of each case by case_id: what it and its table can be compared by."""
+    return {
+        case.case_id: objectives
+        for rows in by_table
+        for objectives in (objectives_of(rows),)
+        for case in rows
+    }
+
+
+def _asked(
+    objectives: Mapping[str, Sequence[Objective]], fixed: Collection[str]
+) -> dict[str, list[Objective]]:
+    """Return what each case is compared by; with a fixed time that is what its program prints."""
+    return {
+        case_id: [of for of in every if case_id not in fixed or of not in OBJECTIVES]
+        for case_id, every in objectives.items()
+    }
+
+
+def _values(results: Results, objectives: Mapping[str, Sequence[Objective]]) -> dict[str, Values]:
+    """Return the runs' values by case_id, of all that any case is compared by."""
+    if results.runs is None:
+        return {}
+    every = dict.fromkeys(chain(OBJECTIVES, *objectives.values()))
+    return values_by_case(results.runs.frame, list(every))
+
+
+def _samples(
+    cases: Sequence[CaseSummary],
+    values: Mapping[str, Values],
+    objectives: Mapping[str, Sequence[Objective]],
+) -> dict[Key, Sample]:
     measured = {
         (case_id, objective): numbers
         for case_id, of_case in values.items()
@@ -203,19 +247,20 @@ def _samples(cases: Sequence[CaseSummary], values: Mapping[str, Values]) -> dict
     for case in cases:
         if case.case_id in values:
             continue
-        for objective in OBJECTIVES:
+        for objective in objectives[case.case_id]:
             if (sample := sample_of_summary(case, objective)) is not None:
                 samples[case.case_id, objective] = sample
     return samples
 
 
 def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
-    counts = {case_id: slow_runs(of_case.measured("time")) for case_id, of_case in values.items()}
+    counts = {case_id: slow_runs(of_case.measured(TIME)) for case_id, of_case in values.items()}
     return {case_id: slow for case_id, slow in counts.items() if slow is not None}
 
 
 def _case_finding(
     case: CaseSummary,
+    objectives: Sequence[Objective],
     baselines: Mapping[str, CaseSummary],
     samples: Mapping[Key, Sample],
     comparisons: Mapping[Key, Comparison],
@@ -223,7 +268,9 @@ def _case_finding(
     slow: Mapping[str, SlowRuns],
 ) -> CaseFinding:
     case_id = case.case_id
-    mine = {name: samples[case_id, name] for name in OBJECTIVES if (case_id, name) in samples}
+    mine: dict[str, Sample] = {
+        name: samples[case_id, name] for name in objectives if (case_id, name) in samples
+    }
     baseline = baselines.get(case_id)
     return CaseFinding(
         case,
@@ -231,15 +278,17 @@ def _case_finding(
         samples=mine,
         comparisons={
             name: comparisons[case_id, name]
-            for name in OBJECTIVES
+            for name in objectives
             if (case_id, name) in comparisons
         },
-        outliers=_outliers(mine, values[case_id]) if case_id in values else (),
+        outliers=_outliers(objectives, mine, values[case_id]) if case_id in values else (),
         slow=slow.get(case_id),
     )
 
 
-def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outlier, ...]:
+def _outliers(
+    objectives: Sequence[Objective], samples: Mapping[str, Sample], values: Values
+) -> tuple[Outlier, ...]:
     return tuple(
         Outlier(
             objective,
@@ -247,8 +296,9 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
             float(values.measured(objective)[at]),
             score,
         )
-        for objective, sample in samples.items()
-        for at, score in sample.outliers
+        for objective in objectives
+        if objective in samples
+        for at, score in samples[objective].outliers
     )
 
 
@@ -256,9 +306,9 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     """Return what is found of a table; without an answer where co-runners alone stand in it."""
     comparable = [] if rules.mixed else [c for c in cases if c.case_id not in rules.fixed_time]
     points = {
-        case.case_id: (case.samples["time"].mean, case.samples["energy"].mean)
+        case.case_id: (case.samples[TIME].mean, case.samples[ENERGY].mean)
         for case in comparable
-        if {"time", "energy"} <= set(case.samples)
+        if {TIME, ENERGY} <= set(case.samples)
         and case.placed.usable
         # Beside a co-runner, energy is that of both.
         and not case.summary.beside
@@ -266,8 +316,11 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     front = pareto_front(points)
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
     summaries = [case.summary for case in cases]
-    verdicts = verdicts_of(marked, rules) if answered else ()
-    return TableFindings(caption(summaries), summaries[0].table, marked, verdicts)
+    objectives = objectives_of(summaries)
+    verdicts = verdicts_of(marked, objectives, rules) if answered else ()
+    fixed = any(case.case_id in rules.fixed_time for case in cases)
+    key, title = summaries[0].table, caption(summaries)
+    return TableFindings(title, key, marked, verdicts, objectives, fixed)
 
 
 def _drift(frame: pd.DataFrame) -> Drift:

@@ -1,25 +1,76 @@
-"""What is compared between mappings: time, package energy, and their product.
+"""What is compared between mappings: time, package energy, their product, or what programs print.
 
-Less of each is better. The energy-delay product is that of Gonzalez and Horowitz, "Energy
-dissipation in general purpose microprocessors" (IEEE Journal of Solid-State Circuits 31(9), 1996).
+The energy-delay product is that of Gonzalez and Horowitz, "Energy dissipation in general purpose
+microprocessors" (IEEE Journal of Solid-State Circuits 31(9), 1996).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+import re
 
-Objective = Literal["time", "energy", "edp"]
+# A unit that can be counted, "58 % more Gflop/s": a rate that begins with a letter.
+_COUNTED = re.compile(r"[^\W\d_][^\s/]*/[^\s/]+")
 
-# The measure of a record that holds each, its noun in sentences, and its unit.
-OBJECTIVES: Mapping[Objective, str] = {
-    "time": "elapsed_s",
-    "energy": "energy_pkg_j",
-    "edp": "edp_js",
-}
-NOUNS: Mapping[Objective, str] = {
-    "time": "time",
-    "energy": "package energy",
-    "edp": "energy-delay product",
-}
-UNITS: Mapping[Objective, str] = {"time": "s", "energy": "J", "edp": "J s"}
+
+class Objective(str):
+    """What cases are compared by, as mappings and files name it.
+
+    `field` is the measure that holds it, `noun` its word in sentences, `short` in headings.
+    `higher`: more of it is better. `counted`: there is less or more of it, rather than a lower or
+    a higher one.
+    """
+
+    field: str
+    noun: str
+    short: str
+    unit: str
+    higher: bool
+    counted: bool
+
+    def __new__(
+        cls,
+        name: str,
+        field: str,
+        noun: str,
+        unit: str,
+        *,
+        short: str = "",
+        higher: bool = False,
+        counted: bool = True,
+    ) -> Objective:
+        """Make the objective of that name."""
+        made = super().__new__(cls, name)
+        made.field, made.noun, made.short, made.unit = field, noun, short or name, unit
+        made.higher, made.counted = higher, counted
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, object]]:
+        """Return the arguments that make it again in another process."""
+        more = {"short": self.short, "higher": self.higher, "counted": self.counted}
+        return (str(self), self.field, self.noun, self.unit), more
+
+    @property
+    def identity(self) -> tuple[str, str, bool]:
+        """What tells it from those of other programs, which may print numbers of the same name."""
+        return str(self), self.unit, self.higher
+
+    def loss(self, log_ratio: float) -> float:
+        """Return a log ratio with the sign by which less is better."""
+        return -log_ratio if self.higher else log_ratio
+
+
+TIME = Objective("time", "elapsed_s", "time", "s")
+ENERGY = Objective("energy", "energy_pkg_j", "package energy", "J")
+EDP = Objective("edp", "edp_js", "energy-delay product", "J s", counted=False)
+# Those of every program; less of each is better.
+OBJECTIVES = (TIME, ENERGY, EDP)
+
+
+def of_printed(name: str, field: str, unit: str, *, higher: bool) -> Objective:
+    """Return the objective of a number that a program prints; the texts are of one line.
+
+    The noun is the unit where that can be counted, with the number's name: `Gflop/s (rate)`.
+    """
+    counted = _COUNTED.fullmatch(unit) is not None
+    noun = f"{unit} ({name})" if counted else name
+    return Objective(field, field, noun, unit, short=name, higher=higher, counted=counted)

@@ -21,6 +21,7 @@ from base.structure import (
 )
 from base.text import nearest, shown, unknown_word
 from configs.values import (
+    DIRECTIONS,
     Arguments,
     Count,
     Duration,
@@ -174,6 +175,13 @@ class Metric:
     ]
     unit: Annotated[str, Text("a unit, such as s or J; 1 for a plain number"), "its unit"]
     stream: Annotated[str, Word("stream", STREAMS), "where it is printed"] = "stdout"
+    better: Annotated[
+        str | None,
+        Word("direction", DIRECTIONS),
+        "`lower` or `higher`: mappings are compared by it, too, as by time and energy "
+        "([how](metrics.md))",
+        Without("a column of the tables"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -277,7 +285,8 @@ class App:
     metrics: Annotated[
         tuple[Metric, ...],
         Listed(Table(Metric, "a pattern and a unit")),
-        "numbers that it prints, by name: `pattern`, `unit`, `stream`",
+        "numbers that it prints, by name: `pattern`, `unit`, `stream`, `better`; columns of its "
+        "tables",
     ] = ()
     check: Annotated[
         Check,

@@ -20,6 +20,7 @@ from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.scheduling import schedulings_of
 from configs.study import MAX_REGIONS, NOTHING, AppChoice, CoRunner, Study
+from configs.values import DIRECTIONS
 from configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
@@ -443,6 +444,8 @@ def _race_mistakes(
     for app in {choice.app.name: choice.app for choice in choices}.values():
         if problem := _of_problem(race.of, app):
             yield _OF, problem
+        if problem := _direction_problem(race, app):
+            yield (*_RACE, "better"), problem
     yield from _region_mistakes(race, choices)
     yield from _work_mistakes(race, choices)
 
@@ -467,6 +470,15 @@ def _of_problem(of: str, app: App) -> str | None:
         return f"app {app.name!r} has a metric named {of!r} as well; name that otherwise"
     if of in RACE_OF and app.fixed_time:
         return f"app {app.name!r} runs as long as it is told; name one of its metrics"
+    return None
+
+
+def _direction_problem(race: Race, app: App) -> str | None:
+    """Return how a race and an app disagree on what is better of a metric, or None."""
+    raced = DIRECTIONS[race.higher]
+    for metric in app.metrics:
+        if metric.name == race.of and metric.better not in (None, raced):
+            return f"{raced} is better here, and app {app.name!r} says {metric.better} of {race.of}"
     return None
 
 

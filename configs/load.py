@@ -27,10 +27,12 @@ _STUDY = Table(Study, "a study")
 _APP, _SITE = Table(App, "an app"), Table(Site, "a site")
 _MAPPINGS = Table(MappingsFile, "a file of mappings")
 # These change no run: the study's place, its names in tables, forecasts, measurements beside its
-# runs, the nodes of the runs, their largest number, and the time of a race.
+# runs, what is better of a metric, the nodes of the runs, their largest number, and the time of a
+# race.
 _NOT_IN_DIGEST = (
     *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
     *("implementation", "algorithm", "obtain", "engine", "prove", "marked_regions"),
+    "better",
     *("repetitions", "decide", "within_s", "runs"),
 )
 

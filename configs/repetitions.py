@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from base.structure import As, Called, Either, Mistake, OneOrMore, Table, Without
 from base.text import shown
-from configs.values import Count, Duration, Name, Percentage, Word
+from configs.values import DIRECTIONS, Count, Duration, Name, Percentage, Word
 
 # Two runs have one degree of freedom: their interval is 13 standard errors wide to each side, or
 # empty when both times happen to agree, and neither says much about the case.
@@ -106,7 +106,7 @@ class Race:
     higher: Annotated[
         bool,
         Called("better"),
-        As(Word("direction", ("lower", "higher")), lambda word: word == "higher"),
+        As(Word("direction", DIRECTIONS), lambda word: word == "higher"),
         "`lower` or `higher`; `higher` only for a metric",
         Without("`lower`"),
     ] = False

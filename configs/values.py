@@ -59,6 +59,10 @@ def is_name(text: str) -> bool:
     return NAME.fullmatch(text) is not None
 
 
+# What is better of a number.
+LOWER, HIGHER = DIRECTIONS = ("lower", "higher")
+
+
 class Word(Text):
     """One of the known words."""
 

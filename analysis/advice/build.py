@@ -216,8 +216,8 @@ def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> 
         for case_id in sides
     ]
     other_objectives: dict[Objective, Difference] = {}
-    for objective, measure in OBJECTIVES.items():
-        known = [runs[measure][runs["case_id"] == case_id].dropna() for case_id in sides]
+    for objective in OBJECTIVES:
+        known = [runs[objective.field][runs["case_id"] == case_id].dropna() for case_id in sides]
         measured = [
             of[of.between(MIN_VALUE, MAX_VALUE, inclusive="neither")].tolist() for of in known
         ]

@@ -16,7 +16,7 @@ from base.reading import number_or_nan
 from base.structure import InvalidError
 from configs.document import parse_yaml
 from configs.repetitions import Race, RepetitionsKind
-from configs.values import is_name
+from configs.values import DIRECTIONS, is_name
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.reader import read_records
@@ -99,7 +99,7 @@ def rule_of(value: object) -> Race | None:
     margin = number_or_nan(race.get("margin"))
     if not isinstance(of, str) or not 0 < len(of) <= MAX_NAME or not of.isprintable():
         return None
-    if better not in ("lower", "higher") or not 0 < margin < 1:
+    if better not in DIRECTIONS or not 0 < margin < 1:
         return None
     within_s, runs = number_or_nan(race.get("within_s")), race.get("runs")
     region = race.get("region")

@@ -8,7 +8,8 @@ from dataclasses import replace
 from analysis.advice.model import Advice, Candidate, Elimination
 from analysis.format.numbers import percent
 from analysis.objectives import OBJECTIVES
-from analysis.results.case_summary import grouped
+from analysis.results.case_summary import Metric, grouped
+from analysis.results.metrics import objective_of
 from analysis.results.node_files import cpus_of
 from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.caveats import start_up
@@ -25,7 +26,6 @@ from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.text import first_of, one_line, plural
 from base.units import duration
-from configs.repetitions import Race
 from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_ANALYSES
 
 # How many candidates a sentence names before it counts the others.
@@ -182,7 +182,7 @@ def _named(cpus: Collection[int]) -> str:
 def _tried(advice: Advice, also: str = "") -> str:
     """Return the confirmed change, with what `also` follows from it, and the number of runs."""
     assert advice.best and advice.confirmation and advice.confirmation.difference
-    gain = change(advice.confirmation.difference, _raced_for(advice.rule))
+    gain = change(advice.confirmation.difference, _raced_for(advice))
     interval = f"{gain.interval}, 95 % interval" if gain.interval else gain.bracket
     starts = start_up(advice.best.summary, advice.reference.summary)
     return (
@@ -192,9 +192,11 @@ def _tried(advice: Advice, also: str = "") -> str:
     )
 
 
-def _raced_for(rule: Race) -> Quantity:
-    metric = Quantity(one_line(rule.of), "lower", "higher")
-    found = next((quantity(known) for known in OBJECTIVES if known == rule.of), metric)
+def _raced_for(advice: Advice) -> Quantity:
+    rule, metrics = advice.rule, advice.reference.summary.metrics
+    metric = next((of for of in metrics if of.name == rule.of), Metric(rule.of))
+    objective = next((known for known in OBJECTIVES if known == rule.of), objective_of(metric))
+    found = quantity(objective)
     return replace(found, noun=f"{found.noun} of region {rule.region}") if rule.region else found
 
 

@@ -21,6 +21,7 @@ from analysis.affinity.timed_cases import (
 )
 from analysis.format.numbers import NO_REASON, NOTHING, fixed
 from analysis.format.table import Column, Table, Written, joined
+from analysis.objectives import TIME
 from analysis.results.case_summary import L1D_MISS_RATE, METRIC, grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
@@ -171,7 +172,7 @@ def _compared(pair: SamePlacement, margin: float) -> str:
         "; no attempt at the study made runs of both, so that a change of the node between "
         "attempts would look like a difference"
     )
-    text = f"{outcome}, {change(comparison.difference, 'time')}"
+    text = f"{outcome}, {change(comparison.difference, TIME)}"
     return text + note if comparison.across_attempts else text
 
 

@@ -11,6 +11,7 @@ from functools import cache
 
 import yaml
 
+from analysis.objectives import TIME, Objective
 from analysis.published import FOLDER
 from analysis.results.case_summary import METRIC, grouped
 from analysis.results.runs import good_runs
@@ -108,10 +109,15 @@ def samples_of(results: Results, app: str, metric: str) -> dict[str, tuple[Value
     if results.runs is None or column not in results.runs.frame:
         return {}
     frame = results.runs.frame
-    by_case = values_by_case(frame[frame["app"] == app], {"time": column})
-    known = {case_id: values for case_id, values in by_case.items() if len(values.known("time"))}
-    samples = describe([values.measured("time") for values in known.values()])
+    by_case = values_by_case(frame[frame["app"] == app], [_timed(column)])
+    known = {case_id: values for case_id, values in by_case.items() if len(values.known(TIME))}
+    samples = describe([values.measured(TIME) for values in known.values()])
     return dict(zip(known, zip(known.values(), samples, strict=True), strict=True))
+
+
+def _timed(column: str) -> Objective:
+    """Return the time that a program took by its own clock, in the column's unit."""
+    return Objective(TIME, column, TIME.noun, "")
 
 
 def with_scheduler(group: Sequence[Measured]) -> list[Pair]:
@@ -138,7 +144,7 @@ def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
     All are tested together (Holm). Runs are paired by block where both were made in blocks; the
     mean of several cases is compared unpaired, from means and deviations.
     """
-    keys: dict[Key, Pair] = {(str(at), "time"): pair for at, pair in enumerate(pairs)}
+    keys: dict[Key, Pair] = {(str(at), TIME): pair for at, pair in enumerate(pairs)}
     differences = {
         key: difference
         for key, pair in keys.items()
@@ -156,7 +162,7 @@ def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None
     if not others or len(values) <= len(others):
         return None
     if len(others) == 1:
-        return difference_of(values[0], values[1], "time")
+        return difference_of(values[0], values[1], TIME)
     mine, *samples = (one.sample for one in (case, *others) if one.sample is not None)
     n = min(sample.n for sample in samples)
     if min(mine.n, n) < 2:

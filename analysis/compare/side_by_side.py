@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.answer import MARGIN, analyze
-from analysis.objectives import Objective
+from analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective
 from analysis.results.sources import Results
 from analysis.results.summaries import UNKNOWN
 from analysis.statistics.decision import Outcome
@@ -22,18 +22,20 @@ from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
 from analysis.verdict.caveats import not_placed, start_up, start_ups, unusable
 from analysis.verdict.comparisons import difference_between
-from analysis.verdict.model import CaseFinding, Findings, TableFindings
+from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
 from analysis.verdict.phrases import name
 from analysis.verdict.values import Values, difference_of_summaries, values_by_case
+from base.text import one_line
 from configs.study import CURRENT_GOVERNOR
+from configs.values import DIRECTIONS
 
 # `open`: one of the two is undecided. `not compared`: one of the two has no outcome for the row.
 Agreement = Literal[
     "agree", "disagree", "open", "not compared", "baseline", "only in A", "only in B"
 ]
 
-# What is put side by side; the energy-delay product follows from both.
-COMPARED: tuple[Objective, ...] = ("time", "energy")
+# What is always put side by side; the energy-delay product follows from both.
+COMPARED = (TIME, ENERGY)
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,12 @@ class SideBySide:
     only_b: tuple[str, ...]
     footnotes: tuple[str, ...]
 
+    @property
+    def objectives(self) -> list[Objective]:
+        """What tables are put side by side by."""
+        objectives = {of.identity: of for of in (*COMPARED, *(p.objective for p in self.pairs))}
+        return list(objectives.values())
+
 
 @dataclass(frozen=True)
 class _Opened:
@@ -122,7 +130,8 @@ class _Opened:
 
     @classmethod
     def of(cls, results: Results, findings: Findings) -> _Opened:
-        values = values_by_case(results.runs.frame) if results.runs else {}
+        objectives = dict.fromkeys((*OBJECTIVES, *objectives_in(findings.tables)))
+        values = values_by_case(results.runs.frame, list(objectives)) if results.runs else {}
         return cls(results, findings, values)
 
 
@@ -193,16 +202,25 @@ def _pairs(
     lost = [(name, note) for name, of in (("A", a), ("B", b)) if (note := not_placed(of.cases))]
     footnotes = (
         *differences_in_kind(a, b),
+        *unlike_metrics(a, b),
         *unknown_governors(matched),
         *(f"{name}: {note}" for name, note in lost),
         *_start_ups(matched, reference),
         *(_direct_start_ups(matched) if is_direct else ()),
     )
-    for objective in COMPARED:
+    for objective in _in_both(a, b):
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
-        rows = tuple(_row(one, other, pair, reference, objective, is_direct) for pair in matched)
-        yield Pair(objective, a, b, reference[0] if reference else None, rows, footnotes)
+        is_compared = objective in a.compared_by and objective in b.compared_by
+        own = reference if is_compared else None
+        rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
+        yield Pair(objective, a, b, own[0] if own else None, rows, footnotes)
+
+
+def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:
+    """Return what two tables are put side by side by; of what is printed, that of one unit."""
+    theirs = {of.identity for of in b.objectives}
+    return [of for of in a.objectives if of != EDP and of.identity in theirs]
 
 
 def _start_ups(
@@ -436,6 +454,19 @@ def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
         of_a, of_b = (_facts(table, fact) for table in (a, b))
         if of_a and of_b and of_a != of_b:
             yield f"{what}: A {', '.join(of_a)}, B {', '.join(of_b)}"
+
+
+def unlike_metrics(a: TableFindings, b: TableFindings) -> Iterator[str]:
+    """Yield which numbers of one name two tables have in other units, or want otherwise."""
+    theirs = {str(of): of for of in b.objectives}
+    for mine in a.objectives:
+        other = theirs.get(mine, mine)
+        if mine.identity != other.identity:
+            sides = (
+                f"{DIRECTIONS[of.higher]} is better, in {of.unit or 'a plain number'}"
+                for of in (mine, other)
+            )
+            yield one_line("{}: A {}; B {}: not side by side".format(mine.short, *sides))
 
 
 def _facts(table: TableFindings, name: str) -> list[str]:

@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.compare.side_by_side import COMPARED, Agreement, Pair, Ratio, Row, Side, SideBySide
-from analysis.format.numbers import ENERGY_DECIMALS, NOTHING, finite, fixed, time_decimals
+from analysis.compare.side_by_side import Agreement, Pair, Ratio, Row, Side, SideBySide
+from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table
-from analysis.objectives import NOUNS, UNITS, Objective
+from analysis.objectives import Objective
 from analysis.results.case_summary import TABLE_KEYS
-from analysis.verdict.tables import RATIO_DECIMALS
+from analysis.verdict.tables import RATIO_DECIMALS, objective_decimals
 from base.text import one_line
 from configs.scheduling import CURRENT
+from configs.values import DIRECTIONS
 
 _RATIOS = {"typical": "typical values (20 % trimmed)", "mean": "means"}
 _COUNTED: tuple[Agreement, ...] = (
@@ -29,11 +30,11 @@ def compare_tables(both: SideBySide) -> list[Table]:
 
 def conclusions(both: SideBySide) -> list[str]:
     """Return, by objective, in how many rows both results conclude the same, and where not."""
-    return [_conclusion(both, objective) for objective in COMPARED]
+    return [_conclusion(both, objective) for objective in both.objectives]
 
 
 def _conclusion(both: SideBySide, objective: Objective) -> str:
-    noun = NOUNS[objective]
+    noun = objective.noun
     rows = _rows(both, objective)
     if not rows:
         return f"{noun}: there is no table in which both have measured it"
@@ -49,7 +50,12 @@ def _conclusion(both: SideBySide, objective: Objective) -> str:
 
 
 def _rows(both: SideBySide, objective: Objective) -> list[tuple[Pair, Row]]:
-    return [(pair, row) for pair in both.pairs if pair.objective == objective for row in pair.rows]
+    return [
+        (pair, row)
+        for pair in both.pairs
+        if pair.objective.identity == objective.identity
+        for row in pair.rows
+    ]
 
 
 def _named(pair: Pair, row: Row) -> str:
@@ -61,9 +67,9 @@ def _named(pair: Pair, row: Row) -> str:
 
 def _summary(both: SideBySide) -> Table:
     cells = []
-    for objective in COMPARED:
+    for objective in both.objectives:
         count = Counter(row.agreement for _, row in _rows(both, objective))
-        cells.append((NOUNS[objective], *(str(count[name]) for name in _COUNTED)))
+        cells.append((objective.noun, *(str(count[name]) for name in _COUNTED)))
     notes = [
         f"A: {both.name_a}",
         f"B: {both.name_b}",
@@ -87,7 +93,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
     in_guest = any(row.case.summary.vcpu_mapping for row in pair.rows)
     is_asked = any(row.case.summary.scheduling for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
-    unit = UNITS[pair.objective]
+    unit = pair.objective.unit
     both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
     columns = [
         Column("# A / B" if both_numbers else "#"),
@@ -114,7 +120,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         for row in pair.rows
     ]
     return Table(
-        caption=f"{pair.a.title}: {NOUNS[pair.objective]}, side by side",
+        caption=f"{pair.a.title}: {pair.objective.noun}, side by side",
         columns=tuple(columns),
         cells=tuple(cells),
         notes=tuple(("", one_line(note)) for note in _notes(pair)),
@@ -127,9 +133,8 @@ def _side_columns(name: str, unit: str) -> tuple[Column, ...]:
 
 
 def _decimals(pair: Pair, sides: Sequence[Side | None]) -> int:
-    if pair.objective != "time":
-        return ENERGY_DECIMALS
-    return time_decimals(side.mean for side in sides if side and side.mean is not None)
+    means = (side.mean for side in sides if side and side.mean is not None)
+    return objective_decimals(pair.objective, means)
 
 
 def _number(row: Row, both_numbers: bool) -> str:
@@ -203,7 +208,8 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "ranks": pair.a.key.ranks,
         "threads": pair.a.key.threads,
         "objective": pair.objective,
-        "unit": UNITS[pair.objective],
+        "unit": pair.objective.unit,
+        "better": DIRECTIONS[pair.objective.higher],
         "mapping": row.case.mapping,
         "vcpu_mapping": row.case.summary.vcpu_mapping,
         "scheduling": row.case.summary.scheduling or None,

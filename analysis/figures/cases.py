@@ -44,7 +44,7 @@ from analysis.figures.style import (
     marker_style,
 )
 from analysis.format.numbers import mean_count, percent
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import ENERGY, TIME, Objective
 from analysis.results.sources import Results
 from analysis.statistics.sample import Sample
 from analysis.verdict.model import CaseFinding, TableFindings
@@ -52,8 +52,8 @@ from analysis.verdict.phrases import sentence
 from base.text import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {
-    "time": ("time (s)", "Mean time", "s"),
-    "energy": ("package energy (J)", "Mean package energy", "J"),
+    TIME: ("time (s)", "Mean time", "s"),
+    ENERGY: ("package energy (J)", "Mean package energy", "J"),
 }
 MIGRATIONS_TITLE = "Migrations per case"
 _MIGRATIONS = {
@@ -69,7 +69,7 @@ def draw_time_and_energy(
     what = "Time and energy per case"
     shown = [o for o in SHOWN if any(o in case.samples for case in table.cases)]
     if not shown:
-        fields = [OBJECTIVES[objective] for objective in SHOWN]
+        fields = [objective.field for objective in SHOWN]
         return NotDrawn(name, what, why_not_measured(results, table.cases, fields))
     figure, axes = row_figure(
         table.title,
@@ -80,7 +80,7 @@ def draw_time_and_energy(
     limits = [_draw_objective(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
     lacking = [
         f"{sentence(SHOWN[o][0].partition(' (')[0])} not measured: "
-        f"{why_not_measured(results, table.cases, [OBJECTIVES[o]])}."
+        f"{why_not_measured(results, table.cases, [o.field])}."
         for o in SHOWN if o not in shown
     ]  # fmt: skip
     caption = sentences(_how_to_read(table.cases, runs), *dict.fromkeys(limits), *lacking)
@@ -95,7 +95,7 @@ def _draw_objective(
     samples = _samples(cases, objective)
     means = {row: sample.mean for row, sample in samples.items()}
     scale_for(axes, means.values())
-    limit = draw_runs(axes, cases, runs, OBJECTIVES[objective])
+    limit = draw_runs(axes, cases, runs, objective.field)
     intervals = [sample.mean_interval for sample in samples.values()]
     draw_bars(axes, means, intervals, mean_down(runs))
     away = [

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
 from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, put_legend
 from analysis.figures.style import GREY, label_text, marker_of, selection_style
-from analysis.objectives import Objective
+from analysis.objectives import ENERGY, TIME, Objective
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.verdict.model import CaseFinding, Findings
@@ -67,7 +67,7 @@ def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
         baseline = baselines.get((case.governor, case.summary.beside))
         if baseline is None or case is baseline or case.summary.beside:
             continue
-        time, energy = (_ratio(case, baseline, objective) for objective in ("time", "energy"))
+        time, energy = (_ratio(case, baseline, objective) for objective in (TIME, ENERGY))
         if math.isfinite(time + energy):
             points.append(_Point(case, time, energy))
     return points

@@ -12,6 +12,8 @@ ENERGY_DECIMALS = 2
 # Short runs get more decimals, so that the shortest time still has this many digits.
 MIN_TIME_DIGITS = 3
 MAX_TIME_DECIMALS = 6
+# Numbers of any size have as many digits as the published times.
+METRIC_DIGITS = 5
 # The text of an empty cell, and the reason for an absent value whose reason is unknown.
 NOTHING = "-"
 NO_REASON = "not recorded, and no reason given"
@@ -19,11 +21,20 @@ NO_REASON = "not recorded, and no reason given"
 
 def time_decimals(seconds: Iterable[float]) -> int:
     """Return the decimals of all times of a table: 3, or more when the shortest needs them."""
-    positive = [value for value in seconds if 0 < value < math.inf]
+    return max(TIME_DECIMALS, _decimals(seconds, MIN_TIME_DIGITS))
+
+
+def metric_decimals(values: Iterable[float]) -> int:
+    """Return the decimals of a metric's numbers: as many as the smallest needs for five digits."""
+    return _decimals(values, METRIC_DIGITS)
+
+
+def _decimals(values: Iterable[float], digits: int) -> int:
+    positive = [value for value in values if 0 < value < math.inf]
     if not positive:
-        return TIME_DECIMALS
-    needed = MIN_TIME_DIGITS - 1 - math.floor(math.log10(min(positive)))
-    return max(TIME_DECIMALS, min(MAX_TIME_DECIMALS, needed))
+        return 0
+    needed = digits - 1 - math.floor(math.log10(min(positive)))
+    return max(0, min(MAX_TIME_DECIMALS, needed))
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -51,9 +62,18 @@ def percent(share: float) -> str:
 
 def three_digits(value: float) -> str:
     """Return a number with three digits, without an exponent where people would not use one."""
+    return _digits(value, 3)
+
+
+def five_digits(value: float) -> str:
+    """Return a number of any size with five digits; nothing for what is none."""
+    return _digits(value, METRIC_DIGITS) if math.isfinite(value) else NOTHING
+
+
+def _digits(value: float, count: int) -> str:
     if value != 0 and (abs(value) >= 1e7 or abs(value) < 1e-4):
-        return f"{value:.2e}"
-    # From here on three digits are a whole number, which `g` would write with an exponent.
-    if abs(value) >= 999.5:
+        return f"{value:.{count - 1}e}"
+    # From here on so many digits are a whole number, which `g` would write with an exponent.
+    if abs(value) >= 10**count - 0.5:
         return f"{value:.0f}"
-    return f"{value:.3g}"
+    return f"{value:.{count}g}"

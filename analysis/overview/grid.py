@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import TIME, Objective
 from analysis.results.case_summary import TableKey, grouped
 from analysis.statistics.decision import Outcome
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
@@ -19,6 +19,7 @@ from base.text import one_line, plural
 
 # `mean`: it is compared with nothing, or not yet. `left out`: the case was not run.
 Word = Outcome | Literal["baseline", "mean", "left out"]
+OUTCOMES: tuple[Outcome, ...] = ("better", "worse", "equivalent", "undecided")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Cell:
     low: float = math.nan
     high: float = math.nan
     is_best: bool = False
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it is compared with a baseline."""
+        return self.word in OUTCOMES
 
     @property
     def percent(self) -> float:
@@ -70,6 +76,10 @@ class Setting:
     beside: str | None
     cells: Mapping[Objective, Mapping[str, Cell]]
 
+    def has(self, objective: Objective) -> bool:
+        """Whether its cases have numbers of an objective, of this unit."""
+        return any(of.identity == objective.identity for of in self.cells)
+
     @property
     def label(self) -> str:
         """The setting on one line: `lulesh x8 performance`."""
@@ -89,10 +99,25 @@ class Overview:
     governor: str
 
     @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The objectives of which any case has a number."""
-        has = {objective for setting in self.settings for objective in setting.cells}
-        return tuple(objective for objective in OBJECTIVES if objective in has)
+    def objectives(self) -> list[Objective]:
+        """The objectives of which any case has a number, what is of one name and unit once."""
+        found = {of.identity: of for setting in self.settings for of in setting.cells}
+        return list(found.values())
+
+    def is_compared(self, objective: Objective) -> bool:
+        """Whether any case is compared in an objective."""
+        return any(
+            cell.is_compared
+            for setting in self.settings
+            if setting.has(objective)
+            for cell in setting.cells[objective].values()
+        )
+
+    @property
+    def first(self) -> Objective:
+        """The objective to look at first: time, or what programs of a given time print."""
+        compared = [objective for objective in self.objectives if self.is_compared(objective)]
+        return TIME if TIME in compared or not compared else compared[-1]
 
 
 # The place of a table, and those of its cases that stand on one line.
@@ -189,7 +214,7 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
     recommended = {
         (verdict.best.case_id, verdict.objective) for verdict in table.verdicts if verdict.best
     }
-    for objective in OBJECTIVES:
+    for objective in table.objectives:
         if not any(objective in case.samples for case in cases):
             continue
         cells[objective] = {

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
-from analysis.objectives import NOUNS, Objective
+from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Overview, Setting
 from analysis.results.case_summary import MEASURES, grouped
 from analysis.results.sources import Results
@@ -28,7 +28,7 @@ _MAX_EXCEPTIONS = 3
 _MAX_SLOW = 2
 # A change of energy beside a gain in time, or the reverse, is named from here on.
 _LEAST_SHOWN = 0.01
-_ANSWERED: tuple[Objective, ...] = ("time", "energy")
+_ANSWERED = (TIME, ENERGY)
 _NAMES = dict(
     zip(
         MEASURES,
@@ -85,12 +85,12 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         return list(findings.headline)
     sentences = []
     undecided = total = 0
-    for objective in _ANSWERED:
+    for objective in _answered(findings):
         verdicts = list(_advised(findings, settings, objective))
         advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
         if advised:
             sentences.append(_answer(objective, advised, len(verdicts)))
-        if objective == "time":
+        if not total:
             undecided, total = len(verdicts) - len(advised), len(verdicts)
     if undecided:
         which = _all_of(total)
@@ -100,6 +100,12 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
             else f"{undecided} of {total} settings are undecided."
         )
     return sentences or ["There is none: nothing could be compared."]
+
+
+def _answered(findings: Findings) -> list[Objective]:
+    """Return the objectives to speak of; programs of a given time are compared by what they print."""
+    printed = [of for table in findings.tables if table.fixed_time for of in table.compared_by]
+    return list({of.identity: of for of in (*_ANSWERED, *printed)}.values())
 
 
 class _Advised(NamedTuple):
@@ -121,7 +127,8 @@ def _advised(
     first = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
     for at, table in enumerate(findings.tables):
         for verdict in table.verdicts:
-            if verdict.objective == objective and verdict.answer != "not compared":
+            is_asked = verdict.objective.identity == objective.identity
+            if is_asked and verdict.answer != "not compared":
                 label = first[at, verdict.governor, verdict.beside]
                 yield verdict, _Advised(label, table, dict(_options(table, verdict)))
 
@@ -165,7 +172,7 @@ def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
 def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) -> str:
     """Return what to do in most settings, and in which others something else."""
     (usual, first), *others = _groups(advised)
-    start = "" if objective == "time" else f"For {NOUNS[objective]}: "
+    start = "" if objective == TIME else f"For {objective.noun}: "
     exceptions = [(of, what) for what, group in others for of in group]
     gain = _in_brackets(_gain(usual, first, objective))
     if exceptions and len(exceptions) <= _MAX_EXCEPTIONS:

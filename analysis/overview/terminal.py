@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from analysis.format.lines import Line, Piece, labelled, lines_of
 from analysis.format.table import wrapped
-from analysis.objectives import NOUNS, Objective
+from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Overview, overviews_of
 from analysis.overview.remarks import ANSWER, remarks_by_label
-from analysis.overview.text import MARKS, grid_lines, legend
+from analysis.overview.text import grid_lines, legend
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results
 from analysis.statistics.decision import MIN_TO_FORECAST
@@ -28,10 +28,11 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
     overviews = overviews_of(findings)
     lines = [*_title(results, width), (Piece(""),)]
     for overview in overviews:
-        also = NOUNS["energy"] if "energy" in overview.objectives else ""
-        caption = grid_caption(findings, overview, also=also)
+        first = overview.first
+        also = ENERGY.noun if first == TIME and ENERGY in overview.objectives else ""
+        caption = grid_caption(findings, overview, first, also)
         lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
-        lines += [*grid_lines(overview, "time", width), (Piece(""),)]
+        lines += [*grid_lines(overview, first, width), (Piece(""),)]
     if marks := legend(overviews, findings.margin):
         lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
     for label, texts in remarks_by_label(results, findings, overviews):
@@ -62,7 +63,7 @@ def _proved(results: Results) -> str:
 
 
 def grid_caption(
-    findings: Findings, overview: Overview, objective: Objective = "time", also: str = ""
+    findings: Findings, overview: Overview, objective: Objective = TIME, also: str = ""
 ) -> str:
     """Return what the numbers of a grid are, and of how many runs; `also` stands in brackets."""
     cells = [
@@ -72,7 +73,7 @@ def grid_caption(
     ]
     baselines = dict.fromkeys(column for column, cell in cells if cell.word == "baseline")
     against = ""
-    if any(cell.word in MARKS for _, cell in cells):
+    if any(cell.is_compared for _, cell in cells):
         against = f" against {' or '.join(baselines)} in %, 95 % intervals"
     typical = any(
         comparison.difference.estimand == "typical"
@@ -83,7 +84,7 @@ def grid_caption(
     estimand = "typical" if against and typical else "mean"
     under = f"governor {overview.governor}" if overview.governor else ""
     brackets = f" ({also})" if also else ""
-    parts = (f"{estimand} {NOUNS[objective]}{against}{brackets}", _runs(findings), under)
+    parts = (f"{estimand} {objective.noun}{against}{brackets}", _runs(findings), under)
     return one_line("; ".join(filter(None, parts)))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from analysis.format.lines import Line, Piece, Style, length, stripped
 from analysis.format.numbers import three_digits
-from analysis.objectives import UNITS, Objective
+from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Cell, Overview, Setting, Word
 
 MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
@@ -35,7 +35,7 @@ def grid_lines(overview: Overview, objective: Objective, width: int) -> list[Lin
     Energy stands in brackets behind time where that fits. A mapping has a column; where they do not
     fit, each has a line below its setting.
     """
-    with_energy = objective == "time" and "energy" in overview.objectives
+    with_energy = objective == TIME and ENERGY in overview.objectives
     for brackets in (True, False) if with_energy else (False,):
         for is_short in (False, True):
             lines = _in_columns(overview, objective, brackets=brackets, is_short=is_short)
@@ -121,7 +121,7 @@ def _parts(
     parts = cell_parts(cell, objective, is_short)
     if not brackets:
         return parts
-    energy = setting.cells.get("energy", {}).get(column)
+    energy = setting.cells.get(ENERGY, {}).get(column)
     return parts._replace(behind=f"{parts.behind}{_in_brackets(energy)}")
 
 
@@ -129,7 +129,7 @@ def _in_brackets(energy: Cell | None) -> str:
     if energy is None or energy.word == "left out":
         return ""
     if energy.word in ("baseline", "mean"):
-        return f" ({_with_unit(energy.mean, 'energy')})"
+        return f" ({_with_unit(energy.mean, ENERGY)})"
     return f" ({_signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
 
 
@@ -171,7 +171,7 @@ def _with_unit(value: float, objective: Objective) -> str:
     text = three_digits(value)
     if "e" not in text and 1e-4 <= abs(value) < 999.5:
         text = f"{value:#.3g}".rstrip(".")
-    return f"{text} {UNITS[objective]}"
+    return f"{text} {objective.unit}".rstrip()
 
 
 def _signed(percent: float, decimals: int) -> str:

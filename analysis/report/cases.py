@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Table
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import ENERGY, Objective
 from analysis.overview.grid import Cell
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.tables import outcome_text, ratio_decimals, ratio_interval
@@ -30,15 +30,15 @@ def case_table(of: TableFindings, means: Table) -> Table:
     """
     objectives = [
         objective
-        for objective in OBJECTIVES
+        for objective in of.objectives
         if any(objective in case.comparisons for case in of.cases)
     ]
     columns = [
         column
         for objective in objectives
-        for column in (Column(f"{objective} ratio (95 %)"), Column("word", right=False))
+        for column in (Column(f"{objective.short} ratio (95 %)"), Column("word", right=False))
     ]
-    has_front = any(case.on_front for case in of.cases) and "energy" in objectives
+    has_front = any(case.on_front for case in of.cases) and ENERGY in objectives
     if has_front:
         columns.append(Column("Pareto front", right=False))
     cells = tuple(

@@ -26,11 +26,11 @@ from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.figures.overview import draw_overview_plane
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
-from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
+from analysis.objectives import TIME, Objective
 from analysis.overview.grid import Overview, overviews_of
 from analysis.overview.remarks import remarks_by_label
 from analysis.overview.terminal import grid_caption, what_is_undecided
-from analysis.overview.text import MARKS, cell_text, legend
+from analysis.overview.text import cell_text
 from analysis.report import sentences
 from analysis.report.affinity import experiments
 from analysis.report.cases import beyond_lines, case_table, cell_class
@@ -54,6 +54,8 @@ FILE = "report.html"
 _HERE = Path(__file__).parent
 # A table's take some 80 KB and half a second: one page of all that a thousand have serves nobody.
 MAX_PICTURED = 50
+# The style sheet switches between so many grids.
+MAX_SWITCHED = 8
 # A cell's number stands at its beginning; a note's marker or a unit may follow.
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?(?=$|[ (])")
 _UNBROKEN = re.compile(r"(?<=[0-9]) (?=(?:%|[GM]Hz\b|[mn]s\b|million\b|to [0-9]))")
@@ -110,7 +112,7 @@ def report_html(results: Results, answer: Answer) -> str:
         sheets=sheets,
         overviews=overviews,
         objectives=_compared_objectives(overviews),
-        legend=legend(overviews, answer.margin),
+        legend=sentences.legend(overviews, answer),
         said=said[1],
         remarks=others,
         undecided=what_is_undecided(answer),
@@ -146,14 +148,13 @@ def _pictures(
 
 def _compared_objectives(overviews: Sequence[Overview]) -> list[Objective]:
     """Return the objectives in which anything is compared, and time; the tables have all means."""
-    words = {
-        (objective, cell.word)
+    found = {
+        objective.identity: objective
         for overview in overviews
-        for setting in overview.settings
-        for objective, cells in setting.cells.items()
-        for cell in cells.values()
+        for objective in overview.objectives
+        if objective == TIME or overview.is_compared(objective)
     }
-    return [of for of in OBJECTIVES if of == "time" or any((of, word) in words for word in MARKS)]
+    return list(found.values())[:MAX_SWITCHED]
 
 
 def _plane(results: Results, answer: Answer) -> Picture | None:
@@ -210,8 +211,8 @@ def _title(results: Results) -> str:
 def _outliers(findings: Findings) -> Table:
     cells = [
         (
-            str(at), case.label, NOUNS[outlier.objective], str(outlier.repetition),
-            f"{three_digits(outlier.value)} {UNITS[outlier.objective]}",
+            str(at), case.label, outlier.objective.noun, str(outlier.repetition),
+            f"{three_digits(outlier.value)} {outlier.objective.unit}",
             three_digits(outlier.score),
         )
         for at, table in enumerate(findings.tables, 1)
@@ -257,7 +258,6 @@ def _template() -> Template:
         "style_digest": _digest(style),
         "script": script,
         "script_digest": _digest(script),
-        "objective_names": NOUNS,
         "cell_class": cell_class,
         "cell_text": cell_text,
         "grid_caption": grid_caption,

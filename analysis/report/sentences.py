@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from analysis.format.table import joined
+from analysis.overview.grid import Overview
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
@@ -67,6 +68,32 @@ def extent(results: Results, findings: Findings) -> str:
         return f"{text}; only means are known, not the runs"
     started = results.runs.frame["started_s"].dropna()
     return f"{text}, {_dates(started.min(), started.max())}" if len(started) else text
+
+
+def legend(overviews: Sequence[Overview], findings: Findings) -> str:
+    """Return what the colours of the grid mean, of those that are there."""
+    cells = [
+        cell
+        for overview in overviews
+        for setting in overview.settings
+        for of_objective in setting.cells.values()
+        for cell in of_objective.values()
+    ]
+    words = {cell.word for cell in cells}
+    parts = [
+        text
+        for word, text in (
+            ("better", "blue: better"),
+            ("worse", "orange: worse"),
+            ("equivalent", f"= grey: alike, surely within {100 * findings.margin:g} %"),
+            ("undecided", "? hatched: undecided"),
+            ("left out", "n/a: not run"),
+        )
+        if word in words
+    ]
+    if any(cell.is_best for cell in cells):
+        parts.append("*: best")
+    return f"Changes in % of the baseline. {'; '.join(parts)}." if parts else ""
 
 
 def days(results: Results) -> str:

@@ -68,6 +68,28 @@ class Moments:
     sd_text: str = ""
 
 
+class Metric(NamedTuple):
+    """A number that a program prints about itself, as its app describes it.
+
+    `units` has one unit, or the several that runs have it in; an empty one is not known, `1` is
+    that of a plain number. `better` is `lower` or `higher`, None for what is not compared.
+    """
+
+    name: str
+    units: tuple[str, ...] = ("",)
+    better: str | None = None
+
+    @property
+    def field(self) -> str:
+        """Its name among the measures of a case, and the column of a frame."""
+        return METRIC.format(self.name)
+
+    @property
+    def unit(self) -> str:
+        """The unit to show; empty for a plain number, and where there is no single one."""
+        return self.units[0] if len(self.units) == 1 and self.units[0] != PLAIN else ""
+
+
 class Placing(NamedTuple):
     """A mapping: its name, which CPUs it selects, and how it binds; None where it is unknown."""
 
@@ -81,15 +103,15 @@ class CaseSummary:
     """One row of a table of means.
 
     `number` is the row's. `n` runs are averaged (status ok, no warm-up), None where the source of
-    imported means does not say how many. `measures` has all of MEASURES and MORE_MEASURES;
-    `time_median_s`, `time_min_s` and `time_max_s` are NaN where they are not known. `residency`,
-    `cpu_share` (shares) and `freq_ghz` are means by core kind, and so are `waited` and
-    `energy_by_kind`, joules of the kind's cores. `team_cpu_s` has the mean CPU seconds of each
-    thread of the team by core kind. `drivers`, `governors_read` and
-    `implementations` are the distinct ones of the averaged runs; so are `energy_aware_read`, the
-    states of energy-aware scheduling, and `schedulers_read`, those of sched_ext
-    (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the study asks for,
-    None where a case takes what is in force.
+    imported means does not say how many. `measures` has all of MEASURES and MORE_MEASURES, and the
+    fields of `metrics`, the numbers that the program prints, in the app's order; `time_median_s`,
+    `time_min_s` and `time_max_s` are NaN where they are not known. `residency`, `cpu_share`
+    (shares) and `freq_ghz` are means by core kind, and so are `waited` and `energy_by_kind`, joules
+    of the kind's cores. `team_cpu_s` has the mean CPU seconds of each thread of the team by core
+    kind. `drivers`, `governors_read` and `implementations` are the distinct ones of the averaged
+    runs; so are `energy_aware_read`, the states of energy-aware scheduling, and `schedulers_read`,
+    those of sched_ext (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the
+    study asks for, None where a case takes what is in force.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
@@ -134,6 +156,7 @@ class CaseSummary:
     beside: str | None = None
     beside_cpus: str | None = None
     beside_alone: str | None = None
+    metrics: Sequence[Metric] = ()
     time_median_s: float = math.nan
     time_min_s: float = math.nan
     time_max_s: float = math.nan
@@ -262,7 +285,10 @@ ENERGY_OF_KIND = {kind: f"{ENERGY_BY_KIND}.{kind}" for kind in KIND_ORDER}
 # a figure of more threads could not be read.
 L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
+OF_METRIC = ("mean", "sd", "unit", "better")
 MAX_METRICS = 32
+# The unit of a metric that has none.
+PLAIN = "1"
 TEAM_CPU_S = "team_cpu_s_{}"
 MAX_TEAM = 64
 # Between the CPUs of two ranks; a table shows those of no more ranks.
@@ -283,3 +309,8 @@ def with_unit_last(measure: str, statistic: str) -> str:
     """Return `elapsed_sd_s` for the sd of `elapsed_s`, `freq_sd_ghz` for that of a mean's."""
     stem, _, unit = measure.rpartition("_") if measure.endswith(_UNITS) else (measure, "", "")
     return "_".join(filter(None, (stem.removesuffix("_mean"), statistic, unit)))
+
+
+def of_metric(name: str, what: str) -> str:
+    """Return the column of tables.csv that has one of OF_METRIC of a metric: `metric_rate_mean`."""
+    return f"{METRIC.format(name)}_{what}"

@@ -27,6 +27,7 @@ from analysis.results.case_summary import (
     TEAM_CPU_S,
 )
 from analysis.results.columns import Reasons, Sparse, Texts
+from analysis.results.metrics import METRIC_FACTS, facts_text
 from analysis.results.regions import REGION, region_records
 from configs.repetitions import MAX_REPETITIONS, looks_of
 from runners.node.topology import KIND_ORDER
@@ -51,7 +52,7 @@ _COUNTS = (
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
 # Texts that combine several values of a record.
-_COMBINED = ("disturbed", "daemons", "rank_cpus")
+_COMBINED = ("disturbed", "daemons", "rank_cpus", METRIC_FACTS)
 _BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}", "energy_by_kind_{}_j")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
@@ -88,6 +89,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         SEPARATOR.join(disturbances(record)) or None,
         _joined(get("daemons"), SEPARATOR),
         _joined(get("rank_cpus"), RANK_SEPARATOR),
+        facts_text(get("metric_units"), get("metric_better")),
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
         *columns.by_kind(get("cpu_share")),

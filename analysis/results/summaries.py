@@ -18,16 +18,21 @@ from analysis.results.case_summary import (
     ENERGY_BY_KIND,
     ENERGY_OF_KIND,
     LAUNCHER_CPU_S,
+    MAX_METRICS,
     MEASURES,
+    METRIC,
     MORE_MEASURES,
+    OF_METRIC,
     OF_SCHEDULING,
     OPTIONAL_KEYS,
     ROW_FACTS,
     ROW_KEYS,
     TABLE_KEYS,
     CaseSummary,
+    Metric,
     Moments,
     TableKey,
+    of_metric,
     with_unit_last,
 )
 from analysis.results.files import Field, read_lines, read_text
@@ -36,6 +41,7 @@ from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
 from configs.scheduling import OFF, ON
+from configs.values import DIRECTIONS
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
 from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
@@ -77,6 +83,8 @@ _BY_KIND = {
     "waited": re.compile(f"waited_{_KIND}"),
     "energy_by_kind": re.compile(f"energy_by_kind_{_KIND}_mean_j"),
 }
+# And of each metric: `metric_rate_mean`.
+_OF_METRIC = re.compile(f"{METRIC.format('(.+)')}_({'|'.join(OF_METRIC)})")
 _SHARES = ("residency_", "cpu_share_", "waited_", "imbalance_")
 # Of a run's CPU time; parts may have been rounded up.
 _MAX_SHARE = 1.01
@@ -172,7 +180,7 @@ def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
 def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
     names = [field.text for field in header]
     for position, field in enumerate(header):
-        if field.text not in COLUMNS and _of_kind(field.text) is None:
+        if field.text not in COLUMNS and not (_of_kind(field.text) or _of_metric(field.text)):
             yield field, unknown_word("column", field.text, COLUMNS)
         elif field.text in names[:position]:
             yield field, f"column {shown(field.text)} is there twice"
@@ -187,6 +195,12 @@ def _of_kind(column: str) -> tuple[str, str] | None:
         if match := pattern.fullmatch(column):
             return what, match[1]
     return None
+
+
+def _of_metric(column: str) -> tuple[str, str] | None:
+    """Return which metric a column is of, and what of it; None for any other column."""
+    match = _OF_METRIC.fullmatch(column)
+    return (match[1], match[2]) if match else None
 
 
 def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
@@ -217,7 +231,10 @@ def _why_wrong(name: str, text: str) -> str:
         if _COUNT.fullmatch(text) and (name in _FROM_0 or int(text)):
             return ""
         return f"{name} {shown(text)} is not a whole number from {0 if name in _FROM_0 else 1}"
-    if name in NUMBERS or name not in COLUMNS:
+    _, what = _of_metric(name) or ("", "")
+    if what == "better" and text not in DIRECTIONS:
+        return unknown_word("direction", text, DIRECTIONS)
+    if name in NUMBERS or (name not in COLUMNS and what in ("", "mean", "sd")):
         why = _why_no_number(name, text)
         return f"{name} {shown(text)} {why}" if why else ""
     if name in _ALLOWED and text not in _ALLOWED[name]:
@@ -231,6 +248,8 @@ def _why_no_number(name: str, text: str) -> str:
     if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         return "is not a number such as 45.073"
     measure, statistic = NUMBERS.get(name, (name, "mean"))
+    if of := _of_metric(name):
+        return "is below 0" if of[1] == "sd" and float(text) < 0 else ""
     if float(text) < 0 and (statistic == "sd" or measure not in _SIGNED):
         return "is below 0"
     if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
@@ -316,13 +335,17 @@ def _facts(row: _Row, known: Mapping[str, Any]) -> dict[str, Any]:
 def _numbers(row: _Row, absent: str) -> dict[str, Any]:
     """Return the moments of each measure, with the reasons of what is not there."""
     reasons = _parsed_reasons(row.text("reasons") or "")
-    measures = {}
+    metrics = _metrics(row)
+    measures = {metric.field: _of_printed(row, metric.name) for metric in metrics}
     for measure in (*MEASURES, *MORE_MEASURES):
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
         n = row.count("n") if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
         if not mean and _ONLY_WITH.get(measure, "app") in row.fields:
             reasons.setdefault(measure, [absent])
+    for metric in metrics:
+        if not measures[metric.field].mean_text:
+            reasons.setdefault(metric.field, [absent])
     reasons.setdefault("driver", [absent])
     if row.text("driver"):
         del reasons["driver"]
@@ -330,7 +353,25 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
         f"time_{of}_s": _float(row.text(with_unit_last("elapsed_s", of)) or "")
         for of in ("median", "min", "max")
     }
-    return times | {"measures": measures, "reasons": reasons}
+    return times | {"measures": measures, "metrics": metrics, "reasons": reasons}
+
+
+def _metrics(row: _Row) -> list[Metric]:
+    """Return the metrics of which a row says anything, in the order of the columns."""
+    names = dict.fromkeys(of[0] for name in row.fields if (of := _of_metric(name)))
+    return [
+        Metric(
+            name,
+            (row.text(of_metric(name, "unit")) or "",),
+            row.text(of_metric(name, "better")),
+        )
+        for name in list(names)[:MAX_METRICS]
+    ]
+
+
+def _of_printed(row: _Row, name: str) -> Moments:
+    mean, sd = (row.text(of_metric(name, of)) or "" for of in ("mean", "sd"))
+    return Moments(row.count("n") if mean else 0, _float(mean), _float(sd), mean, sd)
 
 
 def _float(text: str) -> float:
@@ -386,7 +427,7 @@ def _parsed_reasons(text: str) -> dict[str, list[str]]:
     name = ""
     for part in _parts(text):
         start, colon, rest = part.partition(": ")
-        names_one = bool(colon) and start in _WITH_REASONS
+        names_one = bool(colon) and (start in _WITH_REASONS or start.startswith(METRIC.format("")))
         name = start if names_one else name
         if name:
             reasons.setdefault(name, []).append(rest if names_one else part)

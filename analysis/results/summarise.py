@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,15 +15,18 @@ from analysis.results.case_summary import (
     ENERGY_BY_KIND,
     ENERGY_OF_KIND,
     MEASURES,
+    METRIC,
     MORE_MEASURES,
     ROW_FACTS,
     ROW_KEYS,
     TABLE_KEYS,
     TEAM_CPU_S,
     CaseSummary,
+    Metric,
     Moments,
     TableKey,
 )
+from analysis.results.metrics import METRIC_FACTS, METRIC_REASON, metrics_in, why_not_averaged
 from analysis.results.runs import Runs
 from runners.records.disturbances import SEPARATOR
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
@@ -58,14 +61,16 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         name: cases.how_many(good & (frame[of] == UNPROVED).to_numpy()).tolist()
         for name, of in _UNPROVED.items()
     }
+    metrics = _metrics(cases, good)
     columns: dict[str, list[Any]] = {
         **_facts(cases),
         **_times(cases, good),
         **unproved,
         "n": cases.how_many(good).tolist(),
-        "measures": _measures(cases, good),
+        "measures": _measures(cases, good, metrics),
+        "metrics": metrics,
         "excluded": _excluded(cases, bad),
-        "reasons": _reasons(cases, bad, runs.reasons),
+        "reasons": _reasons(cases, bad, runs.reasons, metrics),
         "skip_reason": _skip_reasons(cases, skipped),
         "drivers": _distinct(cases, good, "driver"),
         "governors_read": _distinct(cases, good, "governor_read"),
@@ -133,8 +138,39 @@ def _plain(value: object) -> str | int | None:
     return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
-def _measures(cases: _Cases, good: Mask) -> list[dict[str, Moments]]:
-    return _moments(cases, good, {name: name for name in (*MEASURES, *MORE_MEASURES)})
+def _metrics(cases: _Cases, good: Mask) -> list[list[Metric]]:
+    """Return the metrics of each case, in the app's order; those without facts come last."""
+    texts = _distinct(cases, good, METRIC_FACTS)
+    metrics = [metrics_in(of_case) for of_case in texts]
+    # Earlier records have nothing but numbers.
+    prefix = METRIC.format("")
+    columns = [name for name in map(str, cases.frame) if name.startswith(prefix)]
+    counts = cases.frame.loc[good, columns].groupby(cases.number[good], sort=False).count()
+    for number, row in zip(counts.index.tolist(), counts.to_numpy().tolist(), strict=True):
+        known = {metric.field for metric in metrics[number]}
+        metrics[number] += [
+            Metric(name.removeprefix(prefix))
+            for name, count in zip(columns, row, strict=True)
+            if count and name not in known
+        ]
+    return metrics
+
+
+def _measures(
+    cases: _Cases, good: Mask, metrics: Sequence[Sequence[Metric]]
+) -> list[dict[str, Moments]]:
+    """Return the moments of each case: of all measures, and of its own metrics."""
+    fields = {metric.field for of_case in metrics for metric in of_case}
+    names = (*MEASURES, *MORE_MEASURES, *fields.intersection(cases.frame.columns))
+    moments = _moments(cases, good, {name: name for name in names})
+    return [
+        {name: of[name] for name in (*MEASURES, *MORE_MEASURES)}
+        | {
+            metric.field: of.get(metric.field, Moments()) if len(metric.units) == 1 else Moments()
+            for metric in of_case
+        }
+        for of, of_case in zip(moments, metrics, strict=True)
+    ]
 
 
 def _moments(cases: _Cases, good: Mask, names: Mapping[str, str]) -> list[dict[str, Moments]]:
@@ -190,19 +226,25 @@ def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
     return counts
 
 
-def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, list[str]]]:
-    """Return the reasons by status, for runs that went wrong, then by measure."""
+def _reasons(
+    cases: _Cases, bad: Mask, absent: pd.DataFrame, metrics: Sequence[Sequence[Metric]]
+) -> list[dict[str, list[str]]]:
+    """Return the reasons by status, for runs that went wrong, then by measure and metric."""
     reasons: list[dict[str, list[str]]] = cases.new_for_each(dict)
     for number, status, reason, _ in cases.combinations(bad, "status", "reason"):
         if isinstance(reason, str) and reason:
             reasons[number].setdefault(status, []).append(reason)
     by_case: dict[str, dict[str, list[str]]] = {}
-    explained = absent[absent["field"].isin(_EXPLAINED)]
+    printed = {METRIC_REASON.format(of.name): of.field for each in metrics for of in each}
+    explained = absent[absent["field"].isin([*_EXPLAINED, *printed])]
     for case_id, field, reason in explained.itertuples(index=False, name=None):
-        by_case.setdefault(case_id, {}).setdefault(field, []).append(reason)
+        name = printed.get(field, field)
+        by_case.setdefault(case_id, {}).setdefault(name, []).append(reason)
     for number, case_id in enumerate(cases.first_runs(["case_id"])["case_id"]):
         of_case = by_case.get(case_id, {})
-        reasons[number] |= {field: of_case[field] for field in _EXPLAINED if field in of_case}
+        of_case |= {of.field: list(why) for of in metrics[number] if (why := why_not_averaged(of))}
+        fields = (*_EXPLAINED, *(metric.field for metric in metrics[number]))
+        reasons[number] |= {field: of_case[field] for field in fields if field in of_case}
     return reasons
 
 

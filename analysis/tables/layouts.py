@@ -330,13 +330,13 @@ def _means(title: str, unit: str, name: str, write: Callable[[float, Page], str]
 def _write_mean(
     case: CaseSummary, page: Page, name: str, write: Callable[[float, Page], str]
 ) -> str:
-    reasons = _reasons(case, name)
+    reasons = reasons_of(case, name)
     of = case.measures[name]
     text = of.mean_text if f"{name}_mean" in page.verbatim else ""
-    return _mean_of(of, text or write(of.mean, page), reasons, case, page)
+    return mean_of(of, text or write(of.mean, page), reasons, case, page)
 
 
-def _mean_of(of: Moments, text: str, reasons: str, case: CaseSummary, page: Page) -> str:
+def mean_of(of: Moments, text: str, reasons: str, case: CaseSummary, page: Page) -> str:
     """Return a mean's text with a note on the runs that lack it; n/a where none has it."""
     if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
@@ -347,7 +347,8 @@ def _mean_of(of: Moments, text: str, reasons: str, case: CaseSummary, page: Page
     return f"{text} ({marker})"
 
 
-def _reasons(case: CaseSummary, name: str) -> str:
+def reasons_of(case: CaseSummary, name: str) -> str:
+    """Return why runs of a case lack a measure."""
     return joined(case.reasons.get(name, ())) or NO_REASON
 
 
@@ -386,7 +387,7 @@ def _deviation(case: CaseSummary, page: Page) -> str:
     if of.sd_text and "elapsed_s_sd" in page.verbatim:
         return of.sd_text
     if of.n == 0:
-        why = _reasons(case, "elapsed_s")
+        why = reasons_of(case, "elapsed_s")
     elif of.n == 1:
         why = "one run has no standard deviation"
     elif math.isnan(of.sd):
@@ -517,7 +518,7 @@ def _of_kind(case: CaseSummary, page: Page, kind: str) -> str:
     of = case.energy_by_kind.get(kind, Moments())
     fields = (ENERGY_BY_KIND, ENERGY_OF_KIND[kind])
     reasons = joined(why for name in fields for why in case.reasons.get(name, ())) or NO_REASON
-    return _mean_of(of, _energy(of.mean, page), reasons, case, page)
+    return mean_of(of, _energy(of.mean, page), reasons, case, page)
 
 
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.

@@ -11,10 +11,13 @@ from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.table import Column, Notes, Table, joined, render
 from analysis.results.alone import Alone, alone_of
 from analysis.results.case_summary import (
+    MEASURES,
+    MORE_MEASURES,
     ROW_FACTS,
     TABLE_KEYS,
     CaseSummary,
     grouped,
+    of_metric,
     with_unit_last,
 )
 from analysis.results.files import rerun_hint, write_file
@@ -27,6 +30,7 @@ from analysis.tables.layouts import (
     verbatim_names,
     with_energy_by_kind,
 )
+from analysis.tables.metric_columns import with_metrics
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, one_line, plural
@@ -99,7 +103,7 @@ def _table(
     if any(case.scheduling for case in rows):
         layout = layout.with_scheduling()
     if name == "full":
-        layout = with_energy_by_kind(layout, rows)
+        layout = with_metrics(with_energy_by_kind(layout, rows), rows)
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(
         TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), notes, alone
@@ -196,7 +200,8 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
         "governor_read": joined(case.governors_read),
         "implementation": joined(case.implementations),
     }
-    for measure, of in case.measures.items():
+    for measure in (*MEASURES, *MORE_MEASURES):
+        of = case.measures[measure]
         values[with_unit_last(measure, "mean")] = finite(of.mean)
         values[with_unit_last(measure, "sd")] = finite(of.sd)
     values["elapsed_median_s"] = finite(case.time_median_s)
@@ -210,8 +215,23 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
     values |= {
         f"energy_by_kind_{kind}_mean_j": finite(of.mean) for kind, of in case.energy_by_kind.items()
     }
+    values |= _raw_metrics(case)
     values["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
     values["reasons"] = case.skip_reason or joined(
         f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
     )
+    return values
+
+
+def _raw_metrics(case: CaseSummary) -> dict[str, object]:
+    """Return what the program prints about itself, each number with its unit beside it."""
+    values: dict[str, object] = {}
+    for metric in case.metrics:
+        of = case.measures[metric.field]
+        values |= {
+            of_metric(metric.name, "mean"): finite(of.mean),
+            of_metric(metric.name, "sd"): finite(of.sd),
+            of_metric(metric.name, "unit"): joined(metric.units) or None,
+            of_metric(metric.name, "better"): metric.better,
+        }
     return values

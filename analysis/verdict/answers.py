@@ -13,13 +13,16 @@ from analysis.verdict import sentences
 from analysis.verdict.caveats import not_compared
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Verdict
+from analysis.verdict.phrases import listed
 from analysis.verdict.sentences import Evidence
 from analysis.verdict.values import Values
 
 FIXED_TIME = (
     "Not compared: the program runs as long as it is told, so that no mapping makes it faster; "
-    "what it measures stands in its metrics."
+    "what it measures stands in its metrics"
 )
+# What makes a metric one by which mappings are compared.
+_NOT_ASKED = ", which are compared where the app says `better: higher` or `better: lower` of them."
 
 
 @dataclass(frozen=True)
@@ -41,19 +44,26 @@ class Rules:
     baseline: str | None = None
 
 
-def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
+def verdicts_of(
+    cases: Sequence[CaseFinding], objectives: Sequence[Objective], rules: Rules
+) -> tuple[Verdict, ...]:
     """Return the verdicts of one table, by governor, co-runner and objective."""
     if rules.raced:
         return ()
     return tuple(
-        _verdict(those, objective, rules)
+        _verdict(those, objective, objectives, rules)
         for those in grouped(cases, lambda case: (case.governor, case.summary.beside))
-        for objective in OBJECTIVES
+        for objective in objectives
     )
 
 
-def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
-    verdict = _answered(cases, objective, rules)
+def _verdict(
+    cases: Sequence[CaseFinding],
+    objective: Objective,
+    objectives: Sequence[Objective],
+    rules: Rules,
+) -> Verdict:
+    verdict = _answered(cases, objective, objectives, rules)
     means_disagree = verdict.answer != "not compared" and any(
         case.comparisons[objective].means_disagree(rules.margin)
         for case in cases
@@ -63,20 +73,29 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
     return replace(verdict, means_disagree=means_disagree, beside=beside)
 
 
-def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
+def _answered(
+    cases: Sequence[CaseFinding],
+    objective: Objective,
+    objectives: Sequence[Objective],
+    rules: Rules,
+) -> Verdict:
     governor = cases[0].governor
     baseline = next((case for case in cases if case.is_baseline), None)
     compared = [case for case in cases if objective in case.comparisons]
     if rules.mixed:
         return Verdict(objective, governor, "not compared", None, (rules.mixed,))
-    if any(case.case_id in rules.fixed_time for case in cases):
-        return Verdict(objective, governor, "not compared", None, (FIXED_TIME,))
+    is_fixed = any(case.case_id in rules.fixed_time for case in cases)
+    printed = [of for of in objectives if of not in OBJECTIVES]
+    if is_fixed and objective not in printed:
+        return Verdict(objective, governor, "not compared", None, (_fixed_time(printed),))
     if baseline is None or not compared:
         why = not_compared(cases, baseline, objective, rules.baseline)
         return Verdict(objective, governor, "not compared", None, (why,))
     lacking = [case for case in cases if case is not baseline and objective not in case.comparisons]
+    others = [of for of in (printed if is_fixed else objectives) if of != objective]
     evidence = Evidence(
-        objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.look
+        *(objective, tuple(others), baseline, tuple(compared), tuple(lacking)),
+        *(rules.margin, rules.look),
     )
     best = _best(compared, objective)
     said = partial(Verdict, objective, governor, beyond=sentences.beyond(evidence, best))
@@ -92,11 +111,20 @@ def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) 
     return said(answer_of(baseline), baseline, sentences.leave(evidence))
 
 
+def _fixed_time(printed: Sequence[Objective]) -> str:
+    """Return why a program that runs for a given time has no verdict, and by what it has one."""
+    if not printed:
+        return FIXED_TIME + _NOT_ASKED
+    return f"{FIXED_TIME}; mappings are compared by {listed([of.noun for of in printed])}."
+
+
 def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:
-    """Return the case with the smallest ratio among those that are better than the baseline."""
+    """Return the case that gains most among those that are better than the baseline."""
     better = [case for case in compared if case.comparisons[objective].outcome == "better"]
     return min(
-        better, key=lambda case: case.comparisons[objective].difference.log_ratio, default=None
+        better,
+        key=lambda case: objective.loss(case.comparisons[objective].difference.log_ratio),
+        default=None,
     )
 
 
@@ -127,7 +155,7 @@ def _as_good(
         outcome: Outcome = "undecided"
         if difference is not None and difference.n >= MIN_TO_DECIDE:
             outside, different = difference.p_outside(rules.margin), difference.p_different
-            outcome = decide(difference.log_ratio, different, outside)
+            outcome = decide(objective.loss(difference.log_ratio), different, outside)
         # What is undecided against the baseline can be no more than undecided here.
         if outcome == "equivalent" and mine == "undecided":
             outcome = "undecided"

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
-from analysis.objectives import NOUNS, OBJECTIVES, Objective
+from analysis.objectives import EDP, Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
@@ -42,7 +42,7 @@ def means_disagree(
         return ""
     changes = "; ".join(each_case(cases, partial(_both, objective)))
     return (
-        f"Mean and typical {NOUNS[objective]} disagree, as rare slow or fast runs make them; "
+        f"Mean and typical {objective.noun} disagree, as rare slow or fast runs make them; "
         f"against {name(baseline)}: {changes}."
     )
 
@@ -200,12 +200,14 @@ def not_compared(
     named: str | None = None,
 ) -> str:
     """Return why there is no verdict; `named` is the user's mapping for the baseline."""
-    noun = NOUNS[objective]
+    noun = objective.noun
     if not any(objective in case.samples for case in cases):
         if not any(case.samples for case in cases):
             return "Not compared: no run of these cases could be used."
-        if objective == "edp":
+        if objective == EDP:
             return f"Not compared: the {noun} needs package energy, which was not measured."
+        if any(case.summary.measures[objective.field].n for case in cases):
+            return f"Not compared: {noun} is 0 or less in some runs, which can be in no ratio."
         return f"Not compared: {noun} was not measured{_because(cases, objective)}."
     if baseline is None:
         return _no_baseline(cases, named)
@@ -269,7 +271,7 @@ def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
     reasons = dict.fromkeys(
         one_line(reason)
         for case in cases
-        for reason in case.summary.reasons.get(OBJECTIVES[objective], ())
+        for reason in case.summary.reasons.get(objective.field, ())
     )
     return f", because {joined(reasons)}" if reasons else ""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import TIME, Objective
 from analysis.results.case_summary import CaseSummary, grouped
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
@@ -38,18 +38,20 @@ def differences_from_baselines(
     cases: Sequence[CaseSummary],
     baselines: Mapping[str, CaseSummary],
     values: Mapping[str, Values],
+    objectives: Mapping[str, Sequence[Objective]],
     sd_is_error: bool = False,
 ) -> dict[Key, Difference]:
     """Return the difference of each case and objective that has one, from runs or from summaries.
 
-    `sd_is_error` reads the deviations of summaries as standard errors.
+    `objectives` are what each case is compared by, by case_id. `sd_is_error` reads the deviations
+    of summaries as standard errors.
     """
     differences: dict[Key, Difference] = {}
     for case in cases:
         case_id, baseline = case.case_id, baselines.get(case.case_id)
         if baseline is None or baseline.case_id == case_id:
             continue
-        for objective in OBJECTIVES:
+        for objective in objectives[case_id]:
             difference = difference_between(case, baseline, values, objective, sd_is_error)
             if difference is not None:
                 differences[case_id, objective] = difference
@@ -116,7 +118,7 @@ def _of_question(
         p_different, p_outside = (min(1.0, p / look.share) for p in p_values)
         outcome: Outcome = "undecided"
         if difference.n >= MIN_TO_DECIDE:
-            outcome = decide(difference.log_ratio, p_different, p_outside)
+            outcome = decide(key[1].loss(difference.log_ratio), p_different, p_outside)
         more = None
         if outcome == "undecided":
             more = more_repetitions(difference, margin, len(differences), look)
@@ -166,7 +168,7 @@ def _p_of_shares(
     p_values: dict[Key, float] = {}
     for case_id, objective in keys:
         mine, theirs = slow.get(case_id), slow.get(others[case_id])
-        if objective == "time" and mine and theirs and (mine.count or theirs.count):
+        if objective == TIME and mine and theirs and (mine.count or theirs.count):
             p_values[case_id, objective] = p_of_shares(mine, theirs)
     corrected: dict[Key, float] = {}
     for of_question in grouped(p_values, lambda key: others[key[0]]):
@@ -216,6 +218,7 @@ def other_reading(
     cases: Sequence[CaseSummary],
     baselines: Mapping[str, CaseSummary],
     comparisons: Mapping[Key, Comparison],
+    objectives: Mapping[str, Sequence[Objective]],
     margin: float,
 ) -> tuple[str, ...]:
     """Return which outcomes change when a publication's deviations are read as standard errors.
@@ -227,7 +230,7 @@ def other_reading(
     """
     if not comparisons:
         return ()
-    differences = differences_from_baselines(cases, baselines, {}, sd_is_error=True)
+    differences = differences_from_baselines(cases, baselines, {}, objectives, sd_is_error=True)
     other = compare_all(differences, margin, questions_by(baselines))
     rows = {case.case_id: case for case in cases}
     changed = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.objectives import NOUNS, OBJECTIVES, Objective
+from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA
 from analysis.verdict.caveats import start_up, unusable
-from analysis.verdict.model import CaseFinding, TableFindings, Verdict
+from analysis.verdict.model import CaseFinding, TableFindings, Verdict, objectives_in
 from analysis.verdict.phrases import change, governor, listed, name, place, placer
 from base.text import one_line, plural
 
@@ -35,19 +35,19 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
     """Return the answer for each objective that has one, and where most is gained."""
     sentences: list[str] = []
     missing: list[str] = []
-    for objective in OBJECTIVES:
+    for objective in objectives_in(tables) or OBJECTIVES:
         verdicts = [
             (table, verdict)
             for table in tables
             for verdict in table.verdicts
-            if verdict.objective == objective
+            if verdict.objective.identity == objective.identity
         ]
         compared = [pair for pair in verdicts if pair[1].answer != "not compared"]
         if compared:
             sentences.append(_answer(objective, compared, len(verdicts) - len(compared)))
             sentences.extend(_most(objective, compared, tables))
         else:
-            missing.append(NOUNS[objective])
+            missing.append(objective.noun)
     if missing:
         sentences.append(f"No answer for {listed(missing)}: not measured, or not comparable.")
     cases = [case for table in tables for case in table.cases]
@@ -74,7 +74,7 @@ def _answer(objective: Objective, verdicts: Verdicts, lacking: int) -> str:
     more = f"; {lacking} more could not be compared" if lacking else ""
     disagreeing = sum(verdict.means_disagree for _, verdict in verdicts)
     means = f"; the means say otherwise in {plural(disagreeing, 'setting')}" if disagreeing else ""
-    return f"For {NOUNS[objective]}: {of}{_hedge(verdicts)}{means}{more}."
+    return f"For {objective.noun}: {of}{_hedge(verdicts)}{means}{more}."
 
 
 def _settings(count: int) -> str:
@@ -148,7 +148,7 @@ def _most(
     ]
     if not gains:
         return
-    difference, table, best = min(gains, key=lambda gain: gain[0].log_ratio)
+    difference, table, best = min(gains, key=lambda gain: objective.loss(gain[0].log_ratio))
     shared = best.governor, best.summary.beside
     baseline = next(
         case
@@ -156,12 +156,17 @@ def _most(
         if case.is_baseline and (case.governor, case.summary.beside) == shared
     )
     beside = f", beside {best.summary.beside}" if best.summary.beside else ""
-    count = sum(objective in case.comparisons for other in tables for case in other.cases)
+    count = sum(
+        case.comparisons[objective].objective.identity == objective.identity
+        for other in tables
+        for case in other.cases
+        if objective in case.comparisons
+    )
     gain = change(difference, objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
     starts = start_up(best.summary, baseline.summary)
     yield (
-        f"The largest gain in {NOUNS[objective]}: {_where(table, tables)}, governor "
+        f"The largest gain in {objective.noun}: {_where(table, tables)}, governor "
         f"{governor(best)}{one_line(beside)}: {name(best)} with {gain.under(name(baseline))} "
         f"(95 % interval {gain.bracket}{widened}{f'; {starts}' if starts else ''})."
     )

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from analysis.objectives import Objective
+from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary, TableKey
 from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
 from analysis.statistics.difference import Difference
@@ -106,8 +106,8 @@ class CaseFinding:
 
     summary: CaseSummary
     is_baseline: bool = False
-    samples: Mapping[Objective, Sample] = field(default_factory=dict)
-    comparisons: Mapping[Objective, Comparison] = field(default_factory=dict)
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     outliers: tuple[Outlier, ...] = ()
     slow: SlowRuns | None = None
     on_front: bool = False
@@ -186,13 +186,28 @@ class Verdict:
 class TableFindings:
     """One table: an app, variant, size, number of ranks and threads, schedule and wait policy.
 
-    `title` names it on one line; `verdicts` are by governor and objective.
+    `title` names it on one line; `verdicts` are by governor and objective. `objectives` are what
+    its cases are compared by: those of every program, then what this one prints. `fixed_time`: it
+    runs as long as it is told, and is compared by the latter alone.
     """
 
     title: str
     key: TableKey
     cases: tuple[CaseFinding, ...]
     verdicts: tuple[Verdict, ...]
+    objectives: tuple[Objective, ...] = OBJECTIVES
+    fixed_time: bool = False
+
+    @property
+    def compared_by(self) -> tuple[Objective, ...]:
+        """The objectives by which a mapping can be better than another."""
+        return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
+
+
+def objectives_in(tables: Iterable[TableFindings]) -> list[Objective]:
+    """Return what the cases of tables are compared by, what is of one name and unit once."""
+    objectives = {of.identity: of for table in tables for of in table.objectives}
+    return list(objectives.values())
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.objectives import NOUNS, Objective
+from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, Placing
 from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.statistics.difference import Difference
@@ -122,8 +122,8 @@ def quantity(of: Objective | Quantity) -> Quantity:
     """Return what differences are of, and its words; a quantity is what it is."""
     if isinstance(of, Quantity):
         return of
-    less, more = ("lower", "higher") if of == "edp" else ("less", "more")
-    return Quantity(NOUNS[of], less, more)
+    less, more = ("less", "more") if of.counted else ("lower", "higher")
+    return Quantity(of.noun, less, more)
 
 
 def _change(ratio: float, half_width: float, what: Quantity) -> Change:

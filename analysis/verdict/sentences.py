@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from analysis.format.numbers import mean_count
-from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
+from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.statistics.decision import (
     ALPHA,
     MIN_TO_DECIDE,
@@ -56,10 +56,12 @@ SAME = 1e-12
 class Evidence:
     """The evidence for a verdict: the baseline, and the cases compared with it in one objective.
 
-    `lacking` are the cases that could not be compared; `look` is the interim analysis.
+    `others` are the other objectives that cases are compared by. `lacking` are the cases that could
+    not be compared; `look` is the interim analysis.
     """
 
     objective: Objective
+    others: tuple[Objective, ...]
     baseline: CaseFinding
     compared: tuple[CaseFinding, ...]
     lacking: tuple[CaseFinding, ...]
@@ -67,9 +69,12 @@ class Evidence:
     look: Look
 
     def with_outcome(self, outcome: Outcome) -> list[CaseFinding]:
-        """Return the cases with that outcome, the smallest ratio first."""
+        """Return the cases with that outcome, the best first."""
         cases = [case for case in self.compared if self.comparison(case).outcome == outcome]
-        return sorted(cases, key=lambda case: self.comparison(case).difference.log_ratio)
+        return sorted(
+            cases,
+            key=lambda case: self.objective.loss(self.comparison(case).difference.log_ratio),
+        )
 
     def comparison(self, case: CaseFinding) -> Comparison:
         """Return the case's comparison in this objective."""
@@ -89,7 +94,7 @@ class Evidence:
         """What is compared, with what of it: `typical time`, or `mean time` of published means."""
         estimands = {self.comparison(case).difference.estimand for case in self.compared}
         estimand = "typical" if "typical" in estimands else "mean"
-        return f"{estimand} {NOUNS[self.objective]}"
+        return f"{estimand} {self.objective.noun}"
 
     @property
     def within(self) -> str:
@@ -151,17 +156,15 @@ def _would_do(
 
 
 def _price(evidence: Evidence, best: CaseFinding) -> str:
-    parts = [
-        _other_objective(best, evidence, objective)
-        for objective in OBJECTIVES
-        if objective != evidence.objective
-    ]
+    parts = [_other_objective(best, evidence, objective) for objective in evidence.others]
+    if not parts:
+        return ""
     return f"Beside that, {name(best)} against {name(evidence.baseline)}: {'; '.join(parts)}."
 
 
 def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective) -> str:
     comparison = case.comparisons.get(objective)
-    noun = NOUNS[objective]
+    noun = objective.noun
     if comparison is not None:
         difference = change(comparison.difference, objective)
         sized = f"{difference.size} (95 % interval {difference.bracket})"
@@ -217,6 +220,14 @@ def _at_what_level(evidence: Evidence) -> str:
     return " ".join(filter(None, (among, look))) or first
 
 
+# What one objective's values are, and what tells them apart; of others it is what is printed.
+_GAUGES: Mapping[str, tuple[str, str]] = {
+    TIME: ("times", "clock"),
+    ENERGY: ("values", "counter"),
+    EDP: ("values", "counter"),
+}
+
+
 def _without_spread(evidence: Evidence, case: CaseFinding) -> str:
     """Say of values without spread that they are equal, which no test can use."""
     mine, theirs = (of.samples[evidence.objective] for of in (case, evidence.baseline))
@@ -224,9 +235,9 @@ def _without_spread(evidence: Evidence, case: CaseFinding) -> str:
         if not evidence.comparison(case).difference.paired:
             return "no interval: most runs of each have the very same value"
         return "no interval: most pairs of runs have the very same ratio"
-    values, gauge = ("times", "clock") if evidence.objective == "time" else ("values", "counter")
+    values, gauge = _GAUGES.get(evidence.objective, ("values", "output"))
     of_mine, of_theirs = (
-        f"{_positional(of.mean)} {UNITS[evidence.objective]}" for of in (mine, theirs)
+        f"{_positional(of.mean)} {evidence.objective.unit}" for of in (mine, theirs)
     )
     if abs(mine.mean - theirs.mean) <= SAME * theirs.mean:
         return (
@@ -271,7 +282,7 @@ def _known(evidence: Evidence, outcome: Outcome) -> str:
 def no_difference(evidence: Evidence) -> tuple[str, ...]:
     """Return that some mappings are equivalent to the baseline, and none is better."""
     same = sorted(evidence.with_outcome("equivalent"), key=lambda case: case.number)
-    take = ("has", "have") if evidence.objective == "edp" else ("takes", "take")
+    take = ("takes", "take") if evidence.objective in (TIME, ENERGY) else ("has", "have")
     first = (
         f"No mapping gains: {names(same)} {take[len(same) > 1]} "
         f"the same {evidence.noun} as {name(evidence.baseline)}, {evidence.within}."
@@ -314,7 +325,7 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
     caveats = (
         means_disagree(evidence.objective, evidence.margin, evidence.baseline, evidence.compared),
         spreads(evidence.objective, evidence.baseline, evidence.compared),
-        slow(evidence.baseline, evidence.compared) if evidence.objective == "time" else "",
+        slow(evidence.baseline, evidence.compared) if evidence.objective == TIME else "",
         _lost(evidence, cases),
         rests_on([evidence.baseline, *cases[:MAX_NAMED]]),
         start_ups(evidence.compared, evidence.baseline),
@@ -355,7 +366,7 @@ def _lacking(evidence: Evidence) -> str:
     cases = [case for case in evidence.lacking if case not in lost]
     if not cases:
         return ""
-    noun = NOUNS[evidence.objective]
+    noun = evidence.objective.noun
     return f"Not compared with {name(evidence.baseline)} in {noun}: {names(cases)}."
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
 from analysis.format.table import Column, Notes, Table, joined
-from analysis.objectives import Objective
+from analysis.objectives import TIME, Objective
 from analysis.results.alone import alone_of
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
@@ -24,7 +24,7 @@ from analysis.verdict.values import Values, difference_of, values_by_case
 from base.text import one_line, plural
 
 NOT_MEASURED = "not measured"
-_TIME_BESIDE: Mapping[Objective, str] = {"time": "beside_elapsed_s"}
+_TIME_BESIDE = Objective(TIME, "beside_elapsed_s", TIME.noun, TIME.unit)
 
 
 def slowdowns_of(
@@ -37,13 +37,11 @@ def slowdowns_of(
     pairs = alone_of(cases)
     if not pairs:
         return {}
-    beside = {} if frame is None else values_by_case(frame, _TIME_BESIDE)
+    beside = {} if frame is None else values_by_case(frame, [_TIME_BESIDE])
     return {
         case_id: Slowdown(
             alone.program.number if alone.program else None,
-            difference_between(alone.case, alone.program, values, "time")
-            if alone.program
-            else None,
+            difference_between(alone.case, alone.program, values, TIME) if alone.program else None,
             _of_co_runner(alone.case, alone.co_runner, beside, values),
             alone.co_runner.time.mean if alone.co_runner else float("nan"),
         )
@@ -61,7 +59,7 @@ def _of_co_runner(
     if alone is None or not (case.placed.usable and alone.placed.usable):
         return None
     mine, theirs = beside.get(case.case_id), values.get(alone.case_id)
-    return difference_of(mine, theirs, "time") if mine and theirs else None
+    return difference_of(mine, theirs, TIME) if mine and theirs else None
 
 
 def slowdown_sentences(table: TableFindings) -> Iterator[str]:
@@ -80,8 +78,8 @@ def _in_words(case: CaseFinding) -> str:
     slowdown = case.slowdown
     assert slowdown
     of_program, of_co_runner = slowdown.of_program, slowdown.of_co_runner
-    program = change(of_program, "time") if of_program else _why_not_program(case)
-    co_runner = change(of_co_runner, "time") if of_co_runner else _why_not_co_runner(case)
+    program = change(of_program, TIME) if of_program else _why_not_program(case)
+    co_runner = change(of_co_runner, TIME) if of_co_runner else _why_not_co_runner(case)
     than = f" (#{slowdown.alone} is that alone)" if slowdown.alone is not None else ""
     return f"#{case.number} {case.mapping}{than} {program}, the co-runner {co_runner}"
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
+from analysis.format.numbers import (
+    ENERGY_DECIMALS,
+    NOTHING,
+    finite,
+    fixed,
+    metric_decimals,
+    time_decimals,
+)
 from analysis.format.table import Column, Table
-from analysis.objectives import NOUNS, OBJECTIVES, UNITS, Objective
+from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.results.case_summary import Moments
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
@@ -50,22 +57,19 @@ def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
 
 
 def statistics_tables(table: TableFindings) -> list[Table]:
-    """Return a table of time and one of energy, where measured: n, centre, spread, intervals."""
-    measures: tuple[Objective, ...] = ("time", "energy")
+    """Return a table of time, energy and what is printed, where measured: centre and spread."""
     return [
         _statistics(table, objective)
-        for objective in measures
-        if any(objective in case.samples for case in table.cases)
+        for objective in table.objectives
+        if objective != EDP and any(objective in case.samples for case in table.cases)
     ]
 
 
 def _statistics(table: TableFindings, objective: Objective) -> Table:
-    unit = UNITS[objective]
+    unit = objective.unit
     measured = [case for case in table.cases if objective in case.samples]
     heads = _heads(table)
-    decimals = time_decimals(case.samples[objective].mean for case in measured)
-    if objective != "time":
-        decimals = 2
+    decimals = objective_decimals(objective, (case.samples[objective].mean for case in measured))
     columns = (
         *_head_columns(table),
         Column("n"),
@@ -78,13 +82,20 @@ def _statistics(table: TableFindings, objective: Objective) -> Table:
         Column("outliers", right=False),
     )
     return Table(
-        caption=f"{table.title}: {NOUNS[objective]}",
+        caption=f"{table.title}: {objective.noun}",
         columns=columns,
         cells=tuple(
             (*heads[case.case_id], *_statistics_row(case, objective, decimals)) for case in measured
         ),
         raw_values=tuple(raw_statistics(case, objective) for case in measured),
     )
+
+
+def objective_decimals(objective: Objective, values: Iterable[float]) -> int:
+    """Return the decimals of an objective's values in one table."""
+    if objective in (ENERGY, EDP):
+        return ENERGY_DECIMALS
+    return time_decimals(values) if objective == TIME else metric_decimals(values)
 
 
 def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> tuple[str, ...]:
@@ -156,7 +167,7 @@ def price_table(table: TableFindings) -> Table | None:
 def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
     means = [of.mean if (of := _by_kind(case).get(kind)) else math.nan for kind in kinds]
     # A kind that is missing makes the sum one of something else.
-    of_all, package = sum(means), case.summary.measures[OBJECTIVES["energy"]].mean
+    of_all, package = sum(means), case.summary.measures[ENERGY.field].mean
     # A file of means may have a package that used nothing.
     share = of_all / package if package else math.nan
     return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(share))
@@ -185,7 +196,7 @@ def comparison_table(table: TableFindings) -> Table | None:
     """Return each case's ratios to its baseline with outcomes; None without comparisons."""
     objectives = [
         objective
-        for objective in OBJECTIVES
+        for objective in table.objectives
         if any(objective in case.comparisons for case in table.cases)
     ]
     if not objectives:
@@ -194,7 +205,7 @@ def comparison_table(table: TableFindings) -> Table | None:
     columns = [*_head_columns(table)]
     for objective in objectives:
         columns += [
-            Column(f"{objective} ratio"),
+            Column(f"{objective.short} ratio"),
             Column("95 % interval"),
             Column("word", right=False),
         ]
@@ -267,10 +278,10 @@ def interval_of(interval: Interval | None, decimals: int) -> str:
 def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
     """Return what a case's runs say in one objective, unrounded; None for what they do not say."""
     sample = case.samples[objective]
-    slow = case.slow if objective == "time" else None
+    slow = case.slow if objective == TIME else None
     return _identity(case) | {
         "objective": objective,
-        "unit": UNITS[objective],
+        "unit": objective.unit,
         "n": sample.n or None,
         "mean": sample.mean,
         "mean_low": sample.mean_interval.low if sample.mean_interval else None,

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
-from analysis.objectives import NOUNS, OBJECTIVES, Objective
+from analysis.objectives import Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
-from analysis.verdict.phrases import governor, listed
+from analysis.verdict.phrases import governor, listed, sentence
 from analysis.verdict.price import price_sentences
 from analysis.verdict.slowdowns import raw_slowdown, slowdown_sentences, slowdown_table
 from analysis.verdict.tables import (
@@ -27,6 +27,7 @@ from analysis.verdict.tables import (
 from analysis.verdict.waiting import waiting_sentences
 from base.text import one_line, plural
 from configs.study import NOTHING
+from configs.values import DIRECTIONS
 
 QUESTION = "To pin or not to pin?"
 _TO_DECIDE = "To decide what is undecided, continue the study:"
@@ -88,7 +89,7 @@ def _tables_of(of: TableFindings, style: str) -> list[str]:
 
 def verdict_lines(table: TableFindings) -> list[str]:
     """Return the verdicts of a table, a line each; what all governors share is said once."""
-    lines = [line for objective in OBJECTIVES for line in _of_objective(table, objective)]
+    lines = [line for objective in table.objectives for line in _of_objective(table, objective)]
     front = [case.label for case in table.cases if case.on_front]
     measured = sum(
         {"time", "energy"} <= set(case.samples) and case.placed.usable
@@ -108,7 +109,7 @@ def verdict_lines(table: TableFindings) -> list[str]:
 
 def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
     verdicts = [verdict for verdict in table.verdicts if verdict.objective == objective]
-    noun = NOUNS[objective].capitalize()
+    noun = sentence(objective.noun)
     if len({verdict.sentences for verdict in verdicts}) == 1:
         yield f"{noun}: {_joined(verdicts[0])}"
         return
@@ -231,6 +232,8 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
         "verdicts": [
             {
                 "objective": verdict.objective,
+                "unit": verdict.objective.unit,
+                "better": DIRECTIONS[verdict.objective.higher],
                 "governor": verdict.governor,
                 "beside": verdict.beside,
                 "answer": verdict.answer,
@@ -246,7 +249,7 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
         "statistics": [
             raw_statistics(case, objective)
             for case in table.cases
-            for objective in OBJECTIVES
+            for objective in table.objectives
             if objective in case.samples
         ],
         "energy_by_kind": [raw_price(case) for case in table.cases if case.summary.energy_by_kind],

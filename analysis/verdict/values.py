@@ -5,7 +5,7 @@ Runs are compared in pairs where they were made in the blocks of one attempt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.runs import good_runs
 from analysis.statistics.difference import Difference
@@ -56,15 +56,12 @@ class Values:
 
 
 def values_by_case(
-    frame: pd.DataFrame, measures: Mapping[Objective, str] = OBJECTIVES
+    frame: pd.DataFrame, objectives: Sequence[Objective] = OBJECTIVES
 ) -> dict[str, Values]:
-    """Return the good runs' values by case_id; warm-up runs and others are not among them.
-
-    `measures` names the columns that hold the values of objectives.
-    """
+    """Return the good runs' values by case_id; warm-up runs and others are not among them."""
     good = good_runs(frame)
     codes, case_ids = pd.factorize(good["case_id"])
-    names = ("block", "order", "attempt", "repetition", *measures.values())
+    names = ("block", "order", "attempt", "repetition", *(of.field for of in objectives))
     numbers = {name: _numbers(good, name) for name in names}
     units = units_of(good)
     # One sort and one cut for all cases, of which there may be thousands.
@@ -79,14 +76,29 @@ def values_by_case(
             parts["attempt"][at],
             parts["repetition"][at],
             unit_parts[at],
-            {name: parts[measure][at] for name, measure in measures.items()},
+            {
+                objective: _for_ratios(parts[objective.field][at], objective)
+                for objective in objectives
+            },
         )
         for at, case_id in enumerate(case_ids)
     }
 
 
 def _numbers(runs: pd.DataFrame, name: str) -> Array:
+    if name not in runs:
+        return np.full(len(runs), np.nan)
     return runs[name].to_numpy(dtype=float, na_value=np.nan)
+
+
+def _for_ratios(values: Array, objective: Objective) -> Array:
+    """Return a case's values; none where one that the program prints can be in no ratio.
+
+    To leave out the runs that printed 0 would choose runs by their outcome.
+    """
+    if objective in OBJECTIVES or not np.any((values <= MIN_VALUE) | (values >= MAX_VALUE)):
+        return values
+    return np.full(len(values), np.nan)
 
 
 def difference_of(case: Values, baseline: Values, objective: Objective) -> Difference | None:
@@ -133,7 +145,7 @@ def _are_blocks(order_a: Array, order_b: Array) -> bool:
 
 def by_objective(values: Values) -> Iterator[tuple[Objective, Array]]:
     """Yield the objectives that have a value, with their values."""
-    for objective in OBJECTIVES:
+    for objective in values.of:
         if len(measured := values.measured(objective)):
             yield objective, measured
 
@@ -199,7 +211,7 @@ def difference_of_summaries(
 
     With `sd_is_error` the published deviations are read as standard errors of the mean.
     """
-    name = OBJECTIVES[objective]
+    name = objective.field
     mine, theirs = _published(case.measures[name]), _published(baseline.measures[name])
     if mine is None or theirs is None:
         return None
@@ -228,10 +240,10 @@ def sample_of_summary(case: CaseSummary, objective: Objective) -> Sample | None:
     The energy-delay product is that of the means where none is given. `n` is 0 where the summary
     does not say how many runs there were.
     """
-    moments = case.measures[OBJECTIVES[objective]]
+    moments = case.measures[objective.field]
     n, mean = moments.n, moments.mean
-    if objective == "edp" and np.isnan(mean):
-        energy = case.measures[OBJECTIVES["energy"]]
+    if objective == EDP and np.isnan(mean):
+        energy = case.measures[ENERGY.field]
         n, mean = energy.n, case.time.mean * energy.mean
     if not MIN_VALUE < mean < MAX_VALUE:
         return None

@@ -285,6 +285,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "take the first 32 in the alphabet",
             each=_ANY_NUMBER,
         ),
+        Field(
+            "metric_units metric_better",
+            "of each metric its unit, in the app's order; of those by which mappings are compared "
+            "what is better, `lower` or `higher`",
+        ),
     ),
     "time": (
         Field(

@@ -13,6 +13,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.reading import Reading
+from configs.app import App
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, expected_of, proof_of, read_metrics, stderr_tail
 from runners.execution.placement import (
@@ -72,6 +73,7 @@ def run_record(
         "signal": ending.signal,
         "stderr_tail": stderr_tail(observed.stderr),
         "metrics": metrics,
+        **_metric_facts(case.app),
         "command": list(launch.command),
         "environment": {
             "set": launch.set_variables,
@@ -88,6 +90,18 @@ def run_record(
     of_states = (after, _state_before(before, after), _scheduler(before, after))
     parts = (_time_and_usage(ending), *of_states, *collected)
     return _with_measured(Reading(record, unavailable), parts)
+
+
+def _metric_facts(app: App) -> dict[str, dict[str, str]]:
+    """Return the units of an app's metrics, in its order, and what is better of which.
+
+    They are in each record, so that results are read without the app's file.
+    """
+    facts = {
+        "metric_units": {metric.name: metric.unit for metric in app.metrics},
+        "metric_better": {metric.name: metric.better for metric in app.metrics if metric.better},
+    }
+    return {name: of for name, of in facts.items() if of}
 
 
 def _with_measured(record: Reading, parts: Iterable[Reading]) -> dict[str, Any]:

@@ -72,6 +72,14 @@ def test_a_size_may_expect_numbers_and_ranges_of_metrics() -> None:
     assert sizes["large"].expect == {}
 
 
+def test_a_metric_says_what_is_better_of_it_or_is_a_column_only() -> None:
+    asked = RATED.replace(b"unit: Gflop/s", b"unit: Gflop/s, better: higher")
+
+    assert [metric.better for metric in app_of(base=asked).metrics] == ["higher", None]
+    with pytest.raises(ConfigError, match="direction 'more' is not known"):
+        app_of(base=asked.replace(b"higher", b"more"))
+
+
 def test_an_app_s_file_must_have_a_name_that_can_name_an_app() -> None:
     with pytest.raises(ConfigError, match="'my app' is no name"):
         parse_app(LU, "my app.yaml")

@@ -147,6 +147,14 @@ def test_asking_for_something_else_is_another_study() -> None:
     assert study_of(STUDY.replace("mappings:", "    mappings:")).digest != digest()
 
 
+def test_what_is_better_of_a_metric_changes_no_run() -> None:
+    asked = RATED.replace(b"unit: Gflop/s", b"unit: Gflop/s, better: higher")
+
+    assert asked != RATED
+    assert digest(app=asked) == digest(app=RATED)
+    assert digest(app=RATED.replace(b"Gflop/s", b"Mflop/s")) != digest(app=RATED)
+
+
 def test_another_command_or_check_of_an_app_is_another_study() -> None:
     runs = "metrics: {runs: {pattern: 'runs: (\\d+)', unit: '1'}}"
     apps = [

@@ -43,7 +43,7 @@ STUDY_KEYS = {
 APP_KEYS = {
     "variants": "program runtime",
     "sizes": "arguments estimate quiet expect",
-    "metrics": "pattern unit stream",
+    "metrics": "pattern unit stream better",
     "check": "pattern command stream failed_status",
     "placement": "pin expect",
     "schedules": "x",

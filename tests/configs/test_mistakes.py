@@ -108,6 +108,20 @@ def test_a_program_with_a_fixed_time_races_for_its_metrics() -> None:
     assert mistakes(race("steps"), fixed) == []
 
 
+@pytest.mark.parametrize(("asked", "raced"), [("higher", "lower"), ("lower", "higher")])
+def test_a_race_and_the_app_agree_on_what_is_better(asked: str, raced: str) -> None:
+    app = {"lu": RATED.replace(b"unit: Gflop/s", f"unit: Gflop/s, better: {asked}".encode())}
+    text = race(f"rate, better: {raced}")
+    message = f"{raced} is better here, and app 'lu' says {asked} of rate"
+
+    assert mistakes(text, app) == [f"9:40: {message}"]
+    assert mistakes(race(f"rate, better: {asked}"), app) == []
+    assert mistakes(race(f"steps, better: {raced}"), app) == []
+    if raced == "lower":
+        # That is what a race wants without the key.
+        assert [m.split(": ", 1)[1] for m in mistakes(race("rate"), app)] == [message]
+
+
 def test_what_a_guest_has_done_is_checked_by_no_command() -> None:
     guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
     checked = {"lu": app_with("check: {pattern: ^done, command: ./verify.sh}")}

@@ -259,7 +259,7 @@ def text_of(findings: Findings, objective: str = "time") -> str:
 def words(findings: Findings, objective: str = "time") -> dict[str, str]:
     """Return the word of each mapping that was compared."""
     return {
-        case.mapping: case.comparisons[objective].outcome  # type: ignore[index]
+        case.mapping: case.comparisons[objective].outcome
         for case in only_table(findings).cases
         if objective in case.comparisons
     }

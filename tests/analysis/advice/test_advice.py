@@ -121,6 +121,14 @@ def test_a_metric_where_higher_is_better_gains_more(tmp_path: Path) -> None:
     assert "time" in found.confirmation.other_objectives
 
 
+def test_a_race_for_a_rate_says_the_words_of_a_verdict_by_it(tmp_path: Path) -> None:
+    units = {"metric_units": {"rate": "Gflop/s"}}
+    entrants = [replace(entrant, more_fields=units) for entrant in GAIN.entrants]
+    race = replace(GAIN, entrants=entrants, rule=Rule(of="rate", higher=True))
+
+    assert "% more Gflop/s (rate) (" in headline_text(tmp_path, race)
+
+
 def test_doing_nothing_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path) -> None:
     found = advice(tmp_path, NO_GAIN)
     text = " ".join(headline(found))

@@ -66,4 +66,4 @@ def test_other_pages_have_no_advice(tmp_path: Path) -> None:
     write(tmp_path, [record(n, repetition) for n in (1, 2) for repetition in (1, 2, 3)])
     anchors = page_of(tmp_path).anchors
     assert "advice" not in anchors
-    assert "grid-time-1" in anchors
+    assert "grid-1-1" in anchors

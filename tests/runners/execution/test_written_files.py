@@ -21,7 +21,10 @@ def test_what_a_run_wrote_is_read_and_nothing_is_left(tmp_path: Path) -> None:
         program,
         {"small": {"arguments": ""}},
         writes="result-*.txt",
-        metrics={"rating": {"pattern": "rating=([0-9.]+)", "unit": "Gflop/s"}},
+        metrics={
+            "rating": {"pattern": "rating=([0-9.]+)", "unit": "Gflop/s", "better": "higher"},
+            "bandwidth": {"pattern": "B/W=([0-9.]+)", "unit": "GB/s"},
+        },
         check={"command": ["/bin/sh", "-c", "grep -q printed"]},
     )
     write_study(tmp_path, "writes", "solver", "small")
@@ -31,6 +34,9 @@ def test_what_a_run_wrote_is_read_and_nothing_is_left(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (run,) = records(tmp_path)
     assert run["metrics"] == {"rating": 42.5}
+    assert list(run["metric_units"].items()) == [("rating", "Gflop/s"), ("bandwidth", "GB/s")]
+    assert run["metric_better"] == {"rating": "higher"}
+    assert "B/W" in run["unavailable"]["metrics.bandwidth"]
     assert set(tmp_path.iterdir()) - before == {tmp_path / "results"}
 
 

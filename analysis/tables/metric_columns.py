@@ -1,0 +1,63 @@
+"""The columns of what programs print about themselves: each metric's mean, in its own unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from analysis.format.numbers import five_digits
+from analysis.format.table import Column
+from analysis.results.case_summary import CaseSummary, Metric, Moments
+from analysis.results.metrics import in_units, metrics_of
+from analysis.tables.layouts import Layout, Page, mean_of, reasons_of
+from base.text import one_line
+
+# A table of more would be wider than a page; the CSV has all.
+MAX_METRIC_COLUMNS = 4
+
+
+def with_metrics(layout: Layout, cases: Sequence[CaseSummary]) -> Layout:
+    """Return a layout with a column for each of the first metrics that programs print.
+
+    A metric that is named like another column is marked as one, and rows whose units differ have
+    them in their cells.
+    """
+    metrics = metrics_of(cases)
+    taken = {column.name for column in layout.columns}
+    columns = tuple(
+        (
+            Column(
+                f"metric {title}" if (title := one_line(metric.name)) in taken else title,
+                one_line(metric.unit),
+                field=metric.field,
+            ),
+            partial(_metric, metric=metric),
+        )
+        for metric in metrics[:MAX_METRIC_COLUMNS]
+    )
+    return replace(
+        layout,
+        numbers=(*layout.numbers, *columns),
+        footnotes=(*layout.footnotes, partial(_of_metrics, metrics=metrics)),
+    )
+
+
+def _metric(case: CaseSummary, page: Page, metric: Metric) -> str:
+    of = case.measures.get(metric.field, Moments())
+    text = of.mean_text if f"{metric.field}_mean" in page.verbatim else five_digits(of.mean)
+    mine = [own.unit for own in case.metrics if own.name == metric.name]
+    if len(metric.units) > 1 and mine:
+        text = one_line(f"{text} {mine[0]}").rstrip()
+    return mean_of(of, text, reasons_of(case, metric.field), case, page)
+
+
+def _of_metrics(_cases: Sequence[CaseSummary], metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield which metrics have no column, and which ones have no single unit."""
+    if more := [one_line(metric.name) for metric in metrics[MAX_METRIC_COLUMNS:]]:
+        yield one_line(f"the program prints more, which tables.csv has: {', '.join(more)}")
+    for metric in metrics:
+        if len(metric.units) > 1:
+            yield one_line(
+                f"rows have {metric.name} {in_units(metric)}: they are not compared by it"
+            )

@@ -1,0 +1,338 @@
+"""Verdicts by what programs print about themselves: directions, words, and what is not compared."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.compare.side_by_side import compare
+from analysis.compare.tables import compare_tables
+from analysis.objectives import EDP, TIME, of_printed
+from analysis.report.page import report_html
+from analysis.results.sources import open_results
+from analysis.tables.means import make_tables
+from analysis.verdict.answers import FIXED_TIME
+from analysis.verdict.text import as_data, as_text
+from tests.support.results import (
+    Record,
+    Study,
+    case_of,
+    findings_of,
+    notes_of,
+    only_table,
+    text_of,
+    verdict,
+    words,
+    write,
+)
+
+RATES = {"scheduler": 100.0, "pcores-pin": 158.0, "ecores-pin": 60.0}
+EQUAL = Study(dict.fromkeys(RATES, 1.0))
+
+
+def printing(
+    values: Mapping[str, float | None],
+    name: str = "rate",
+    unit: str = "Gflop/s",
+    better: str | None = "higher",
+    **fields: Any,  # noqa: ANN401
+) -> list[Record]:
+    """Return runs of equal time whose program prints these means, give or take a thousandth."""
+    runs = []
+    for run in Study(dict.fromkeys(values, 1.0)).records():
+        mean = values[run["mapping"]]
+        noise = 1 + 0.0001 * (run["order"] * 7919 % 13 - 6)
+        of_run: Record = {"metric_units": {name: unit}, "metrics": {}}
+        if better:
+            of_run["metric_better"] = {name: better}
+        if mean is None:
+            absent = {f"metrics.{name}": "it was not printed"}
+            of_run["unavailable"] = run["unavailable"] | absent
+        else:
+            of_run["metrics"] = {name: mean * noise}
+        runs.append(run | of_run | fields)
+    return runs
+
+
+def test_more_of_a_metric_is_better_where_the_app_says_so(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, printing(RATES))
+
+    assert words(findings, "metric_rate") == {"pcores-pin": "better", "ecores-pin": "worse"}
+    assert words(findings) == {"pcores-pin": "equivalent", "ecores-pin": "equivalent"}
+    found = verdict(findings, "metric_rate")
+    assert (found.answer, found.best and found.best.mapping) == ("pin", "pcores-pin")
+    comparison = case_of(findings, "pcores-pin").comparisons["metric_rate"]
+    assert comparison.difference.ratio == pytest.approx(1.58, rel=2e-3)
+    text = text_of(findings, "metric_rate")
+    assert text.startswith("Pin each thread on the P-cores (#2 pcores-pin): 58")
+    assert " % more typical Gflop/s (rate) than under #1 scheduler (95 % interval " in text
+    assert "time the same within 1 %" in text
+    assert any("For Gflop/s (rate): to pin threads" in line for line in findings.headline)
+
+
+def test_less_of_a_metric_is_better_where_the_app_says_that(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, printing(RATES, "latency", "ns", "lower"))
+
+    assert words(findings, "metric_latency") == {"pcores-pin": "worse", "ecores-pin": "better"}
+    text = text_of(findings, "metric_latency")
+    assert "% lower typical latency than under #1 scheduler" in text
+
+
+def test_the_largest_gain_of_a_rate_is_the_largest_ratio(tmp_path: Path) -> None:
+    rates = {"scheduler": 100.0, "pcores-set": 120.0, "pcores-pin": 150.0}
+    findings = findings_of(tmp_path, printing(rates))
+
+    assert "#3 pcores-pin with 50" in " ".join(findings.headline)
+    best = verdict(findings, "metric_rate").best
+    assert best and best.mapping == "pcores-pin"
+
+
+def test_the_comparisons_of_a_metric_are_a_question_of_their_own(tmp_path: Path) -> None:
+    alone = findings_of(tmp_path / "alone", EQUAL)
+    printed = findings_of(tmp_path / "printed", printing(RATES))
+
+    assert (alone.questions, printed.questions) == (1, 2)
+    assert printed.comparisons == 2 * alone.comparisons
+    p_values = [
+        case_of(findings, "pcores-pin").comparisons["time"].p_different
+        for findings in (alone, printed)
+    ]
+    assert p_values[0] == p_values[1]
+
+
+def test_a_metric_without_a_direction_is_a_column_only(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, printing(RATES, better=None))
+
+    assert {verdict.objective for verdict in only_table(findings).verdicts} == {
+        "time", "energy", "edp",
+    }  # fmt: skip
+    assert "rate" not in as_text(findings)
+
+
+def test_a_direction_that_the_app_was_given_later_is_meant_for_all_runs(tmp_path: Path) -> None:
+    runs = printing(RATES)
+    for run in runs[: len(runs) // 2]:
+        del run["metric_better"]
+
+    assert words(findings_of(tmp_path, runs), "metric_rate")["pcores-pin"] == "better"
+
+
+def test_a_program_with_a_fixed_time_is_compared_by_its_metric(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path / "asked", printing(RATES, fixed_time=True))
+
+    assert verdict(findings, "metric_rate").answer == "pin"
+    assert "Beside that" not in text_of(findings, "metric_rate")
+    for objective in ("time", "energy", "edp"):
+        assert verdict(findings, objective).answer == "not compared"
+        assert text_of(findings, objective) == (
+            f"{FIXED_TIME}; mappings are compared by Gflop/s (rate)."
+        )
+    assert findings.comparisons == 2
+    column = findings_of(tmp_path / "column", printing(RATES, fixed_time=True, better=None))
+    assert "`better: higher`" in text_of(column)
+    assert column.comparisons == 0
+
+
+def test_rows_that_printed_nothing_are_named(tmp_path: Path) -> None:
+    some = findings_of(tmp_path / "some", printing(RATES | {"ecores-pin": None}))
+    none = findings_of(tmp_path / "none", printing(dict.fromkeys(RATES)))
+
+    assert "Not compared with #1 scheduler in Gflop/s (rate): #3 ecores-pin." in text_of(
+        some, "metric_rate"
+    )
+    assert text_of(none, "metric_rate") == (
+        "Not compared: Gflop/s (rate) was not measured, because it was not printed."
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0])
+def test_a_case_that_printed_0_in_some_run_is_in_no_ratio(tmp_path: Path, value: float) -> None:
+    runs = printing(RATES)
+    (one,) = (r for r in runs if (r["mapping"], r["repetition"]) == ("pcores-pin", 3))
+    one["metrics"] = {"rate": value}
+    findings = findings_of(tmp_path / "one", runs)
+
+    assert words(findings, "metric_rate") == {"ecores-pin": "worse"}
+    for run in runs:
+        run["metrics"] = {"rate": value}
+    assert text_of(findings_of(tmp_path / "all", runs), "metric_rate") == (
+        "Not compared: Gflop/s (rate) is 0 or less in some runs, which can be in no ratio."
+    )
+
+
+def test_rows_in_several_units_are_not_compared(tmp_path: Path) -> None:
+    runs = printing(RATES)
+    for run in runs:
+        if run["mapping"] == "pcores-pin":
+            run["metric_units"] = {"rate": "Mflop/s"}
+    findings = findings_of(tmp_path, runs)
+
+    assert "metric_rate" not in {v.objective for v in only_table(findings).verdicts}
+    (table,) = make_tables(tmp_path)
+    assert "rows have rate in Gflop/s and in Mflop/s: they are not compared by it" in notes_of(
+        table
+    )
+
+
+def other_app(runs: list[Record]) -> list[Record]:
+    return [
+        run | {"app": "npb", "table_number": 2, "case_id": f"npb{run['case_id']}"} for run in runs
+    ]
+
+
+def test_programs_that_print_other_numbers_by_one_name_are_told_apart(tmp_path: Path) -> None:
+    lower = printing(RATES, "rate", "ms", "lower")
+    findings = findings_of(tmp_path, [*printing(RATES), *other_app(lower)])
+
+    first, second = findings.tables
+    assert [str(of.noun) for table in (first, second) for of in table.objectives[3:]] == [
+        "Gflop/s (rate)", "rate",
+    ]  # fmt: skip
+    headline = " ".join(findings.headline)
+    assert "For Gflop/s (rate): to pin threads on the P-cores" in headline
+    assert "For rate: to pin threads on the E-cores" in headline
+    assert "(95 % interval" in headline
+    # Each was chosen among the two of its own program.
+    assert headline.count("widened for the choice among 2") == 2
+
+
+def test_units_keep_their_letters_at_the_beginning_of_a_line(tmp_path: Path) -> None:
+    text = as_text(findings_of(tmp_path, printing(RATES, "triad", "MB/s")))
+
+    assert "  MB/s (triad): Pin each thread" in text
+
+
+def test_data_has_the_unit_and_the_direction(tmp_path: Path) -> None:
+    data = json.loads(json.dumps(as_data(findings_of(tmp_path, printing(RATES)))))
+
+    (table,) = data["tables"]
+    by_objective = {found["objective"]: found for found in table["verdicts"]}
+    assert [(by_objective[of]["unit"], by_objective[of]["better"]) for of in by_objective] == [
+        ("s", "lower"), ("J", "lower"), ("J s", "lower"), ("Gflop/s", "higher"),
+    ]  # fmt: skip
+    row = next(row for row in table["comparisons"] if row["mapping"] == "pcores-pin")
+    assert row["metric_rate_outcome"] == "better"
+    assert row["metric_rate_ratio"] == pytest.approx(1.58, rel=2e-3)
+    means = {
+        of["mapping"]: of["mean"]
+        for of in table["statistics"]
+        if (of["objective"], of["unit"]) == ("metric_rate", "Gflop/s")
+    }
+    assert means == pytest.approx(RATES, rel=1e-3)
+
+
+HOSTILE = "</dd><script>alert(1)</script> | `x`"
+
+
+def test_a_hostile_name_and_unit_are_shown_and_do_nothing(tmp_path: Path) -> None:
+    write(tmp_path, printing(RATES, HOSTILE, "<img src=x onerror=y>/s"))
+    results = open_results(str(tmp_path))
+    answer = analyze(results)
+
+    html = report_html(results, answer)
+
+    assert "<script>alert(1)" not in html
+    assert "<img src=x" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert HOSTILE in as_text(answer, 10_000)
+
+
+def test_two_results_are_put_side_by_side_by_what_both_print(tmp_path: Path) -> None:
+    slower = {mapping: rate / 2 for mapping, rate in RATES.items()}
+    write(tmp_path / "a", printing(RATES))
+    write(tmp_path / "b", printing(slower))
+    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
+
+    (pair,) = (pair for pair in both.pairs if pair.objective == "metric_rate")
+    rows = {row.case.mapping: row for row in pair.rows}
+    assert {name: row.agreement for name, row in rows.items()} == {
+        "scheduler": "baseline", "pcores-pin": "agree", "ecores-pin": "agree",
+    }  # fmt: skip
+    direct = rows["pcores-pin"].direct
+    assert direct and direct.value == pytest.approx(0.5, rel=2e-3)
+    raw = [row for table in compare_tables(both) for row in table.raw_values]
+    assert {(row["objective"], row["unit"], row["better"]) for row in raw} == {
+        ("time", "s", "lower"), ("metric_rate", "Gflop/s", "higher"),
+    }  # fmt: skip
+    captions = [table.caption for table in compare_tables(both)]
+    assert captions[-1].endswith(": Gflop/s (rate), side by side")
+
+
+def test_numbers_of_unlike_units_are_not_put_side_by_side(tmp_path: Path) -> None:
+    write(tmp_path / "a", printing(RATES))
+    write(tmp_path / "b", printing(RATES, unit="Mflop/s"))
+    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
+
+    assert [pair.objective for pair in both.pairs] == ["time"]
+    assert both.pairs[0].footnotes == (
+        "rate: A higher is better, in Gflop/s; B higher is better, in Mflop/s: not side by side",
+    )
+
+
+def test_times_that_are_given_have_no_ratio_side_by_side(tmp_path: Path) -> None:
+    for name in "ab":
+        write(tmp_path / name, printing(RATES, fixed_time=True))
+    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
+
+    ratios = {
+        (str(pair.objective), row.case.mapping): row.a and row.a.ratio and row.a.ratio.value
+        for pair in both.pairs
+        for row in pair.rows
+    }
+    assert ratios["time", "pcores-pin"] is None
+    assert ratios["metric_rate", "pcores-pin"] == pytest.approx(1.58, rel=2e-3)
+
+
+def test_imported_means_have_a_verdict_by_their_metric(tmp_path: Path) -> None:
+    rows = [
+        "app,threads,mapping,governor,n,metric_rate_mean,metric_rate_sd,metric_rate_unit,"
+        "metric_rate_better",
+        "lu,8,scheduler,performance,10,100,0.5,Gflop/s,higher",
+        "lu,8,pcores-pin,performance,10,158,0.5,Gflop/s,higher",
+    ]
+    (tmp_path / "summaries.csv").write_text("\n".join([*rows, ""]))
+    findings = analyze(open_results(str(tmp_path)))
+
+    assert words(findings, "metric_rate") == {"pcores-pin": "better"}
+    assert "58.00 % more mean Gflop/s (rate) than" in text_of(findings, "metric_rate")
+
+
+def test_equal_numbers_say_that_the_output_tells_no_more(tmp_path: Path) -> None:
+    runs = printing(dict.fromkeys(RATES, 100.0))
+    for run in runs:
+        run["metrics"] = {"rate": 100.0}
+
+    assert "equal, as far as the output tells them apart" in text_of(
+        findings_of(tmp_path, runs), "metric_rate"
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "noun"),
+    [
+        ("Gflop/s", "Gflop/s (x)"),
+        ("token/s", "token/s (x)"),
+        ("1/s", "x"),
+        ("s", "x"),
+        ("", "x"),
+        ("/s", "x"),
+        ("a b/s", "x"),
+    ],
+)
+def test_rates_are_counted_by_their_unit_and_others_by_their_name(unit: str, noun: str) -> None:
+    objective = of_printed("x", "metric_x", unit, higher=True)
+
+    assert (objective.noun, objective.counted) == (noun, noun != "x")
+
+
+def test_an_objective_goes_to_another_process_as_it_is() -> None:
+    for objective in (TIME, EDP, of_printed("x", "metric_x", "MB/s", higher=True)):
+        for other in (pickle.loads(pickle.dumps(objective)), copy.deepcopy(objective)):
+            assert (other, vars(other)) == (objective, vars(objective))
