@@ -4,46 +4,62 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from base.text import printable, team_in_words
 from base.units import duration, percent
 from configs.scheduling import recorded_words
 from configs.study import RUNTIME_DEFAULT
-from pinstudy.output import say
+from pinstudy.output import say, styled
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
 from runners.race.state import WHYS, Eliminated
 from runners.records.values import OK
 from runners.study.summary import PlanSummary
 
+if TYPE_CHECKING:
+    from analysis.format.lines import Line
+    from analysis.overview.live import LiveGrid
+
+# What stands on a terminal beside the grid: the bar, and what was said last.
+_OTHER_LINES = 4
 # Called with each record; raises where the record shows that no further run makes sense.
 CheckRecord = Callable[[Mapping[str, Any]], None]
 # Called with the expected seconds of all pending runs.
 Expect = Callable[[float | None], None]
 
 
+# What returns lines for a terminal of so many columns and lines.
+Above = Callable[[int, int], Sequence["Line"]]
+
 # The number of a bar's only task.
 _TASK: Any = 0
 
 
-def open_bar(total: int | None) -> Any:  # noqa: ANN401 - rich is imported on a terminal only
-    """Return a bar on the terminal; None without a terminal.
+def open_bar(total: int | None, above: Above = lambda *_: []) -> Any:  # noqa: ANN401 - rich is imported on a terminal only
+    """Return a bar on the terminal, below the lines of `above`; None without a terminal.
 
-    `total` is None where it is unknown.
+    `total` is None where it is unknown. `above` gets the terminal's columns and lines.
     """
     if not sys.stderr.isatty():
         return None
-    from rich.console import Console
+    from rich.console import Console, Group, RenderableType
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    bar = Progress(
+    console = Console(stderr=True, markup=False, highlight=False)
+
+    class Bar(Progress):
+        def get_renderable(self) -> RenderableType:
+            lines = above(console.width, console.height)
+            return Group(*map(styled, lines), super().get_renderable())
+
+    bar = Bar(
         MofNCompleteColumn(),
         BarColumn(bar_width=24),
         TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True, markup=False, highlight=False),
+        console=console,
         transient=True,
         # A refreshing thread would wake up ten times a second while something is measured.
         auto_refresh=False,
@@ -62,10 +78,12 @@ class TerminalProgress:
         check: CheckRecord | None = None,
         expect: Expect | None = None,
         decided: Callable[[], bool] = lambda: False,
+        earlier: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         """`check` is called with each record after it was shown, `expect` before each run.
 
-        `decided` returns whether what is recorded decides every comparison.
+        `decided` returns whether what is recorded decides every comparison; `earlier` are the
+        records of earlier attempts.
         """
         study = summary.study
         self._check, self._expect, self._decided = check, expect, decided
@@ -83,10 +101,15 @@ class TerminalProgress:
         self._done = 0
         self._skipped: set[str] = set()
         self._bar: Any = None
+        self._grid: LiveGrid | None = None
+        if sys.stderr.isatty() and not self._race:
+            from analysis.overview.live import LiveGrid
+
+            self._grid = LiveGrid(summary.plan.cases, earlier)
 
     def __enter__(self) -> TerminalProgress:
         if self._total:
-            self._bar = open_bar(None if self._race else self._total)
+            self._bar = open_bar(None if self._race else self._total, self._so_far)
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -104,6 +127,8 @@ class TerminalProgress:
     def finished(self, record: Mapping[str, Any]) -> None:
         """Count the run; report its status and reason unless it was ok."""
         self._count()
+        if self._grid:
+            self._grid.add(record)
         if record["status"] != OK:
             under = f", {words}" if (words := recorded_words(record)) else ""
             name = f"{record['app']} {record['mapping']} {record['governor']}{under}"
@@ -148,6 +173,16 @@ class TerminalProgress:
     def warned(self, warning: str) -> None:
         """Report what disturbs the runs."""
         self._say(warning)
+
+    def _so_far(self, columns: int, height: int) -> list[Line]:
+        """Return what is known of each comparison; nothing where it would fill the terminal."""
+        if self._grid is None:
+            return []
+        from analysis.objectives import TIME
+        from analysis.overview.text import grid_lines
+
+        lines = grid_lines(self._grid.overview(), TIME, columns)
+        return lines if len(lines) + _OTHER_LINES <= height else []
 
     def _label(self, case: Case) -> str:
         """Return a case's name; cases of a race differ by schedule, waiting and governor too."""

@@ -23,6 +23,7 @@ from pinstudy.output import (
     without_library,
 )
 from pinstudy.streams import lost_reason
+from runners.records.reader import read_records
 
 if TYPE_CHECKING:
     from analysis.output import Output
@@ -62,7 +63,8 @@ def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None =
     announce(session, quiet)
     try:
         decided = partial(_is_decided, session.folder)
-        with TerminalProgress(session.summary, check, decided=decided) as progress:
+        earlier = read_records(session.folder / "records", heads=True)
+        with TerminalProgress(session.summary, check, decided=decided, earlier=earlier) as progress:
             session.run(progress)
     except (KeyboardInterrupt, UserError) as error:
         if isinstance(error, KeyboardInterrupt):

@@ -13,13 +13,14 @@ from typing import Literal
 
 from analysis.objectives import TIME, Objective
 from analysis.results.case_summary import TableKey, grouped
-from analysis.statistics.decision import Outcome
-from analysis.verdict.model import CaseFinding, Findings, TableFindings
-from base.text import one_line, plural
+from base.text import one_line
 
-# `mean`: it is compared with nothing, or not yet. `left out`: the case was not run.
-Word = Outcome | Literal["baseline", "mean", "left out"]
-OUTCOMES: tuple[Outcome, ...] = ("better", "worse", "equivalent", "undecided")
+# The words of comparisons, which are analysis.statistics.decision's. `mean`: it is compared with
+# nothing. `estimate`: it is not decided yet. `left out`: the case was not run.
+Word = Literal[
+    "better", "worse", "equivalent", "undecided", "baseline", "mean", "estimate", "left out"
+]
+OUTCOMES: tuple[Word, ...] = ("better", "worse", "equivalent", "undecided")
 
 
 @dataclass(frozen=True)
@@ -120,64 +121,6 @@ class Overview:
         return TIME if TIME in compared or not compared else compared[-1]
 
 
-# The place of a table, and those of its cases that stand on one line.
-_Line = tuple[int, Sequence[CaseFinding]]
-
-
-def overviews_of(findings: Findings) -> list[Overview]:
-    """Return the overview of all tables of results, and one of those whose programs ran in guests.
-
-    The columns of guests are pairs of mappings, which other tables do not have.
-    """
-    lines: list[_Line] = [
-        (at, cases)
-        for at, table in enumerate(findings.tables)
-        for cases in grouped(table.cases, _shared)
-    ]
-    name_of = _program_names([table.key for table in findings.tables])
-    return [
-        _overview(those, findings.tables, name_of)
-        for those in grouped(lines, lambda line: line[1][0].summary.of_vcpus is not None)
-    ]
-
-
-def _shared(case: CaseFinding) -> tuple[object, ...]:
-    of = case.summary
-    return of.mpi, case.governor, of.scheduling, of.beside, of.vm_cpus, of.vm_memory_mib
-
-
-def _overview(
-    lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
-) -> Overview:
-    governors = {cases[0].governor for _, cases in lines}
-    sizes = {cases[0].summary.vm_cpus for _, cases in lines}
-    settings = tuple(
-        Setting(
-            name_of(tables[at].key),
-            tables[at].key.threads_label,
-            _under(cases[0], has_governor=len(governors) > 1, has_size=len(sizes) > 1),
-            at,
-            cases[0].governor,
-            cases[0].summary.beside,
-            _cells(cases, tables[at]),
-        )
-        for at, cases in lines
-    )
-    return Overview(_columns(settings), settings, governors.pop() if len(governors) == 1 else "")
-
-
-def _under(case: CaseFinding, *, has_governor: bool, has_size: bool) -> str:
-    """Return what a setting is under, as far as others are under something else."""
-    of = case.summary
-    parts = (
-        case.governor if has_governor else "",
-        of.scheduling,
-        f"beside {of.beside}" if of.beside else "",
-        plural(of.vm_cpus, "vCPU") if has_size and of.vm_cpus else "",
-    )
-    return one_line(", ".join(filter(None, parts)))
-
-
 _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
     (lambda key: key.variant, "{}"),
     (lambda key: key.size, "{}"),
@@ -186,7 +129,7 @@ _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
 )
 
 
-def _program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
+def program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
     """Return a function from a table to its program's name, with what tells it from others.
 
     What goes with the number of threads, such as the serial variant, does not tell more. A region
@@ -209,54 +152,17 @@ def _program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
     return name
 
 
-def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective, dict[str, Cell]]:
-    cells: dict[Objective, dict[str, Cell]] = {}
-    recommended = {
-        (verdict.best.case_id, verdict.objective) for verdict in table.verdicts if verdict.best
-    }
-    for objective in table.objectives:
-        if not any(objective in case.samples for case in cases):
-            continue
-        cells[objective] = {
-            column: _cell(case, objective, (case.case_id, objective) in recommended)
-            for column, case in zip(_names_of(cases), cases, strict=True)
-        }
-    return cells
-
-
-def _names_of(cases: Iterable[CaseFinding]) -> list[str]:
-    """Return the mappings' names; of one that was run on two sets of CPUs the next has a number."""
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return names of columns; of one that was run on two sets of CPUs the next has a number."""
     seen: dict[str, int] = {}
-    names = []
-    for case in cases:
-        name = one_line(case.full_mapping)
+    unique = []
+    for name in map(one_line, names):
         seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return names
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique
 
 
-def _cell(case: CaseFinding, objective: Objective, is_best: bool) -> Cell:
-    sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
-    if sample is None:
-        return Cell("left out", case.number)
-    if comparison is None:
-        word: Word = "baseline" if case.is_baseline else "mean"
-        return Cell(word, case.number, sample.mean)
-    difference = comparison.difference
-    interval = difference.interval()
-    known = difference.standard_error > 0
-    return Cell(
-        comparison.outcome,
-        case.number,
-        sample.mean,
-        difference.ratio,
-        interval.low if known else math.nan,
-        interval.high if known else math.nan,
-        is_best,
-    )
-
-
-def _columns(settings: Iterable[Setting]) -> tuple[str, ...]:
+def columns_of(settings: Iterable[Setting]) -> tuple[str, ...]:
     """Return the columns in which any case was run, those of baselines first."""
     words: dict[str, set[Word]] = {}
     for setting in settings:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from analysis.format.lines import Line, Piece, labelled, lines_of
 from analysis.format.table import wrapped
 from analysis.objectives import ENERGY, TIME, Objective
-from analysis.overview.grid import Overview, overviews_of
+from analysis.overview.grid import Overview
 from analysis.overview.remarks import ANSWER, remarks_by_label
+from analysis.overview.settings import overviews_of
 from analysis.overview.text import grid_lines, legend
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results

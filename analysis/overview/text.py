@@ -140,9 +140,10 @@ def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Par
     """
     if cell.word == "left out":
         return _Parts("n/a", "", "faint")
-    if cell.word in ("baseline", "mean"):
-        return _Parts(_with_unit(cell.mean, objective), "", "plain")
-    mark, style = MARKS[cell.word], _STYLES[cell.word]
+    if math.isnan(cell.ratio):
+        known = not math.isnan(cell.mean)
+        return _Parts(_with_unit(cell.mean, objective) if known else "", "", "plain")
+    mark, style = MARKS.get(cell.word, ""), _STYLES[cell.word]
     best = BEST if cell.is_best else ""
     if cell.word == "equivalent":
         return _Parts(mark, f"{_reach(cell.bound, _decimals(0, cell.bound, False))}{best}", style)
@@ -157,6 +158,7 @@ _STYLES: dict[Word, Style] = {
     "worse": "worse",
     "equivalent": "equivalent",
     "undecided": "undecided",
+    "estimate": "plain",
 }
 
 

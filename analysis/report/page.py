@@ -27,8 +27,9 @@ from analysis.figures.overview import draw_overview_plane
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
 from analysis.objectives import TIME, Objective
-from analysis.overview.grid import Overview, overviews_of
+from analysis.overview.grid import Overview
 from analysis.overview.remarks import remarks_by_label
+from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import grid_caption, what_is_undecided
 from analysis.overview.text import cell_text
 from analysis.report import sentences

@@ -10,8 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
 from analysis.format.lines import length, plain
-from analysis.overview.grid import overviews_of
 from analysis.overview.remarks import remarks
+from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.answer import Answer, analyze
 from analysis.imports.perf import import_logs
-from analysis.overview.grid import overviews_of
+from analysis.overview.settings import overviews_of
 from analysis.overview.text import cell_text
 from analysis.report.page import write_report
 from analysis.results.sources import open_results

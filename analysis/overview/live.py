@@ -1,0 +1,121 @@
+"""The overview while a study runs: what is known so far of each comparison, and no word yet.
+
+Words are for the looks that a study plans. The standard library alone makes the numbers, so that
+nothing heavy is imported between runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from analysis.objectives import TIME
+from analysis.overview.grid import (
+    Cell,
+    Overview,
+    Setting,
+    columns_of,
+    program_names,
+    unique_names,
+)
+from analysis.results.case_summary import TableKey, grouped
+from base.reading import number_or_nan
+from runners.plan.case import Case
+from runners.race.student_t import Moments, quantile
+from runners.records.values import OK
+from runners.study.schedule import compared_with
+
+_LEVEL = 0.025
+
+
+class LiveGrid:
+    """An overview of a study's cases that fills up with its records."""
+
+    def __init__(self, cases: Sequence[Case], records: Iterable[Mapping[str, Any]] = ()) -> None:
+        """`records` are those of earlier attempts."""
+        self._cases = cases
+        self._baselines = {
+            case_id: baseline
+            for baseline, others in compared_with(cases).items()
+            for case_id in others
+        }
+        # Seconds by case and repetition.
+        self._times: dict[str, dict[int, float]] = {case.case_id: {} for case in cases}
+        for record in records:
+            self.add(record)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add a record; only good runs count."""
+        elapsed_s, case_id = number_or_nan(record.get("elapsed_s")), record.get("case_id")
+        repetition = record.get("repetition")
+        is_good = record.get("status") == OK and not record.get("warmup") and elapsed_s > 0
+        if is_good and case_id in self._times and type(repetition) is int:
+            self._times[str(case_id)].setdefault(repetition, elapsed_s)
+
+    def overview(self) -> Overview:
+        """Return what is known so far."""
+        keys = {case.table: _key(case) for case in self._cases}
+        name_of = program_names(list(keys.values()))
+        governors = {case.governor for case in self._cases}
+        settings = [
+            Setting(
+                name_of(keys[those[0].table]),
+                keys[those[0].table].threads_label,
+                _under(those[0], has_governor=len(governors) > 1),
+                those[0].table,
+                those[0].governor,
+                None,
+                {TIME: dict(zip(_names(those), map(self._cell, those), strict=True))},
+            )
+            for those in grouped(self._cases, _shared)
+        ]
+        governor = governors.pop() if len(governors) == 1 else ""
+        return Overview(columns_of(settings), tuple(settings), governor)
+
+    def _cell(self, case: Case) -> Cell:
+        mine = self._times[case.case_id]
+        mean = math.fsum(mine.values()) / len(mine) if mine else math.nan
+        baseline = self._baselines.get(case.case_id)
+        if baseline is None:
+            return Cell("baseline", case.number, mean)
+        theirs = self._times[baseline]
+        logs = Moments.of(
+            math.log(seconds / theirs[repetition])
+            for repetition, seconds in mine.items()
+            if repetition in theirs
+        )
+        if not logs.count:
+            return Cell("estimate", case.number, mean)
+        half = math.nan
+        if logs.count > 1 and logs.variance > 0:
+            error = math.sqrt(logs.variance / logs.count)
+            half = quantile(_LEVEL, logs.count - 1) * error
+        low, ratio, high = (math.exp(min(logs.mean + by, 700.0)) for by in (-half, 0.0, half))
+        return Cell("estimate", case.number, mean, ratio, low, high)
+
+
+def _key(case: Case) -> TableKey:
+    return TableKey(
+        case.table, case.app.name, case.variant.name, case.size.name, case.ranks or None,
+        case.threads, case.schedule, case.wait_policy,
+    )  # fmt: skip
+
+
+def _shared(case: Case) -> tuple[object, ...]:
+    beside = case.beside.program_label if case.beside else ""
+    return case.table, case.governor, case.scheduling.words, beside, case.guest_group
+
+
+def _names(cases: Sequence[Case]) -> list[str]:
+    return unique_names(case.mapping.name for case in cases)
+
+
+def _under(case: Case, *, has_governor: bool) -> str:
+    parts = (
+        case.governor if has_governor else "",
+        case.scheduling.words,
+        f"beside {case.beside.program_label}" if case.beside else "",
+        case.guest_group,
+    )
+    return ", ".join(filter(None, parts))

@@ -1,0 +1,114 @@
+"""The settings of results: the lines of an overview, with a word in each cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from analysis.objectives import Objective
+from analysis.overview.grid import (
+    Cell,
+    Overview,
+    Setting,
+    Word,
+    columns_of,
+    program_names,
+    unique_names,
+)
+from analysis.results.case_summary import TableKey, grouped
+from analysis.verdict.model import CaseFinding, Findings, TableFindings
+from base.text import one_line, plural
+
+# The place of a table, and those of its cases that stand on one line.
+_Line = tuple[int, Sequence[CaseFinding]]
+
+
+def overviews_of(findings: Findings) -> list[Overview]:
+    """Return the overview of all tables of results, and one of those whose programs ran in guests.
+
+    The columns of guests are pairs of mappings, which other tables do not have.
+    """
+    lines: list[_Line] = [
+        (at, cases)
+        for at, table in enumerate(findings.tables)
+        for cases in grouped(table.cases, _shared)
+    ]
+    name_of = program_names([table.key for table in findings.tables])
+    return [
+        _overview(those, findings.tables, name_of)
+        for those in grouped(lines, lambda line: line[1][0].summary.of_vcpus is not None)
+    ]
+
+
+def _shared(case: CaseFinding) -> tuple[object, ...]:
+    of = case.summary
+    return of.mpi, case.governor, of.scheduling, of.beside, of.vm_cpus, of.vm_memory_mib
+
+
+def _overview(
+    lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
+) -> Overview:
+    governors = {cases[0].governor for _, cases in lines}
+    sizes = {cases[0].summary.vm_cpus for _, cases in lines}
+    settings = tuple(
+        Setting(
+            name_of(tables[at].key),
+            tables[at].key.threads_label,
+            _under(cases[0], has_governor=len(governors) > 1, has_size=len(sizes) > 1),
+            at,
+            cases[0].governor,
+            cases[0].summary.beside,
+            _cells(cases, tables[at]),
+        )
+        for at, cases in lines
+    )
+    return Overview(columns_of(settings), settings, governors.pop() if len(governors) == 1 else "")
+
+
+def _under(case: CaseFinding, *, has_governor: bool, has_size: bool) -> str:
+    """Return what a setting is under, as far as others are under something else."""
+    of = case.summary
+    parts = (
+        case.governor if has_governor else "",
+        of.scheduling,
+        f"beside {of.beside}" if of.beside else "",
+        plural(of.vm_cpus, "vCPU") if has_size and of.vm_cpus else "",
+    )
+    return one_line(", ".join(filter(None, parts)))
+
+
+def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective, dict[str, Cell]]:
+    cells: dict[Objective, dict[str, Cell]] = {}
+    recommended = {
+        (verdict.best.case_id, verdict.objective) for verdict in table.verdicts if verdict.best
+    }
+    columns = unique_names(case.full_mapping for case in cases)
+    for objective in table.objectives:
+        if not any(objective in case.samples for case in cases):
+            continue
+        cells[objective] = {
+            column: _cell(case, objective, (case.case_id, objective) in recommended)
+            for column, case in zip(columns, cases, strict=True)
+        }
+    return cells
+
+
+def _cell(case: CaseFinding, objective: Objective, is_best: bool) -> Cell:
+    sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
+    if sample is None:
+        return Cell("left out", case.number)
+    if comparison is None:
+        word: Word = "baseline" if case.is_baseline else "mean"
+        return Cell(word, case.number, sample.mean)
+    difference = comparison.difference
+    interval = difference.interval()
+    known = difference.standard_error > 0
+    return Cell(
+        comparison.outcome,
+        case.number,
+        sample.mean,
+        difference.ratio,
+        interval.low if known else math.nan,
+        interval.high if known else math.nan,
+        is_best,
+    )

@@ -1,0 +1,95 @@
+"""The overview that fills up while a study runs."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from analysis.format.lines import plain
+from analysis.objectives import TIME
+from analysis.overview.live import LiveGrid
+from analysis.overview.text import grid_lines
+from pinstudy.progress import TerminalProgress
+from tests.pinstudy.study.test_progress import outline
+from tests.runners.cases import PUBLISHED, case
+
+CASES = [
+    case(table=1, number=number, mapping=mapping) for number, mapping in enumerate(PUBLISHED[:3], 1)
+]
+TIMES = {0: [10.0, 11.0, 10.5, 10.2], 1: [9.0, 9.8, 9.6, 9.1], 2: [20.0]}
+
+
+def record(which: int, repetition: int, elapsed_s: float, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
+    made = {"case_id": CASES[which].case_id, "repetition": repetition, "elapsed_s": elapsed_s}
+    return made | {"status": "ok", "warmup": False} | fields
+
+
+RECORDS = [
+    record(which, repetition, seconds)
+    for which, times in TIMES.items()
+    for repetition, seconds in enumerate(times, 1)
+]
+
+
+def cells(grid: LiveGrid) -> dict[str, Any]:
+    (setting,) = grid.overview().settings
+    return dict(setting.cells[TIME])
+
+
+def test_each_comparison_has_its_ratio_and_interval_so_far_and_no_word() -> None:
+    baseline, better, single = cells(LiveGrid(CASES, RECORDS)).values()
+    logs = [math.log(a / b) for a, b in zip(TIMES[1], TIMES[0], strict=True)]
+    low, high = stats.t.interval(0.95, 3, loc=sum(logs) / 4, scale=stats.sem(logs))
+    assert (baseline.word, better.word) == ("baseline", "estimate")
+    assert baseline.mean == pytest.approx(sum(TIMES[0]) / 4)
+    assert better.ratio == pytest.approx(math.exp(sum(logs) / 4))
+    assert (better.low, better.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-3)
+    # Of one pair there is no interval.
+    assert single.ratio == pytest.approx(2.0)
+    assert math.isnan(single.low)
+
+
+def test_only_good_runs_count_and_a_study_begins_with_nothing() -> None:
+    grid = LiveGrid(CASES)
+    assert "s" not in plain(grid_lines(grid.overview(), TIME, 80)).split("x2")[1]
+    for bad in (
+        record(0, 1, 5.0, status="failed"),
+        record(0, 1, 5.0, warmup=True),
+        record(0, 1, math.nan),
+        {"status": "ok", "elapsed_s": 5.0, "repetition": 1, "case_id": "of another study"},
+        {"status": "ok", "case_id": CASES[0].case_id},
+    ):
+        grid.add(bad)
+    assert all(math.isnan(cell.mean) for cell in cells(grid).values())
+    grid.add(record(0, 1, 5.0))
+    assert "5.00 s" in plain(grid_lines(grid.overview(), TIME, 80))
+
+
+def test_a_terminal_shows_it_above_the_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    with TerminalProgress(outline()) as progress:
+        progress.finished({"case_id": case().case_id, "status": "ok", "warmup": False,
+                           "repetition": 1, "elapsed_s": 1.25})  # fmt: skip
+        progress.waiting("idle baseline")
+    shown = capsys.readouterr().err
+    assert shown.index("1.25 s") < shown.index("idle baseline")
+
+
+def test_nothing_heavy_is_imported_for_it() -> None:
+    """Numerical libraries would leave threads in the process that measures."""
+    code = (
+        "import sys; import analysis.overview.live, analysis.overview.text; "
+        "print([n for n in ('numpy', 'scipy', 'pandas') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
