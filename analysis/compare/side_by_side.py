@@ -8,7 +8,7 @@ virtual CPUs; tables of one app, size and variant are preferred, and it is said 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
 from analysis.verdict.caveats import not_placed, start_up, start_ups, unusable
-from analysis.verdict.comparisons import difference_between
+from analysis.verdict.comparisons import compare_all, difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
 from analysis.verdict.phrases import name
 from analysis.verdict.values import Values, difference_of_summaries, values_by_case
@@ -42,17 +42,18 @@ COMPARED = (TIME, ENERGY)
 class Ratio:
     """How many times another value a value is, with its 95 % interval where it can be had.
 
-    `estimand` says whether it is of typical values or of means.
+    `estimand` says whether it is of typical values or of means; `difference` is what both are of.
     """
 
     value: float
     interval: Interval | None = None
     estimand: Estimand = "mean"
+    difference: Difference | None = None
 
     @classmethod
     def of(cls, difference: Difference) -> Ratio:
         """The ratio of a difference."""
-        return cls(difference.ratio, difference.interval(), difference.estimand)
+        return cls(difference.ratio, difference.interval(), difference.estimand, difference)
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of both results, or of one of them. `direct` is B / A."""
+    """A row of both results, or of one of them. `direct` is B / A, and `word` says what B is.
+
+    All rows of a pair are tested together.
+    """
 
     a: Side | None
     b: Side | None
     direct: Ratio | None
     agreement: Agreement
+    word: Outcome | None = None
 
     @property
     def case(self) -> CaseFinding:
@@ -147,7 +152,7 @@ def compare(
     pairs = tuple(
         pair
         for table_a, table_b in matched
-        for pair in _pairs(one, other, table_a, table_b, as_governor)
+        for pair in _pairs(one, other, table_a, table_b, as_governor, margin)
     )
     return SideBySide(
         a.name,
@@ -168,7 +173,9 @@ def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
     if not matched:
         return None
     opened = _Opened.of(results, findings)
-    pairs = tuple(pair for a, b in matched for pair in _pairs(opened, opened, a, b, None))
+    pairs = tuple(
+        pair for a, b in matched for pair in _pairs(opened, opened, a, b, None, findings.margin)
+    )
     name_a, name_b = (
         ", ".join(dict.fromkeys(pair[side].key.app for pair in matched)) for side in (0, 1)
     )
@@ -194,6 +201,7 @@ def _pairs(
     a: TableFindings,
     b: TableFindings,
     as_governor: str | None,
+    margin: float,
 ) -> Iterator[Pair]:
     matched = matched_rows(a.cases, b.cases, as_governor)
     reference = first_common_baseline(matched)
@@ -214,7 +222,20 @@ def _pairs(
         is_compared = objective in a.compared_by and objective in b.compared_by
         own = reference if is_compared else None
         rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
-        yield Pair(objective, a, b, own[0] if own else None, rows, footnotes)
+        worded = _with_words(rows, objective, margin)
+        yield Pair(objective, a, b, own[0] if own else None, worded, footnotes)
+
+
+def _with_words(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:
+    """Return the rows with B's words against A."""
+    differences = {
+        (str(at), objective): row.direct.difference
+        for at, row in enumerate(rows)
+        if row.direct and row.direct.difference
+    }
+    found = compare_all(differences, margin, lambda key: key[1])
+    words = {int(at): comparison.outcome for (at, _), comparison in found.items()}
+    return tuple(replace(row, word=words.get(at)) for at, row in enumerate(rows))
 
 
 def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:

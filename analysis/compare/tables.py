@@ -102,7 +102,11 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         *([Column("scheduling", right=False)] if is_asked else []),
         Column("governor", right=False),
         *(column for name in "AB" for column in _side_columns(name, unit)),
-        *([Column("B / A"), Column("95 % interval")] if is_direct else []),
+        *(
+            [Column("B / A"), Column("95 % interval"), Column("B against A", right=False)]
+            if is_direct
+            else []
+        ),
         *(Column(name, right=False) for name in ("A word", "B word", "conclusions")),
     ]
     decimals = [_decimals(pair, [row.a for row in pair.rows]),
@@ -113,7 +117,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
             *_head(row, in_guest, is_asked),
             *_side_cells(row.a, decimals[0]),
             *_side_cells(row.b, decimals[1]),
-            *(_ratio_cells(row.direct) if is_direct else ()),
+            *((*_ratio_cells(row.direct), row.word or NOTHING) if is_direct else ()),
             *(side.outcome or NOTHING if side else NOTHING for side in (row.a, row.b)),
             row.agreement,
         )
@@ -174,6 +178,11 @@ def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
 
 def _notes(pair: Pair) -> list[str]:
     notes = list(pair.footnotes)
+    if any(row.word for row in pair.rows):
+        notes.append(
+            "B against A: all rows of this table tested together (Holm); whatever changed between "
+            "the two is in it"
+        )
     if pair.reference is None:
         notes.append("no baseline is in both, so that there are no ratios")
     else:
@@ -222,6 +231,7 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         }
         values |= {f"{name}_{key}": value for key, value in _raw_side(side).items()}
     values |= _raw_ratio("b_to_a", row.direct)
+    values["b_to_a_outcome"] = row.word
     values["conclusions"] = row.agreement
     return values
 

@@ -301,6 +301,22 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     assert [row["a_ratio_estimand"] for row in table[:2]] == ["", "typical"]
 
 
+def test_each_row_has_a_word_for_b_against_a(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 2: 10.0, 3: 12.0})
+    b = results(tmp_path / "b", {1: 10.0, 2: 9.0, 3: 15.0})
+
+    times = next(pair for pair in side_by_side(a, b).pairs if pair.objective == "time")
+
+    assert {row.case.number: row.word for row in times.rows} == {
+        1: "equivalent",
+        2: "better",
+        3: "worse",
+    }
+    assert any(
+        "tested together (Holm)" in note for note in notes_of(compare_tables(side_by_side(a, b))[1])
+    )
+
+
 EVIL = "\x1b[2J|<b>\\x"
 HOSTILE = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
