@@ -11,6 +11,7 @@ from typing import NamedTuple
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import ENERGY, TIME, Objective
+from analysis.overview.fastest import fastest
 from analysis.overview.grid import Overview, Setting
 from analysis.results.case_summary import MEASURES, grouped
 from analysis.results.sources import Results
@@ -59,6 +60,7 @@ def remarks(
         yield Remark(ANSWER, text)
     cases = [case for table in findings.tables for case in table.cases]
     for label, texts in (
+        ("Fastest", () if findings.raced else fastest(results, findings, settings)),
         ("Slow", _slow(settings, findings)),
         ("Disturbed", _disturbed(cases)),
         ("Left out", _left_out(cases)),

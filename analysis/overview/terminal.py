@@ -40,6 +40,10 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
         # An answer is one paragraph; reasons have a line each.
         parts = [" ".join(texts)] if label == ANSWER else texts
         for at, text in enumerate(parts):
+            if text.startswith("`"):
+                # No terminal's width cuts a command line in two.
+                lines.append((Piece(" " * MARGIN), Piece(text.strip("`"))))
+                continue
             lines += labelled("" if at else label, text, width, MARGIN)
     return [*lines, *_decide(findings, width)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +13,7 @@ from typing import Any
 from analysis.advice.race_records import rule_of
 from analysis.format.table import Column, Table
 from analysis.report.exclusions import Place
+from analysis.results.command_lines import MAX_RECORDS, command_line
 from analysis.results.files import read_limited
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
@@ -23,8 +23,6 @@ from runners.records.reader import read_records
 from runners.records.values import BASELINE, SKIPPED
 from runners.study.machine import APPS, STUDY_FILE
 
-# The records of a case agree in these fields, so that the first records are enough.
-MAX_RECORDS = 10_000
 MAX_STUDY_CHARACTERS = 100_000
 MAX_APPS = 100
 # Of versions of one program, and of rules.
@@ -32,7 +30,6 @@ MAX_DIFFERENT = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 # What configs.load puts before a study that was run with another number than its own.
 _REPETITIONS = re.compile(r"# Run with (--repetitions [0-9]{1,5})\.$", re.MULTILINE)
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
         if rule := _rule(record.get("repetition_rule")):
             rules[rule] = None
         case_id = record.get("case_id")
-        if isinstance(case_id, str) and case_id in places and (line := _line(record)):
+        if isinstance(case_id, str) and case_id in places and (line := command_line(record)):
             lines.setdefault(case_id, line)
     return Parts(
         list(rules)[:MAX_DIFFERENT],
@@ -189,17 +186,3 @@ def _rule(rule: object) -> str:
         f"Each case was repeated {least:g} to {most:g} times: until the 95 % interval of its mean "
         f"{' and '.join(measures)} reached no further than {share * 100:g} % to each side."
     )
-
-
-def _line(record: Mapping[str, Any]) -> str:
-    """Return a command line as one would type it, with its variables before it."""
-    command, environment = record.get("command"), record.get("environment")
-    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
-        return ""
-    variables = environment.get("set") if isinstance(environment, dict) else None
-    words = [
-        f"{name}={shlex.quote(str(value))}"
-        for name, value in (variables.items() if isinstance(variables, dict) else ())
-        if _VARIABLE.fullmatch(name)
-    ]
-    return " ".join([*words, *(shlex.quote(word) for word in command)])

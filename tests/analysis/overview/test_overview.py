@@ -142,3 +142,29 @@ def test_texts_of_records_control_no_terminal(tmp_path: Path) -> None:
     text = study(tmp_path, [run | evil for run in runs])
     assert not set("\x1b\x9b") & set(text)
     assert "Answer     Pin threads on the P-cores (" in text
+
+
+def test_the_fastest_of_all_thread_counts_has_its_speed_up_and_its_line(tmp_path: Path) -> None:
+    # 4 threads take 40 / 4^0.9 of the time that one takes, pinned 3 % less than scheduled.
+    make_results(tmp_path, apps=(("lulesh", 40.0),))
+    best = said(tmp_path)["Fastest"]
+    name, line = best.split(" | ")
+    assert re.match(r"lulesh x4 performance pcores-(set|pin), ", name)
+    speed_up, low, high = map(float, re.findall(r"s: ([\d.]+) \(([\d.]+) to ([\d.]+)\)", name)[0])
+    assert low < speed_up < high
+    assert speed_up == pytest.approx(1.03 * 4**0.9, rel=0.01)
+    assert name.endswith("times as fast as lulesh x1 performance scheduler")
+    assert line == "`OMP_NUM_THREADS=4 taskset -c 0,2,4,6,8,10 bin/lulesh-libgomp -s 30`"
+    shown_line = [text for text in shown(tmp_path, 80).splitlines() if "taskset" in text]
+    assert shown_line == [f"           {line[1:-1]}"]
+
+
+def test_where_more_threads_are_not_surely_faster_none_is_called_so(tmp_path: Path) -> None:
+    runs = [
+        record(1, run, threads=threads, table_number=threads, case_id=f"c{threads}",
+               selection="all", binding="none", mapping="scheduler",
+               elapsed_s=40 + 3 * ((run * (4 + threads)) % 7))
+        for threads in (1, 2) for run in range(1, 8)
+    ]  # fmt: skip
+    write(tmp_path, runs)
+    assert "Fastest" not in said(tmp_path)
