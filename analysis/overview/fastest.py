@@ -14,6 +14,7 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
+from analysis.verdict.phrases import rounded
 from analysis.verdict.values import values_by_case
 from base.text import one_line
 
@@ -100,6 +101,6 @@ def _winner(results: Results, cases: Sequence[_Placed]) -> Iterator[_Winner]:
         return
     interval = found.interval(1 - ALPHA / len(cases))
     if interval.low > 1:
-        yield _Winner(
-            best, reference, f"{found.ratio:.3g} ({interval.low:.3g} to {interval.high:.3g})"
-        )
+        ends = (found.ratio, interval.low, interval.high)
+        times, low, high = (rounded(end, interval.half_width, 3) for end in ends)
+        yield _Winner(best, reference, f"{times} ({low} to {high})")
