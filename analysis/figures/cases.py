@@ -227,8 +227,8 @@ _THIN_SHARES = f"Shares under {percent(_THIN)} are written beside the bar."
 def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | NotDrawn:
     """Draw the mean frequency on each core kind, and the share of CPU time on it."""
     cases = table.cases
-    frequencies = _by_kind(cases, _frequencies_of)
-    shares = _by_kind(cases, lambda case: case.summary.residency)
+    frequencies = cases_by_kind(cases, _frequencies_of)
+    shares = cases_by_kind(cases, lambda case: case.summary.residency)
     fields = {"freq_ghz": frequencies, "residency": shares}
     shown = [field for field, values in fields.items() if values]
     if not shown:
@@ -268,9 +268,10 @@ def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
     return {ANY_KIND: of_all.mean}
 
 
-def _by_kind(
+def cases_by_kind(
     cases: Sequence[CaseFinding], of_case: Callable[[CaseFinding], Mapping[str, float]]
 ) -> ByKind:
+    """Return what `of_case` has of each case, by core kind and row."""
     values = [of_case(case) for case in cases]
     return {
         kind: {row: float(of_row[kind]) for row, of_row in enumerate(values) if kind in of_row}

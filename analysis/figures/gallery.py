@@ -15,14 +15,17 @@ from analysis.affinity.smt import Sharing
 from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP
 from analysis.answer import analyze
 from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
+from analysis.figures.costs import draw_energy_by_kind, draw_slowdowns
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.experiments import draw_contention, draw_smt, draw_teams
+from analysis.figures.heat_map import draw_heat_map
 from analysis.figures.imbalance import draw_imbalance
 from analysis.figures.latency import draw_latency
 from analysis.figures.overview import draw_overview_plane
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
+from analysis.overview.settings import overviews_of
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import grouped
 from analysis.results.sources import Results, open_results
@@ -50,6 +53,12 @@ def table_figures(
         for drawn in draw_imbalance(results, table, f"table-{number}-imbalance"):
             yield at, drawn
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
+        for cost in (
+            draw_energy_by_kind(table, f"table-{number}-energy-by-kind"),
+            draw_slowdowns(table, f"table-{number}-slowdowns"),
+        ):
+            if cost is not None:
+                yield at, cost
 
 
 def affinity_figures(
@@ -88,6 +97,8 @@ def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | N
     if experiments is not None:
         for _, drawn in affinity_figures(results, experiments):
             yield drawn
+    for overview in overviews_of(findings):
+        yield draw_heat_map(overview, findings)
     yield draw_overview_plane(results, findings)
     yield draw_drift(results, findings)
 

@@ -10,11 +10,16 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.patches import Rectangle
 
+from analysis.answer import analyze
 from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn
 from analysis.figures.gallery import write_figures
 from analysis.figures.rows import MAX_DOTS
 from analysis.format.numbers import three_digits
+from analysis.objectives import TIME as TIME_OBJECTIVE
+from analysis.overview.settings import overviews_of
+from analysis.overview.text import cell_text
+from analysis.results.sources import open_results
 from base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.report.made_results import NO_ENERGY, make_results
@@ -306,3 +311,36 @@ def test_a_case_that_lost_too_many_runs_is_never_on_the_front(tmp_path: Path) ->
     lost = [record(2, r, status="placement-violated", reason="CPU 9") for r in (6, 7)]
 
     assert "never on the front" in drawing_of(tmp_path, PLANE, *good, *lost).caption
+
+
+def test_the_overview_has_a_cell_for_each_comparison_in_the_words_of_the_terminal(
+    study: Figures,
+) -> None:
+    drawn = drawing(study, "overview")
+    shown = texts(drawn.figure)
+    findings = analyze(open_results("published:galante-2025"))
+    published = figures_of("published:galante-2025")
+    for overview, name in zip(overviews_of(findings), ("overview", "overview-guests"), strict=True):
+        cells = texts(drawing(published, name).figure)
+        for setting in overview.settings:
+            assert setting.label in cells
+            of_time = setting.cells[TIME_OBJECTIVE].values()
+            assert {cell_text(cell, TIME_OBJECTIVE) for cell in of_time} <= set(cells)
+    # Two of these cases were left out.
+    assert "n/a" in shown and "lulesh x4 powersave" in shown
+    assert "12 settings by 5 mappings" in drawn.alt
+
+
+def test_the_joules_of_core_kinds_are_stacked_where_they_are_known(
+    tmp_path: Path, study: Figures
+) -> None:
+    joules = {1: {"P": 30.0, "E": 10.0}, 2: {"P": 20.0}}
+    runs = [
+        record(number, run, energy_by_kind_j=of) for number, of in joules.items() for run in (1, 2)
+    ]
+    drawn = drawing_of(tmp_path, "table-1-energy-by-kind", *runs)
+    bars = [p for p in drawn.figure.axes[0].patches if isinstance(p, Rectangle)]
+    assert sorted((b.get_x(), b.get_width(), round(b.get_y() + 0.31)) for b in bars) == [
+        (0.0, 20.0, 1), (0.0, 30.0, 0), (30.0, 10.0, 0),
+    ]  # fmt: skip
+    assert "table-1-energy-by-kind" not in study

@@ -25,9 +25,15 @@ def test_figures_are_written_in_three_formats_beside_the_records(
     assert (done.returncode, done.stderr) == (0, "")
     names = {path.name for path in (study / "figures").iterdir()}
     stems = ("time-and-energy", "time-energy-plane", "kinds", "migrations")
+    overall = ("overview", "overview-plane", "runs-over-time")
     assert names == {
         f"{stem}.{style}"
-        for stem in (*(f"table-1-{stem}" for stem in stems), "overview-plane", "runs-over-time")
+        for stem in (
+            *(f"table-1-{stem}" for stem in stems),
+            "overview",
+            "overview-plane",
+            "runs-over-time",
+        )
         for style in ("svg", "pdf", "png")
     }
     for start, style in ((b"<?xml", "svg"), (b"%PDF", "pdf"), (b"\x89PNG", "png")):

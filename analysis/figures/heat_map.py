@@ -1,0 +1,97 @@
+"""The overview as a figure: every comparison a cell, coloured by its word and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from analysis.figures.drawing import Drawing, sentences
+from analysis.figures.rows import Entry
+from analysis.figures.style import BLACK, GREY, LETTER, label_text
+from analysis.objectives import Objective
+from analysis.overview.grid import Cell, Overview
+from analysis.overview.terminal import grid_caption
+from analysis.overview.text import cell_text
+from analysis.verdict.model import Findings
+
+TITLE = "All comparisons"
+_ROW, _COLUMN = 0.24, 1.0
+# Inches around the cells.
+_TOP, _BOTTOM = 0.62, 0.34
+_TITLE_LETTER = 0.068
+# From these changes on, in per cent, a colour is stronger; the page's style sheet has the same.
+_STRONGER = (5.0, 25.0)
+_SHADES = {
+    "better": ("#dcecf8", "#aed4f0", "#7fbbe6"),
+    "worse": ("#fdebd9", "#fbd0a6", "#f5ab6b"),
+}
+_EQUIVALENT = "#e6e8eb"
+
+
+def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
+    """Draw the overview in the objective that is looked at first."""
+    objective = overview.first
+    settings = [setting for setting in overview.settings if setting.has(objective)]
+    labels = [label_text(setting.label) for setting in settings]
+    left = 0.15 + LETTER * max(map(len, labels), default=0)
+    width = left + _COLUMN * len(overview.columns) + 0.1
+    height = _TOP + _ROW * len(settings) + _BOTTOM
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes(
+        (left / width, _BOTTOM / height, 1 - (left + 0.1) / width, _ROW * len(settings) / height)
+    )
+    axes.set_axis_off()
+    axes.set_xlim(0, len(overview.columns))
+    axes.set_ylim(len(settings), 0)
+    caption = grid_caption(findings, overview, objective)
+    title = label_text(caption, round((width - 0.2) / _TITLE_LETTER))
+    figure.text(0.1 / width, 1 - 0.08 / height, title, va="top", weight="bold")
+    for at, column in enumerate(overview.columns):
+        axes.text(at + 0.5, -0.25, label_text(column, 18), ha="center", va="bottom")
+    for row, (label, setting) in enumerate(zip(labels, settings, strict=True)):
+        axes.text(-0.05, row + 0.5, label, ha="right", va="center")
+        for at, column in enumerate(overview.columns):
+            if cell := setting.cells[objective].get(column):
+                _draw_cell(axes, at, row, cell, objective)
+    figure.legend(
+        handles=_legend(), loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=4, borderpad=0.3,
+        handletextpad=0.4, columnspacing=1.2,
+    )  # fmt: skip
+    count = len(settings)
+    alt = sentences(f"{count} settings by {len(overview.columns)} mappings.", caption)
+    name = "overview-guests" if "/" in overview.columns[0] else "overview"
+    how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
+    return Drawing(name, TITLE, how, alt, figure)
+
+
+def _draw_cell(axes: Axes, column: int, row: int, cell: Cell, objective: Objective) -> None:
+    axes.add_patch(Rectangle((column, row), 1, 1, **_look(cell), linewidth=0.0))
+    axes.text(
+        column + 0.5, row + 0.5, cell_text(cell, objective), ha="center", va="center", fontsize=7.5,
+        color=BLACK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
+        if cell.word == "undecided" else None,
+    )  # fmt: skip
+
+
+def _look(cell: Cell) -> dict[str, Any]:
+    """Return how a cell's rectangle looks; on paper without colours the signs say the same."""
+    if cell.word in _SHADES:
+        strength = sum(abs(cell.percent) >= least for least in _STRONGER)
+        return {"facecolor": _SHADES[cell.word][strength], "edgecolor": "white"}
+    if cell.word == "equivalent":
+        return {"facecolor": _EQUIVALENT, "edgecolor": "white"}
+    if cell.word == "undecided":
+        return {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
+    return {"facecolor": "white", "edgecolor": "white"}
+
+
+def _legend() -> list[Entry]:
+    return [
+        Patch(facecolor=_SHADES["better"][1], label="better"),
+        Patch(facecolor=_SHADES["worse"][1], label="worse"),
+        Patch(facecolor=_EQUIVALENT, label="= alike"),
+        Patch(facecolor="white", edgecolor=GREY, hatch="////", label="? undecided"),
+    ]
