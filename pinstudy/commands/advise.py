@@ -44,12 +44,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--within",
-    default="30 min",
-    show_default=True,
     metavar="TIME",
-    help="About how long the search may take.",
+    help="About how long the search may take; nothing else ends it before it is decided. Without "
+    "it 30 min, and few runs.",
 )
-@click.option("--runs", metavar="N", help="How many runs the search may make at most.")
+@click.option(
+    "--runs",
+    metavar="N",
+    help="How many runs the search may make at most; with --within as well, what is reached first.",
+)
 @MARGIN
 @click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")
 @click.option(

@@ -93,8 +93,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "`min`, `max`, `ci_half_width` (a share of the mean), `of` (`time`, `energy`): what "
             "ends a case's repetitions; absent if the study gives their number. In a "
             "[race](studies.md#a-race) `race` alone: `of`, `better`, `margin`, `within_s`, "
-            "`runs`, and `cases`, the number of its cases, including those that there was no "
-            "time for",
+            "`runs` (a number, `any`, or none), and `cases`, the number of its cases, "
+            "including those that there was no time for",
         ),
         Field(
             "race_value",
@@ -106,7 +106,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "race_seen",
             "only in a race, for every run: `placement`, the verdict; `requested`, the number "
             "of threads that the program was told to start; `started`, the most threads seen in "
-            "one process; `disturbed`, by heat, power limits or other tasks",
+            "one process; `disturbed`, by heat, power limits or other tasks; `took_s`, the seconds "
+            "of the run with what pinstudy did before and after it",
         ),
         Field(
             "ci_half_width",

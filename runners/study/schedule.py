@@ -168,7 +168,7 @@ class RaceSchedule(Schedule):
         race = Race(
             self._entrants, self._rule, warmup_runs(self._entrants[0], self.history.race_runs)
         )
-        most = race.most_runs + self.plan.study.warmup
+        most = race.expected_runs + self.plan.study.warmup
         number = reported = 0
         while block := race.next_block():
             number += 1
