@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from base.errors import StudyError, UserError
-from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT
+from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT, warn_of_options
 from pinstudy.output import print_columns, print_json, say, wrap
+
+# The key of the words of the command line in a context's `meta`.
+TYPED = "pinstudy.typed"
 
 if TYPE_CHECKING:
     from runners.advise.search import Search
@@ -20,7 +23,16 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
-@click.command("advise", context_settings={"allow_interspersed_args": False})
+class _ProgramCommand(click.Command):
+    """A command before a program's command line; `ctx.meta[TYPED]` is what was typed after it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words as they were typed."""
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("advise", cls=_ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--objective",
@@ -100,7 +112,10 @@ if TYPE_CHECKING:
     envvar="PINSTUDY_REPORT",
     help="Write verdict and report at the end, or the advice only (also: $PINSTUDY_REPORT).",
 )
+@click.pass_context
 def advise_command(
+    context: click.Context,
+    /,
     program: tuple[str, ...],
     plan: bool,
     fresh: bool,
@@ -135,6 +150,8 @@ def advise_command(
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
     request = make_request(program, **options)
+    if passed_on := warn_of_options(context.command, context.meta[TYPED], program):
+        say(f"pinstudy: {passed_on}", err=True)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     search = make_search(machine, request, os.environ)
     if plan:
