@@ -168,7 +168,7 @@ def advise_command(
         elif told := told_by_loaded(problem):
             say(f"pinstudy: it loads {told[0]}, {takes_number(told[1])}: once more so", err=True)
         search = make_search(machine, corrected, os.environ)
-        session = _search(machine, search, results, fresh, as_json)
+        session = _search(machine, search, results, fresh, as_json, again=True)
         problem = reference_problem(session.summary, session.folder)
     if problem:
         if as_json:
@@ -180,8 +180,18 @@ def advise_command(
     session.raise_if_failed()
 
 
-def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_json: bool) -> Session:
-    """Write the search's study, and make the runs that its race needs."""
+def _search(
+    machine: Machine,
+    search: Search,
+    results: Path,
+    fresh: bool,
+    as_json: bool,
+    again: bool = False,
+) -> Session:
+    """Write the search's study, and make the runs that its race needs.
+
+    `again` is after another search of this command, which has told all that is the same now.
+    """
     from configs.library import load_study
     from pinstudy.study_run import make_runs
     from runners.advise.reference import check_processes
@@ -193,12 +203,12 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     for line in notes:
         say(f"pinstudy: {line}", err=True)
     session = Session(machine, load_study(path), results, fresh)
-    if not as_json:
+    if not as_json and not again:
         _show_search(search)
     check = partial(check_processes, search.request)
     for record in read_records(session.folder / "records"):
         check(record)
-    make_runs(session, as_json, check)
+    make_runs(session, as_json, check, again)
     return session
 
 
