@@ -14,7 +14,7 @@ from configs.mapping import Mapping as StudyMapping
 from configs.scheduling import Scheduling
 from configs.study import AppChoice, CoRunner, Study, Vm
 from configs.variables import SetVariable, merged
-from runners.host.software import for_guests, for_programs
+from runners.host.software import for_guests, for_programs, is_own, not_found
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE
@@ -320,8 +320,12 @@ def _skip_reason(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:
-        remedy = (for_guests() if case.vcpus else for_programs()).sentence
+        program = case.variant.program
         if obtain := case.app.obtain:
             remedy = f"get it with `{obtain}`" + (", then `make vm`" if case.vcpus else "")
-        return f"the program {case.variant.program} was not found; {remedy}"
+        elif is_own(program):
+            remedy = (for_guests() if case.vcpus else for_programs()).sentence
+        else:
+            return f"the program {program} {not_found(program)}"
+        return f"the program {program} was not found; {remedy}"
     return governor_problem(case.governor, case.host_cpus)

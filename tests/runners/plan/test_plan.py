@@ -56,6 +56,15 @@ def test_the_ten_published_cases_are_numbered_as_published() -> None:
     assert not made.skipped
 
 
+def test_only_a_program_of_our_own_is_said_to_be_built_by_set_up() -> None:
+    (own, *_) = plan(missing="demo-libgomp").skipped
+    assert own.reason.startswith("the program demo-libgomp was not found: it is neither in ")
+    assert "make setup" not in own.reason
+    choice = replace(PAPER.apps[0], variants=(replace(LIBGOMP, program="lu-libgomp"),))
+    (lacking, *_) = plan(replace(PAPER, apps=(choice,)), missing="lu-libgomp").skipped
+    assert lacking.reason == "the program lu-libgomp was not found; build it with `make setup`"
+
+
 def test_numbers_stay_when_rows_are_left_out() -> None:
     made = plan(node=two_packages_with_smt(), bad="performance")
     assert [case.number for case in made.cases] == [6, 7, 8]
