@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
@@ -38,7 +38,8 @@ GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
 class Plan:
     """The cases of a study on a node, in table order, and those left out with their reasons.
 
-    `programs` has the absolute path of each program by its name.
+    `programs` has the absolute path of each program by its name. `speeds` are shares of the fastest
+    CPU's, to estimate times by; empty where all are alike, or not known.
     """
 
     study: Study
@@ -46,6 +47,7 @@ class Plan:
     skipped: tuple[SkippedCase, ...]
     programs: dict[str, Path]
     blocks: frozenset[int] | None = None
+    speeds: Mapping[int, float] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> list[PlannedRun]:

@@ -71,7 +71,8 @@ class Schedule:
         """Return the forecast for these runs from the history's times and the apps' own hints."""
         cases = self.plan.cases
         means_s = {case.case_id: self.history.mean_s(case.case_id) for case in cases}
-        return Forecast(cases, (planned.case_id for planned in left), means_s)
+        pending = (planned.case_id for planned in left)
+        return Forecast(cases, pending, means_s, self.plan.speeds)
 
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
         """Return the case with the time limit of this run."""
