@@ -89,7 +89,8 @@ class CaseSummary:
     `implementations` are the distinct ones of the averaged runs; so are `energy_aware_read`, the
     states of energy-aware scheduling, and `schedulers_read`, those of sched_ext
     (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the study asks for,
-    None where a case takes what is in force.
+    None where a case takes what is in force. With `no_schedule` the program takes no loop schedule,
+    and that of its table means nothing.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
@@ -128,6 +129,7 @@ class CaseSummary:
     energy_aware: str | None = None
     itmt: str | None = None
     algorithm: str | None = None
+    no_schedule: bool = False
     mpi: str | None = None
     ranks_by: str | None = None
     rank_cpus: str | None = None

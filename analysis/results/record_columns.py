@@ -47,7 +47,7 @@ _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
-_FLAGS = ("warmup", "kinds_declared", "fixed_time")
+_FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
 # Texts that combine several values of a record.
 _COMBINED = ("disturbed", "daemons", "rank_cpus")

@@ -63,6 +63,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         **_times(cases, good),
         **unproved,
         "n": cases.how_many(good).tolist(),
+        "no_schedule": cases.first_runs(["no_schedule"])["no_schedule"].tolist(),
         "measures": _measures(cases, good),
         "excluded": _excluded(cases, bad),
         "reasons": _reasons(cases, bad, runs.reasons),

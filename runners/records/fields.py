@@ -185,6 +185,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "what the program computes, if the app has another name: `lulesh` for `lulesh-llnl`",
         ),
         Field(
+            "no_schedule",
+            "`true` if the program has no loops that take `schedule`, which is set all the same; "
+            "otherwise absent",
+        ),
+        Field(
             "fixed_time",
             "`true` if the app runs for a given time, whatever the mapping; otherwise absent",
         ),

@@ -249,3 +249,12 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path)
 
     with pytest.raises(UserError, match=r"cannot be written .*the records are safe"):
         write_tables(tables, tmp_path / "file")
+
+
+def test_a_caption_names_a_schedule_only_of_a_program_that_takes_one(tmp_path: Path) -> None:
+    (with_loops,) = tables_from(tmp_path / "with", [record(1), left_out(2, "not here")])
+    assert ", schedule static, wait policy " in with_loops.caption
+    without_loops = [record(1, no_schedule=True), left_out(2, "not here")]
+    (table,) = tables_from(tmp_path / "without", without_loops)
+    assert "schedule" not in table.caption
+    assert table.caption == with_loops.caption.replace(" schedule static,", "")

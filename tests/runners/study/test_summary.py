@@ -181,3 +181,10 @@ def test_the_plan_for_a_recorded_node_names_no_journal_of_this_machine(tmp_path:
     lines = machine.outlook(machine.plan(paper()))
     assert any("performance: set for the CPUs of each case" in line for line in lines)
     assert "journal" not in " ".join(lines)
+
+
+def test_only_a_program_with_such_loops_is_titled_with_a_schedule(tmp_path: Path) -> None:
+    titles = [table["title"] for table in outline(build_tree(tmp_path, HYBRID), paper()).tables()]
+    assert not any("schedule" in title for title in titles)
+    quick = outline(tmp_path / HYBRID, load_study("quick")).tables()
+    assert all(", schedule static" in table["title"] for table in quick)
