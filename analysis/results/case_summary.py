@@ -101,7 +101,8 @@ class CaseSummary:
     of threads, `vcpus_unproved` those of the guest, `beside_unproved` those of the co-runner.
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
-    runners.records.disturbances.
+    runners.records.disturbances; `neighbour` is the other task that took most CPU time in
+    one of the runs that shared their CPUs, and its seconds there; None where none is known.
     """
 
     case_id: str
@@ -158,6 +159,7 @@ class CaseSummary:
     beside_unproved: int = 0
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
+    neighbour: tuple[str, float] | None = None
 
     @property
     def has_runs(self) -> bool:

@@ -25,7 +25,7 @@ from analysis.results.case_summary import (
     TableKey,
 )
 from analysis.results.runs import Runs
-from runners.records.disturbances import SEPARATOR
+from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
 
@@ -81,6 +81,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "team_cpu_s": _teams(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
+        "neighbour": _neighbours(cases, good),
     }
     rows = zip(*columns.values(), strict=True)
     summaries = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
@@ -189,6 +190,18 @@ def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
         for what in text.split(SEPARATOR) if isinstance(text, str) else ():
             counts[number][what] = counts[number].get(what, 0) + runs
     return counts
+
+
+def _neighbours(cases: _Cases, good: Mask) -> list[tuple[str, float] | None]:
+    """Return the other task with most CPU time in a run that shared its CPUs, and its seconds."""
+    most: list[tuple[str, float] | None] = [None] * cases.count
+    for number, disturbed, text, _ in cases.combinations(good, "disturbed", "neighbour"):
+        if isinstance(text, str) and isinstance(disturbed, str) and SHARED in disturbed:
+            seconds, _, command = text.partition(" ")
+            here = most[number]
+            if here is None or float(seconds) > here[1]:
+                most[number] = command, float(seconds)
+    return most
 
 
 def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, list[str]]]:
