@@ -17,7 +17,7 @@ from configs.variables import SetVariable, merged
 from runners.host.software import for_guests, for_programs, is_own, not_found
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
-from runners.plan.command_line import FALLBACK_SCHEDULE
+from runners.plan.command_line import FALLBACK_SCHEDULE, Launch, build_launch
 from runners.plan.mechanism import (
     check_count,
     check_mechanism,
@@ -137,7 +137,10 @@ def make_plan(
                 skipped.append(SkippedCase(case, problem))
     if study.race:
         cases, same = _without_duplicates(cases)
-        skipped += same
+    else:
+        launchers = {name: name for name in tools}
+        cases, same = _without_repeats(cases, programs, launchers)
+    skipped += same
     known = {case.case_id for case in cases} | {item.case_id for item in skipped}
     more, left_out = alone.cases_beside(known, table)
     return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
@@ -223,6 +226,42 @@ def _without_duplicates(cases: Iterable[Case]) -> tuple[list[Case], list[Skipped
             reason = f"the same execution as {earlier.label}, which races"
             same.append(SkippedCase(case, reason))
     return list(first.values()), same
+
+
+def _without_repeats(
+    cases: Iterable[Case], programs: Mapping[str, Path], tools: Mapping[str, str]
+) -> tuple[list[Case], list[SkippedCase]]:
+    """Separate the cases of a table from those that an earlier row has under another name.
+
+    They are the same only if command line, environment, affinity mask, binding and all settings
+    are identical; else two rows might differ for a reason that nobody thought of.
+    """
+
+    def launch(case: Case) -> Launch:
+        return build_launch(case, programs[case.variant.program], {}, tools)
+
+    alike: dict[object, list[Case]] = {}
+    kept, same = [], []
+    for case in cases:
+        # Launch lines take longer to build than a plan of many cases has time for.
+        group = alike.setdefault(_placed_and_set(case), [])
+        earlier = next((other for other in group if launch(other) == launch(case)), None)
+        if earlier is None:
+            group.append(case)
+            kept.append(case)
+        else:
+            reason = f"the same execution as #{earlier.number} {earlier.mapping.name}"
+            same.append(SkippedCase(case, reason))
+    return kept, same
+
+
+def _placed_and_set(case: Case) -> tuple[object, ...]:
+    """Return where a table's case runs and under which settings, without its launch line."""
+    return (
+        *(case.table, case.governor, case.scheduling, case.vcpus),
+        *(case.mask, case.cpus, case.rank_cpus, case.mapping.binding, case.mechanism),
+        case.beside.case_id if case.beside else "",
+    )
 
 
 def _execution(case: Case) -> tuple[object, ...]:
