@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from base.errors import UserError
-from base.text import unknown_word
+from base.text import shown, unknown_word
 from configs.app import App
 from configs.mapping import Mapping
 from configs.site import Site
@@ -21,6 +21,9 @@ from configs.study import Study
 CONFIGS = Path(__file__).resolve().parent
 ROOT = CONFIGS.parent
 SUFFIXES = (".yaml", ".yml")
+# The folder beside a study, or of the installation, that holds the files of apps.
+APPS = "apps"
+_APP_FOLDERS = (CONFIGS / APPS, CONFIGS / APPS / "workloads")
 
 
 def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = None) -> Study:
@@ -79,6 +82,43 @@ def list_apps() -> tuple[App, ...]:
     return tuple(load_app(name) for name in sorted(_installed_apps()))
 
 
+def apps_at(path: str) -> dict[Path, App]:
+    """Return the apps at a path, by their files.
+
+    They are those in `apps/` beside a study's file or in a study's folder, or the one whose file it
+    is. Raises UserError when there is none, ConfigError with every mistake in a file.
+    """
+    from configs.load import parse_app
+
+    if not os.path.exists(path):  # noqa: PTH110 - a Path raises for a NUL
+        raise UserError(
+            f"{shown(path)}: no such file or folder; expected the file of an app, or a study's "
+            "file or folder"
+        )
+    folder = Path(path)
+    if not folder.is_dir():
+        source, name = _source(folder)
+        if not _is_study(source, name):
+            return {folder: parse_app(source, name)}
+        folder = folder.parent
+    if folder.resolve().name != APPS:
+        folder /= APPS
+    files = _files_in(folder)
+    if not files:
+        raise UserError(
+            f"{display_path(folder)}: no app is there; expected its file in {APPS}/ beside the "
+            "study, such as my_app.yaml"
+        )
+    return {file: parse_app(*_source(file)) for file in files.values()}
+
+
+def _is_study(data: bytes, path: str) -> bool:
+    from configs.document import parse_yaml
+
+    value = parse_yaml(data, path).value
+    return isinstance(value, dict) and "apps" in value
+
+
 def display_path(path: Path) -> str:
     """Return a path as messages show it: relative to the working directory if below it."""
     try:
@@ -134,16 +174,23 @@ def _app_path(text: str, beside: Path | None) -> Path:
         return (beside or Path()) / text
     files = _installed_apps()
     if beside is not None:
-        files |= _files_in(beside / "apps")
+        files |= _files_in(beside / APPS)
     if text not in files:
-        raise UserError(unknown_word("app", text, sorted(files)))
+        folders = [*([beside / APPS] if beside else []), *_APP_FOLDERS]
+        looked = ", ".join(display_path(folder.absolute()) for folder in folders)
+        raise UserError(f"{unknown_word('app', text, sorted(files))}; looked in {looked}")
     return files[text]
 
 
 def _installed_apps() -> dict[str, Path]:
     """Return the files of the installation's apps by name: its own programs, and workloads."""
-    apps = CONFIGS / "apps"
-    return _files_in(apps) | _files_in(apps / "workloads")
+    first, second = map(_files_in, _APP_FOLDERS)
+    return first | second
+
+
+def own_apps() -> frozenset[str]:
+    """Return the names of the installation's apps whose programs are its own or the originals."""
+    return frozenset(_files_in(_APP_FOLDERS[0]))
 
 
 def _files_in(folder: Path) -> dict[str, Path]:

@@ -23,6 +23,8 @@ MIN_RACE_RUNS = 10
 MAX_RACE_RUNS = 1_000_000
 # By default a race may make a third of the runs of a study that repeats every case so often.
 RACE_REPETITIONS = 10
+# The value of `runs` where `within` alone limits a race.
+ANY = "any"
 # The measures that a study can ask a precision of, and their fields in a record.
 PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
 # What cases can race for, besides a metric of their app.
@@ -43,6 +45,18 @@ class Precision:
     least: int
     half_width: float
     of: tuple[str, ...] = ("time",)
+
+
+class RunsKind(Either):
+    """A number of runs, or the word for as many as the time allows."""
+
+    def __init__(self) -> None:
+        most = Count("how many runs at most", MIN_RACE_RUNS, MAX_RACE_RUNS)
+        super().__init__(most, Word("word", (ANY,)))
+
+    def decode(self, value: Any) -> Any:  # noqa: ANN401
+        """Return the number, or ANY."""
+        return ANY if value == ANY else self.short.decode(value)
 
 
 @dataclass(frozen=True)
@@ -120,13 +134,14 @@ class Race:
         float | None,
         Called("within"),
         Duration("a time, such as 30 min"),
-        "about how long all runs together may take",
+        "about how long all runs together may take; more time alone makes no more `runs`",
         Without("any time"),
     ] = None
     runs: Annotated[
-        int | None,
-        Count("how many runs at most", MIN_RACE_RUNS, MAX_RACE_RUNS),
-        f"how many runs may be made, {MIN_RACE_RUNS} or more, warm-up runs not counted",
+        int | str | None,
+        RunsKind(),
+        f"how many runs may be made, {MIN_RACE_RUNS} or more, warm-up runs not counted; `{ANY}`: "
+        "as many as `within` allows",
         Without(
             f"a third of {RACE_REPETITIONS} repetitions of every case, at least 30; of short "
             "programs as many as take 10 s"
@@ -139,6 +154,17 @@ class Race:
         "the region whose time, energy or edp they race for; all entries of `apps` measure it",
         Without("the whole run"),
     ] = None
+
+    @staticmethod
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
+        """Refuse a race without any limit."""
+        if values.get("runs") == ANY and values.get("within_s") is None:
+            yield ("runs",), f"{ANY!r} needs within, which then limits the race alone"
+
+    @property
+    def timed(self) -> bool:
+        """Whether time alone limits the race."""
+        return self.runs == ANY
 
     @property
     def of_run_time(self) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
+
+from base import PINSTUDY
+from base.text import word_as_typed
 
 _Command = Callable[..., Any]
 
@@ -77,3 +81,46 @@ def find_results(
 def node_options(command: _Command) -> _Command:
     """Add --sysroot, --kinds and --json."""
     return SYSROOT(KINDS(JSON(command)))
+
+
+def warn_of_options(command: click.Command, typed: Sequence[str], program: Sequence[str]) -> str:
+    """Return a warning of options of the command that stand after a program; empty without any.
+
+    `typed` are all words after the command's name, the last of them the program and its arguments,
+    to which it gets the options. It ends with the command as it was probably meant.
+    """
+    from configs.app import THREADS_PLACE
+
+    before = list(typed[: len(typed) - len(program)])
+    before = before[:-1] if before[-1:] == ["--"] else before
+    given = {word.partition("=")[0] for word in before}
+    options = {name: option for option in command.params for name in _long_names(option)}
+    moved, stay = [], list(program[:1])
+    rest = list(program[1:])
+    while rest and rest[0] != "--":
+        word = rest.pop(0)
+        name, joined, _ = word.partition("=")
+        option = options.get(name)
+        takes = option is not None and not getattr(option, "is_flag", False)
+        value = [rest.pop(0)] if takes and not joined and rest else []
+        lacks = takes != bool(joined or value)
+        # An option on both sides is one of the program's, and so is one that is told {threads}.
+        if option is None or name in given or lacks or THREADS_PLACE in "".join([word, *value]):
+            stay += [word, *value]
+        else:
+            moved.append([word, *value])
+    if not moved:
+        return ""
+    words = [*before, *chain.from_iterable(moved), "--", *stay, *rest]
+    names = ", ".join(dict.fromkeys(each[0].partition("=")[0] for each in moved))
+    line = " ".join(map(word_as_typed, words))
+    verb = "is an option" if len(moved) == 1 else "are options"
+    return (
+        f"{names} {verb} of pinstudy, and passed to the program, because of the place after it; "
+        f"was this meant: {PINSTUDY} {command.name} {line}"
+    )
+
+
+def _long_names(option: click.Parameter) -> list[str]:
+    names = [*option.opts, *option.secondary_opts] if isinstance(option, click.Option) else []
+    return [name for name in names if name.startswith("--")]

@@ -190,9 +190,9 @@ class TerminalProgress:
             return case.label
         team, mapping = team_in_words(case.ranks, case.threads), case.mapping.name
         waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
-        how = f"schedule {case.schedule}{waiting}"
+        how = f", schedule {case.schedule}" if case.takes_schedule else ""
         under = f", {words}" if (words := case.scheduling.words) else ""
-        return f"{team}, {mapping}, {how}, governor {case.governor}{under}"
+        return f"{team}, {mapping}{how}{waiting}, governor {case.governor}{under}"
 
     def _show(self, text: str) -> None:
         if self._bar:

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
-def announce(session: Session, quiet: bool = False) -> None:
+def announce(session: Session, quiet: bool = False, again: bool = False) -> None:
     """Print how earlier attempts ended, the node's properties, and the plan.
 
-    With `quiet` nothing is printed on stdout.
+    With `quiet` nothing is printed on stdout. With `again` the node was shown before.
     """
     for line in session.crashes:
         say(f"pinstudy: {line}", err=True)
@@ -45,6 +45,11 @@ def announce(session: Session, quiet: bool = False) -> None:
     if quiet:
         return
     machine, summary = session.machine, session.summary
+    if again:
+        say("What will be done instead")
+        for line in summary.summary():
+            say(f"  {line}")
+        return
     say("What was found")
     print_columns(machine.findings())
     say("What will be done")
@@ -52,15 +57,17 @@ def announce(session: Session, quiet: bool = False) -> None:
         say(f"  {line}")
 
 
-def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None = None) -> None:
+def make_runs(
+    session: Session, quiet: bool = False, check: CheckRecord | None = None, again: bool = False
+) -> None:
     """Print the node's properties and the plan, then make the pending runs.
 
-    With `quiet` nothing is printed on stdout. `check` is called with each record once it is on
+    `quiet` and `again` are those of `announce`. `check` is called with each record once it is on
     the disk, and ends the study by raising.
     """
     from pinstudy.progress import TerminalProgress
 
-    announce(session, quiet)
+    announce(session, quiet, again)
     try:
         decided = partial(_is_decided, session.folder)
         earlier = read_records(session.folder / "records", heads=True)

@@ -15,7 +15,7 @@ from analysis.results.files import read_limited
 from base.reading import number_or_nan
 from base.structure import InvalidError
 from configs.document import parse_yaml
-from configs.repetitions import Race, RepetitionsKind
+from configs.repetitions import ANY, Race, RepetitionsKind
 from configs.values import DIRECTIONS, is_name
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
@@ -101,17 +101,18 @@ def rule_of(value: object) -> Race | None:
         return None
     if better not in DIRECTIONS or not 0 < margin < 1:
         return None
-    within_s, runs = number_or_nan(race.get("within_s")), race.get("runs")
+    seconds, runs = number_or_nan(race.get("within_s")), race.get("runs")
     region = race.get("region")
     if region is not None and not (isinstance(region, str) and is_name(region)):
         return None
+    within_s = seconds if 0 < seconds < math.inf else None
     return Race(
         region=region,
         of=of,
         higher=better == "higher",
         margin=margin,
-        within_s=within_s if 0 < within_s < math.inf else None,
-        runs=runs if _is_count(runs) else None,
+        within_s=within_s,
+        runs=runs if _is_count(runs) or (runs == ANY and within_s is not None) else None,
     )
 
 

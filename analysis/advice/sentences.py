@@ -133,15 +133,20 @@ def _why_open(advice: Advice) -> str:
     if lost:
         of = "; ".join(case.name for case in lost)
         return f"more than a tenth of the runs were lost to placement, of {of}"
-    return "the runs that the race may make were not enough to tell"
+    limit = (
+        "time that the race may take was"
+        if advice.rule.timed
+        else "runs that the race may make were"
+    )
+    return f"the {limit} not enough to tell"
 
 
 def _unfinished(advice: Advice) -> Iterator[str]:
     verb = "was" if advice.runs_made == 1 else "were"
-    yield (
-        f"Unfinished: {plural(advice.runs_made, 'run')} of at most {advice.state.most_runs} {verb} "
-        "made."
-    )
+    most = "" if advice.state.most_runs is None else f" of at most {advice.state.most_runs}"
+    time = duration(advice.state.spent_s), duration(advice.rule.within_s)
+    within = f" in {time[0]} of at most {time[1]}" if advice.rule.timed else ""
+    yield f"Unfinished: {plural(advice.runs_made, 'run')}{most} {verb} made{within}."
     if advice.best:
         yield f"The best case so far, {advice.best.name}, is being tried against doing nothing."
     yield f"Go on with `{advice.next_command}`."
@@ -236,9 +241,10 @@ def extent(advice: Advice) -> str:
 def more(advice: Advice) -> str:
     """Return what would decide, and the command that goes on."""
     state, within_s = advice.state, advice.rule.within_s
-    limit = f"`runs` ({state.most_runs} now)"
     # A confirmation continues by at least a pair of runs.
-    if within_s is not None and state.runs + 2 <= state.most_runs:
+    if state.most_runs is not None and (within_s is None or state.runs + 2 > state.most_runs):
+        limit = f"`runs` ({state.most_runs} now)"
+    else:
         limit = f"`within` ({duration(within_s)} now)"
     return (
         f"More runs would tell: raise {limit} in the study's file, or by the option of the same "

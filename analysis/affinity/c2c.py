@@ -96,9 +96,10 @@ class CaseLines:
     def title(self) -> str:
         """The setting that it shares with the cases of its group."""
         app, variant, size, schedule, waits, governor, threads = self.setting
+        loops = f"schedule {schedule}, " if schedule else ""
         return (
-            f"{app} ({variant}), size {size}, {threads}, schedule {schedule}, "
-            f"wait policy {waits}, governor {governor}"
+            f"{app} ({variant}), size {size}, {threads}, {loops}wait policy {waits}, "
+            f"governor {governor}"
         )
 
 
@@ -154,7 +155,10 @@ def _case(path: Path, file: Checked) -> CaseLines:
     case_id = name[1] if name else ""
     file.valid("case_id", lambda value: value == case_id != "", "what the file is called")
     case = file.table("case")
-    setting = (*(_text(case, key) for key in _SETTING), _threads(case))
+    keys = {key: _text(case, key) for key in _SETTING}
+    if case.values.get("no_schedule") is True:
+        keys["schedule"] = ""
+    setting = (*keys.values(), _threads(case))
     reasons, mapping = _reasons(file), _text(case, "mapping")
     if "lines" in reasons:
         return CaseLines(case_id, setting, mapping, reasons["lines"])

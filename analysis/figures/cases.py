@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from analysis.figures.drawing import (
     Drawing,
@@ -157,6 +157,10 @@ def _alt_text(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
     return sentences(*parts)
 
 
+# Up to so many events the axis is linear: a logarithmic one makes much of 1 against 2.
+MAX_LINEAR = 30.0
+
+
 def draw_migrations(
     results: Results, table: TableFindings, runs: RunsByCase, name: str
 ) -> Drawing | NotDrawn:
@@ -177,13 +181,22 @@ def draw_migrations(
     caption = sentences(
         "Each dot is a run." if runs else "Means only: these results have no runs.",
         "The number beside each row is the mean.",
-        "From 1 on the axis is logarithmic; a 0 stands at 0.",
+        _axes_in_words(axes),
         *dict.fromkeys(limits),
     )
     alt = sentences(
         *(extremes(_MIGRATIONS[m][1], "", _means(table.cases, m), table.cases) for m in shown)
     )
     return Drawing(name, MIGRATIONS_TITLE, caption, alt, figure)
+
+
+def _axes_in_words(axes: Sequence[Axes]) -> str:
+    """Return which axes are logarithmic; empty when none is."""
+    logarithmic = [each.get_xscale() != "linear" for each in axes]
+    if not any(logarithmic):
+        return ""
+    which = "the axis" if all(logarithmic) else f"an axis beyond {MAX_LINEAR:g}"
+    return f"From 1 on {which} is logarithmic; a 0 stands at 0."
 
 
 def _means(cases: Sequence[CaseFinding], measure: str) -> dict[int, float]:
@@ -202,11 +215,15 @@ def _draw_migrations(
     rows = np.array(list(means)) + mean_down(runs)
     axes.plot(list(means.values()), rows, zorder=4, **MEAN)
     most = max(3.0, axes.dataLim.x1)
-    axes.set_xscale("symlog", linthresh=1.0, linscale=0.6)
-    axes.set_xticks([0.0, *(10.0**e for e in range(int(np.log10(most)) + 1))])
-    axes.set_xticks([], minor=True)
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.set_xlim(-0.4, most * 1.5)
+    if most > MAX_LINEAR:
+        axes.set_xscale("symlog", linthresh=1.0, linscale=0.6)
+        axes.set_xticks([0.0, *(10.0**e for e in range(int(np.log10(most)) + 1))])
+        axes.set_xticks([], minor=True)
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlim(-0.4, most * 1.5)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        axes.set_xlim(-0.05 * most, most * 1.1)
     for row, mean in means.items():
         axes.text(
             1.01, row, mean_count(mean), transform=axes.get_yaxis_transform(),

@@ -111,7 +111,8 @@ class CaseSummary:
     kind. `drivers`, `governors_read` and `implementations` are the distinct ones of the averaged
     runs; so are `energy_aware_read`, the states of energy-aware scheduling, and `schedulers_read`,
     those of sched_ext (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the
-    study asks for, None where a case takes what is in force.
+    study asks for, None where a case takes what is in force. With `no_schedule` the program takes
+    no loop schedule, and that of its table means nothing.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
@@ -122,7 +123,8 @@ class CaseSummary:
     of threads, `vcpus_unproved` those of the guest, `beside_unproved` those of the co-runner.
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
-    runners.records.disturbances.
+    runners.records.disturbances; `neighbour` is the other task that took most CPU time in
+    one of the runs that shared their CPUs, and its seconds there; None where none is known.
     """
 
     case_id: str
@@ -150,6 +152,7 @@ class CaseSummary:
     energy_aware: str | None = None
     itmt: str | None = None
     algorithm: str | None = None
+    no_schedule: bool = False
     mpi: str | None = None
     ranks_by: str | None = None
     rank_cpus: str | None = None
@@ -179,6 +182,7 @@ class CaseSummary:
     beside_unproved: int = 0
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
+    neighbour: tuple[str, float] | None = None
 
     @property
     def has_runs(self) -> bool:

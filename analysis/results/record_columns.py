@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -29,9 +30,10 @@ from analysis.results.case_summary import (
 from analysis.results.columns import Reasons, Sparse, Texts
 from analysis.results.metrics import METRIC_FACTS, facts_text
 from analysis.results.regions import REGION, region_records
+from base.reading import number_or_nan
 from configs.repetitions import MAX_REPETITIONS, looks_of
 from runners.node.topology import KIND_ORDER
-from runners.records.disturbances import SEPARATOR, disturbances
+from runners.records.disturbances import SEPARATOR, SHARED, disturbances
 from runners.records.placed_runs import verdict_of
 from runners.records.reader import Part, read_part
 from runners.records.values import BASELINE, InvalidLine
@@ -49,10 +51,10 @@ _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
-_FLAGS = ("warmup", "kinds_declared", "fixed_time")
+_FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
 # Texts that combine several values of a record.
-_COMBINED = ("disturbed", "daemons", "rank_cpus", METRIC_FACTS)
+_COMBINED = ("disturbed", "daemons", "rank_cpus", METRIC_FACTS, "neighbour")
 _BY_KIND = ("freq_{}_ghz", "residency_{}", "cpu_share_{}", "waited_{}", "energy_by_kind_{}_j")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
@@ -81,15 +83,17 @@ Arrays = dict[str, NDArray[Any]]
 def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
     """Return the fields of a record that columns need, unchecked."""
     get = record.get
+    disturbed = disturbances(record)
     return (
         *map(get, _PLAIN),
         verdict_of(record),
         verdict_of(record, "vcpu_placement"),
         verdict_of(record, "beside_placement"),
-        SEPARATOR.join(disturbances(record)) or None,
+        SEPARATOR.join(disturbed) or None,
         _joined(get("daemons"), SEPARATOR),
         _joined(get("rank_cpus"), RANK_SEPARATOR),
         facts_text(get("metric_units"), get("metric_better")),
+        _neighbour(get("foreign_tasks")) if SHARED in disturbed else None,
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
         *columns.by_kind(get("cpu_share")),
@@ -101,6 +105,17 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         columns.by_thread_and_kind(get("team_cpu_s"), MAX_TEAM),
         reasons.number(get("unavailable")),
     )
+
+
+def _neighbour(tasks: object) -> str | None:
+    """Return seconds and command of the task with most CPU time, as `0.21 python`; None if none."""
+    known = [
+        (number_or_nan(task.get("cpu_s")), task["command"])
+        for task in (tasks if isinstance(tasks, list) else ())
+        if isinstance(task, dict) and isinstance(task.get("command"), str)
+    ]
+    known = [(seconds, command) for seconds, command in known if 0 < seconds < math.inf]
+    return "{:.2f} {}".format(*max(known)) if known else None
 
 
 def _joined(names: object, separator: str) -> str | None:

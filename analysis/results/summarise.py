@@ -28,7 +28,7 @@ from analysis.results.case_summary import (
 )
 from analysis.results.metrics import METRIC_FACTS, METRIC_REASON, metrics_in, why_not_averaged
 from analysis.results.runs import Runs
-from runners.records.disturbances import SEPARATOR
+from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
 
@@ -67,6 +67,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         **_times(cases, good),
         **unproved,
         "n": cases.how_many(good).tolist(),
+        "no_schedule": cases.first_runs(["no_schedule"])["no_schedule"].tolist(),
         "measures": _measures(cases, good, metrics),
         "metrics": metrics,
         "excluded": _excluded(cases, bad),
@@ -85,6 +86,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "team_cpu_s": _teams(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
+        "neighbour": _neighbours(cases, good),
     }
     rows = zip(*columns.values(), strict=True)
     summaries = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
@@ -224,6 +226,18 @@ def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
         for what in text.split(SEPARATOR) if isinstance(text, str) else ():
             counts[number][what] = counts[number].get(what, 0) + runs
     return counts
+
+
+def _neighbours(cases: _Cases, good: Mask) -> list[tuple[str, float] | None]:
+    """Return the other task with most CPU time in a run that shared its CPUs, and its seconds."""
+    most: list[tuple[str, float] | None] = [None] * cases.count
+    for number, disturbed, text, _ in cases.combinations(good, "disturbed", "neighbour"):
+        if isinstance(text, str) and isinstance(disturbed, str) and SHARED in disturbed:
+            seconds, _, command = text.partition(" ")
+            here = most[number]
+            if here is None or float(seconds) > here[1]:
+                most[number] = command, float(seconds)
+    return most
 
 
 def _reasons(

@@ -46,6 +46,7 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
         yield from _placement(case, row)
     yield from _ranks(cases)
     yield from _disturbed(cases)
+    yield from _moves_of_pinned(cases)
     yield from _governors(cases)
     yield from _energy_aware(cases)
     yield from _schedulers(cases)
@@ -143,6 +144,27 @@ def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
                 f"#{case.number}: {case.disturbed[what]} of {case.n}" for case in rows
             )
         yield f"runs {what}: {where}"
+
+
+def _moves_of_pinned(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield what the migrations of pinned threads are, where all placements are proved.
+
+    Ranks and a guest's CPUs are placed by others, who move them as well.
+    """
+    rows = [
+        case
+        for case in cases
+        if case.n
+        and (case.binding, case.table.ranks, case.engine) == ("pin", None, None)
+        and case.placed.proved == case.n
+        and case.measures["migrations"].mean > 0
+    ]
+    if rows:
+        numbers = ", ".join(f"#{case.number}" for case in rows)
+        yield (
+            f"migrations of pinned threads ({numbers}): the kernel moves a thread as it starts and "
+            "as it is bound; that it stays then is proved, in all these runs"
+        )
 
 
 def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:

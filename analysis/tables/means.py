@@ -154,10 +154,13 @@ def _table_number(case: CaseSummary) -> str:
 def caption(cases: Sequence[CaseSummary]) -> str:
     """Return the caption of the table that has these rows of `summarise`."""
     case = cases[0]
+    # A case that was left out does not say it.
+    free = any(one.no_schedule for one in cases)
+    schedule = "" if free else f"schedule {case.table.schedule}, "
     program = f"{_implementation(cases)}{case.table.app} ({case.table.variant})"
     return one_line(
         f"{_region(case)}{program}, size {case.table.size}, {case.table.threads_in_words}, "
-        f"schedule {case.table.schedule}, wait policy {case.table.wait_policy}{_guest(case)}"
+        f"{schedule}wait policy {case.table.wait_policy}{_guest(case)}"
     )
 
 

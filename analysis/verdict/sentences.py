@@ -17,6 +17,7 @@ from analysis.statistics.decision import (
     Look,
     Outcome,
 )
+from analysis.verdict.causes import causes
 from analysis.verdict.caveats import (
     mean_change,
     means_disagree,
@@ -259,6 +260,7 @@ def undecided(evidence: Evidence) -> tuple[str, ...]:
     """Return that there is no answer yet, and what would decide it."""
     sentences = (
         _open(evidence),
+        *causes([evidence.baseline, *evidence.with_outcome("undecided")]),
         _known(evidence, "equivalent"),
         _known(evidence, "worse"),
         _why_worse(evidence),

@@ -104,7 +104,10 @@ def run_study(
     file = folder / "factor"
     command = kernel.command(seconds, "--factor", str(file))
     same = {"selection": "pcores", "binding": "pin"}
-    mappings = [{"name": name} | same for name in (FIRST, SECOND)]
+    # Without a variable of its own, the second name would be left out as the same execution.
+    mappings = [
+        {"name": name, "variables": {"NAME_OF_MAPPING": name}} | same for name in (FIRST, SECOND)
+    ]
     path = write_study(folder, "names", command, mappings, repetitions, warmup=1, seed=seed)
     session = Session(
         open_machine(Path("/"), None), load_study(path), folder / "results", fresh=False

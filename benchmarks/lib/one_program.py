@@ -14,7 +14,7 @@ def write_study(
     folder: Path,
     name: str,
     command: Sequence[str],
-    mappings: Sequence[str | dict[str, str]],
+    mappings: Sequence[str | dict[str, Any]],
     repetitions: int,
     **more: Any,  # noqa: ANN401 - keys of a study file
 ) -> Path:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from base.errors import StudyError, UserError
-from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT
+from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT, warn_of_options
 from pinstudy.output import print_columns, print_json, say, wrap
+
+# The key of the words of the command line in a context's `meta`.
+TYPED = "pinstudy.typed"
 
 if TYPE_CHECKING:
     from runners.advise.search import Search
@@ -20,7 +23,16 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
-@click.command("advise", context_settings={"allow_interspersed_args": False})
+class _ProgramCommand(click.Command):
+    """A command before a program's command line; `ctx.meta[TYPED]` is what was typed after it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words as they were typed."""
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("advise", cls=_ProgramCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--objective",
@@ -44,12 +56,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--within",
-    default="30 min",
-    show_default=True,
     metavar="TIME",
-    help="About how long the search may take.",
+    help="About how long the search may take; nothing else ends it before it is decided. Without "
+    "it 30 min, and few runs.",
 )
-@click.option("--runs", metavar="N", help="How many runs the search may make at most.")
+@click.option(
+    "--runs",
+    metavar="N",
+    help="How many runs the search may make at most; with --within as well, what is reached first.",
+)
 @MARGIN
 @click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")
 @click.option(
@@ -97,7 +112,10 @@ if TYPE_CHECKING:
     envvar="PINSTUDY_REPORT",
     help="Write verdict and report at the end, or the advice only (also: $PINSTUDY_REPORT).",
 )
+@click.pass_context
 def advise_command(
+    context: click.Context,
+    /,
     program: tuple[str, ...],
     plan: bool,
     fresh: bool,
@@ -132,6 +150,8 @@ def advise_command(
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
     request = make_request(program, **options)
+    if passed_on := warn_of_options(context.command, context.meta[TYPED], program):
+        say(f"pinstudy: {passed_on}", err=True)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     search = make_search(machine, request, os.environ)
     if plan:
@@ -148,7 +168,7 @@ def advise_command(
         elif told := told_by_loaded(problem):
             say(f"pinstudy: it loads {told[0]}, {takes_number(told[1])}: once more so", err=True)
         search = make_search(machine, corrected, os.environ)
-        session = _search(machine, search, results, fresh, as_json)
+        session = _search(machine, search, results, fresh, as_json, again=True)
         problem = reference_problem(session.summary, session.folder)
     if problem:
         if as_json:
@@ -160,8 +180,18 @@ def advise_command(
     session.raise_if_failed()
 
 
-def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_json: bool) -> Session:
-    """Write the search's study, and make the runs that its race needs."""
+def _search(
+    machine: Machine,
+    search: Search,
+    results: Path,
+    fresh: bool,
+    as_json: bool,
+    again: bool = False,
+) -> Session:
+    """Write the search's study, and make the runs that its race needs.
+
+    `again` is after another search of this command, which has told all that is the same now.
+    """
     from configs.library import load_study
     from pinstudy.study_run import make_runs
     from runners.advise.reference import check_processes
@@ -173,12 +203,12 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     for line in notes:
         say(f"pinstudy: {line}", err=True)
     session = Session(machine, load_study(path), results, fresh)
-    if not as_json:
+    if not as_json and not again:
         _show_search(search)
     check = partial(check_processes, search.request)
     for record in read_records(session.folder / "records"):
         check(record)
-    make_runs(session, as_json, check)
+    make_runs(session, as_json, check, again)
     return session
 
 

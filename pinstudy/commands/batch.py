@@ -13,7 +13,7 @@ from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed, plural
 from base.units import duration
-from pinstudy.options import JSON, KINDS, RESULTS, SITE
+from pinstudy.options import JSON, KINDS, RESULTS
 from pinstudy.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ _NAMES = "n1,n2"
 
 @click.command("submit")
 @click.argument("study")
-@SITE
+@click.option(
+    "--site",
+    metavar="SITE",
+    envvar="PINSTUDY_SITE",
+    help="Where jobs are submitted, and how: a name of configs/sites, or a file; see docs/batch.md "
+    "(also: $PINSTUDY_SITE, or the study's `batch`).",
+)
 @KINDS
 @RESULTS
 @click.option(

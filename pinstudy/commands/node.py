@@ -99,8 +99,13 @@ def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
 
 
 def _show_capabilities(capabilities: list[Capability]) -> None:
+    from runners.doctor.capability import NOT_TRIED
+
     width = max(len(capability.name) for capability in capabilities)
+    untried = [capability.name for capability in capabilities if capability.reason == NOT_TRIED]
     for capability in capabilities:
+        if capability.name in untried:
+            continue
         start = f"{capability.state:<7}  {capability.name:<{width}}  "
         optional = "optional: " if capability.optional and capability.state != "ok" else ""
         say(wrap(optional + capability.reason, start))
@@ -108,6 +113,8 @@ def _show_capabilities(capabilities: list[Capability]) -> None:
         for label, text in (("grant: ", capability.grant), ("to last: ", capability.lasting)):
             if text:
                 say(" " * len(start) + label + text)
+    if untried:
+        say(wrap(", ".join(untried), f"{NOT_TRIED}: "))
 
 
 @click.command("prove")

@@ -161,18 +161,31 @@ def run_command(
 
 
 @click.command("apps")
+@click.argument("path", required=False)
 @JSON
-def apps_command(as_json: bool) -> None:
-    """List the programs that can be studied: their variants, sizes, and whether they are built."""
-    from configs.library import list_apps
-    from runners.host.software import find_program
+def apps_command(path: str | None, as_json: bool) -> None:
+    """List the programs that can be studied: their variants, sizes, and whether they are built.
 
-    apps = list_apps()
+    PATH is a study's file or folder, to list the apps beside it as well, or the file of an app, to
+    check it.
+    """
+    from configs.library import apps_at, display_path, list_apps
+    from runners.host.software import find_program, not_found
+
+    here = apps_at(path) if path is not None else {}
+    alone = path is not None and Path(path) in here
+    installed = [] if alone else list_apps()
+    beside = {app.name for app in here.values()}
+    apps = [*here.values(), *(app for app in installed if app.name not in beside)]
     paths = {
         variant.program: find_program(variant.program)
         for app in apps
         for variant in app.variants.values()
     }
+
+    def lacking(program: str) -> str:
+        return f"{program} {not_found(program)}" if here else f"not found: {program}"
+
     if as_json:
         print_json(
             [
@@ -193,13 +206,16 @@ def apps_command(as_json: bool) -> None:
     for app in apps:
         say(f"{app.name}: {app.title}")
         print_columns(
-            (f"variant {name}", v.runtime, str(paths[v.program] or f"not found: {v.program}"))
+            (f"variant {name}", v.runtime, str(paths[v.program] or lacking(v.program)))
             for name, v in app.variants.items()
         )
         print_columns(
             (f"size {name}", " ".join(size.arguments)) for name, size in app.sizes.items()
         )
-    say("A program is added by one YAML file; see docs/apps.md.")
+    for file in here:
+        say(f"{display_path(file.absolute())}: no mistakes")
+    if not alone:
+        say("A program is added by one YAML file; see docs/apps.md.")
 
 
 @click.command("mappings")

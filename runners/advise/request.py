@@ -15,7 +15,7 @@ from base.errors import UserError
 from base.structure import Kind, OneOrMore
 from base.text import shown
 from configs.app import THREADS_PLACE, Schedule
-from configs.repetitions import MAX_RACE_RUNS, MIN_RACE_RUNS
+from configs.repetitions import ANY, MAX_RACE_RUNS, MIN_RACE_RUNS
 from configs.study import GOVERNORS, MAX_THREADS, WAIT_POLICIES
 from configs.values import (
     Arguments,
@@ -33,6 +33,8 @@ from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.
 METRIC = "metric"
+# Without --within a search ends after so long, and after few runs.
+DEFAULT_WITHIN = "30 min"
 # Without --limit a longer run counts as hanging.
 DEFAULT_LIMIT = "1 h"
 NONE = "none"
@@ -49,6 +51,7 @@ class Request:
     configs.repetitions.RACE_OF. Times are in seconds, `margin` is a share. `threads`, `schedules`,
     `wait_policies` and `governors` are None where pinstudy chooses; empty `schedules` or
     `wait_policies` mean that none race. At most one of `check_pattern` and `check_command` is set.
+    `runs` is ANY where the user gave a time and no number of runs: the time alone then limits.
     `directory` is the working directory. `threads_by` are the variables that tell the program its
     thread count, or BY_ARGUMENTS; None where pinstudy chooses. `starts` is the thread count of a
     program that ignores the requested count; None for others. `region` is the region that they
@@ -63,7 +66,7 @@ class Request:
     pattern: str | None
     margin: float
     within_s: float | None
-    runs: int | None
+    runs: int | str | None
     limit_s: float
     threads: tuple[int, ...] | None
     schedules: tuple[str, ...] | None
@@ -124,8 +127,8 @@ def make_request(
         higher=better == "higher",
         pattern=option_value("--metric", metric, Pattern(_REGEX, picks=True)),
         margin=share_option("--margin", margin),
-        within_s=time_option("--within", within),
-        runs=option_value("--runs", runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)),
+        within_s=time_option("--within", DEFAULT_WITHIN if within is None else within),
+        runs=ANY if within is not None and runs is None else _runs(runs),
         limit_s=time_option("--limit", limit) or 0.0,
         threads=_list("--threads", threads, Count("a thread count", 1, MAX_THREADS)),
         # The comma before a chunk size is part of a schedule.
@@ -145,6 +148,12 @@ def make_request(
             "it where the program takes its thread count, such as: -t {threads}"
         )
     return request
+
+
+def _runs(text: str | None) -> int | None:
+    most = Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)
+    runs: int | None = option_value("--runs", text, most)
+    return runs
 
 
 def _program(command: Sequence[str]) -> Path:

@@ -134,7 +134,11 @@ class Search:
         rule = self.study.race
         assert rule is not None
         runs = f"{describe_limit(rule, self.size)}, of {plural(self.size, 'candidate')}"
-        within = "" if rule.within_s is None else f", within about {duration(rule.within_s)}"
+        within = (
+            ""
+            if rule.within_s is None or rule.timed
+            else f", within about {duration(rule.within_s)}"
+        )
         return f"{runs}{within}; the first run says how long one takes"
 
     def as_json(self) -> dict[str, Any]:

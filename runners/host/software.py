@@ -16,6 +16,7 @@ from pathlib import Path
 from base.command import output_of
 from base.files import read_regular
 from base.text import one_line
+from configs.library import display_path, own_apps
 from runners.host.tree import Unavailable
 
 # The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
@@ -65,6 +66,20 @@ def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | Non
         places = [*(str(folder / name) for folder in own), name]
     found = next(filter(None, map(shutil.which, places)), None)
     return Path(found).absolute() if found else None
+
+
+def is_own(name: str) -> bool:
+    """Return whether a program has the name of one of ours, which the build makes."""
+    return bool(_OWN.fullmatch(name)) and name.rpartition("-")[0] in own_apps()
+
+
+def not_found(name: str) -> str:
+    """Return where a program was looked for in vain, as the end of a sentence."""
+    if "/" in name:
+        from_here = "" if name.startswith("/") else " below the working directory"
+        return f"was not found: there is no executable file of this path{from_here}"
+    folders = ", ".join(map(display_path, program_folders()))
+    return f"was not found: it is neither in {folders} nor on the PATH"
 
 
 def find_emulated_program(name: str) -> Path | None:

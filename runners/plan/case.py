@@ -75,6 +75,11 @@ class Case:
         return self.variant.threads_by or self.app.threads_by or (OMP_NUM_THREADS,)
 
     @property
+    def takes_schedule(self) -> bool:
+        """Whether the program has loops that take the schedule of OMP_SCHEDULE."""
+        return bool(self.app.schedules) and self.variant.runtime not in ("none", "pthreads")
+
+    @property
     def all_threads(self) -> int:
         """The threads of all ranks."""
         return max(self.ranks, 1) * self.threads
@@ -220,3 +225,8 @@ def case_fields(case: Case) -> dict[str, object]:
         "vcpu_binding": case.vcpus.mapping.binding,
         "vcpu_cpus": format_cpulist(case.vcpus.cpus),
     }
+
+
+def loop_fields(case: Case) -> dict[str, object]:
+    """Return `no_schedule` for a program whose loops take none; it is no part of the identity."""
+    return {} if case.takes_schedule else {"no_schedule": True}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
@@ -14,10 +14,10 @@ from configs.mapping import Mapping as StudyMapping
 from configs.scheduling import Scheduling
 from configs.study import AppChoice, CoRunner, Study, Vm
 from configs.variables import SetVariable, merged
-from runners.host.software import for_guests, for_programs
+from runners.host.software import for_guests, for_programs, is_own, not_found
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
-from runners.plan.command_line import FALLBACK_SCHEDULE
+from runners.plan.command_line import FALLBACK_SCHEDULE, Launch, build_launch
 from runners.plan.mechanism import (
     check_count,
     check_mechanism,
@@ -38,7 +38,8 @@ GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
 class Plan:
     """The cases of a study on a node, in table order, and those left out with their reasons.
 
-    `programs` has the absolute path of each program by its name.
+    `programs` has the absolute path of each program by its name. `speeds` are shares of the fastest
+    CPU's, to estimate times by; empty where all are alike, or not known.
     """
 
     study: Study
@@ -46,6 +47,7 @@ class Plan:
     skipped: tuple[SkippedCase, ...]
     programs: dict[str, Path]
     blocks: frozenset[int] | None = None
+    speeds: Mapping[int, float] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> list[PlannedRun]:
@@ -135,7 +137,10 @@ def make_plan(
                 skipped.append(SkippedCase(case, problem))
     if study.race:
         cases, same = _without_duplicates(cases)
-        skipped += same
+    else:
+        launchers = {name: name for name in tools}
+        cases, same = _without_repeats(cases, programs, launchers)
+    skipped += same
     known = {case.case_id for case in cases} | {item.case_id for item in skipped}
     more, left_out = alone.cases_beside(known, table)
     return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
@@ -221,6 +226,42 @@ def _without_duplicates(cases: Iterable[Case]) -> tuple[list[Case], list[Skipped
             reason = f"the same execution as {earlier.label}, which races"
             same.append(SkippedCase(case, reason))
     return list(first.values()), same
+
+
+def _without_repeats(
+    cases: Iterable[Case], programs: Mapping[str, Path], tools: Mapping[str, str]
+) -> tuple[list[Case], list[SkippedCase]]:
+    """Separate the cases of a table from those that an earlier row has under another name.
+
+    They are the same only if command line, environment, affinity mask, binding and all settings
+    are identical; else two rows might differ for a reason that nobody thought of.
+    """
+
+    def launch(case: Case) -> Launch:
+        return build_launch(case, programs[case.variant.program], {}, tools)
+
+    alike: dict[object, list[Case]] = {}
+    kept, same = [], []
+    for case in cases:
+        # Launch lines take longer to build than a plan of many cases has time for.
+        group = alike.setdefault(_placed_and_set(case), [])
+        earlier = next((other for other in group if launch(other) == launch(case)), None)
+        if earlier is None:
+            group.append(case)
+            kept.append(case)
+        else:
+            reason = f"the same execution as #{earlier.number} {earlier.mapping.name}"
+            same.append(SkippedCase(case, reason))
+    return kept, same
+
+
+def _placed_and_set(case: Case) -> tuple[object, ...]:
+    """Return where a table's case runs and under which settings, without its launch line."""
+    return (
+        *(case.table, case.governor, case.scheduling, case.vcpus),
+        *(case.mask, case.cpus, case.rank_cpus, case.mapping.binding, case.mechanism),
+        case.beside.case_id if case.beside else "",
+    )
 
 
 def _execution(case: Case) -> tuple[object, ...]:
@@ -320,8 +361,12 @@ def _skip_reason(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:
-        remedy = (for_guests() if case.vcpus else for_programs()).sentence
+        program = case.variant.program
         if obtain := case.app.obtain:
             remedy = f"get it with `{obtain}`" + (", then `make vm`" if case.vcpus else "")
-        return f"the program {case.variant.program} was not found; {remedy}"
+        elif is_own(program):
+            remedy = (for_guests() if case.vcpus else for_programs()).sentence
+        else:
+            return f"the program {program} {not_found(program)}"
+        return f"the program {program} was not found; {remedy}"
     return governor_problem(case.governor, case.host_cpus)

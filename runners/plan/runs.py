@@ -86,22 +86,34 @@ def _shuffled(case_ids: Sequence[str], salt: str) -> list[str]:
     return sorted(case_ids, key=lambda case: hashlib.sha256(f"{salt}/{case}".encode()).digest())
 
 
-def _hint_s(case: Case) -> float | None:
+def _hint_s(case: Case, speeds: Mapping[int, float]) -> float | None:
     """Return the seconds of one run by the app's hint, or None without.
 
-    The hint is for one thread and is divided by the threads, as if the program scaled perfectly:
-    good enough for a forecast.
+    The hint is for one thread on a fast CPU. It is divided by the threads and the mean speed of the
+    fastest CPUs that they may use, as if the program scaled perfectly: good enough for a forecast.
     """
-    return None if case.size.estimate_s is None else case.size.estimate_s / case.all_threads
+    if case.size.estimate_s is None:
+        return None
+    of_cpus = sorted((speeds.get(cpu, 1.0) for cpu in case.host_cpus), reverse=True)
+    used = of_cpus[: case.all_threads] or [1.0]
+    return case.size.estimate_s / case.all_threads / (sum(used) / len(used))
 
 
 class Forecast:
     """The pending runs: how many, under which governors, how long; corrected after every run."""
 
     def __init__(
-        self, cases: Iterable[Case], pending: Iterable[str], means_s: Mapping[str, float | None]
+        self,
+        cases: Iterable[Case],
+        pending: Iterable[str],
+        means_s: Mapping[str, float | None],
+        speeds: Mapping[int, float] | None = None,
     ) -> None:
-        """`pending` has the case_id of each pending run, `means_s` the mean seconds by case_id."""
+        """`pending` has the case_id of each pending run, `means_s` the mean seconds by case_id.
+
+        `speeds` are shares of the fastest CPU's; without them all are alike.
+        """
+        self._speeds = speeds or {}
         self._cases = {case.case_id: case for case in cases}
         self._pending = Counter(pending)
         self._means_s = dict(means_s)
@@ -137,7 +149,7 @@ class Forecast:
         if mean_s is not None:
             return mean_s
         case = self._cases[case_id]
-        hint_s = _hint_s(case)
+        hint_s = _hint_s(case, self._speeds)
         return None if hint_s is None else hint_s * self._corrections.get(case.app.name, 1.0)
 
     def run_s(self, case_id: str) -> float | None:
@@ -164,7 +176,7 @@ class Forecast:
         hinted_s: dict[str, float] = defaultdict(float)
         for case_id, mean_s in self._means_s.items():
             case = self._cases[case_id]
-            hint_s = _hint_s(case)
+            hint_s = _hint_s(case, self._speeds)
             if mean_s is not None and hint_s:
                 measured_s[case.app.name] += mean_s
                 hinted_s[case.app.name] += hint_s

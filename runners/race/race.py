@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
 from base.text import plural
-from configs.repetitions import RACE_REPETITIONS
+from base.units import duration
+from configs.repetitions import MAX_RACE_RUNS, RACE_REPETITIONS
 from configs.repetitions import Race as Rule
 from runners.race.confirmation import EARLIER_SHARE, MIN_RUNS, analyse, shares
 from runners.race.elimination import (
@@ -43,6 +44,9 @@ MIN_MOST_RUNS = 30
 # Short runs vary more, so a race may make as many as take this time.
 SHORT_S = 10.0
 MAX_SHORT_RUNS = 1000
+# Where time alone limits a race of short runs, there are many blocks. Up to this one an analysis
+# follows each, then once they have grown by a share of one in so many: it reads all runs again.
+ANALYSES_EACH = 16
 
 
 class Race:
@@ -65,6 +69,7 @@ class Race:
         self._taken_after = 0
         self._p: float | None = None
         self._looks = self._blocks = self._first_runs = 0
+        self._first_spent_s = 0.0
         # The numbers of threads that a run of the reference was to start, and that it started.
         self._team = (0, 0)
         # Cases whose only run so far was disturbed.
@@ -109,7 +114,8 @@ class Race:
                     self._in_doubt.discard(case_id)
         for (case_id, _), run in results:
             self._check_run(case_id, run)
-        self._first_runs = self._first_runs or self._samples.runs
+        if self._blocks == 1:
+            self._first_runs, self._first_spent_s = self._samples.runs, self._samples.spent_s
         if self._decision == "unfinished":
             self._analyse_confirmation(self._best) if self._best else self._analyse_race()
 
@@ -132,6 +138,12 @@ class Race:
             spent_s=self._samples.spent_s,
             noise=self._samples.noise(),
         )
+
+    @property
+    def expected_runs(self) -> int:
+        """How many runs there will be at most, as far as is known."""
+        one_s = self._samples.one_s(self.reference)
+        return expected_runs(self._rule, self._cases, one_s)
 
     @property
     def _running(self) -> list[str]:
@@ -189,13 +201,14 @@ class Race:
     def _analyse_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)
         # With enough runs for all cases, one run of each decides nothing.
-        if first and self.most_runs < self._cases * RACE_REPETITIONS:
+        if first and self.expected_runs < self._cases * RACE_REPETITIONS:
             behind = far_behind(first)
             self._eliminate_worse(one for one in behind if one.case_id not in self._in_doubt)
-        field = self._samples.field(self._alive)
-        if field:
-            self._eliminate_worse(worse_cases(field, self._cases, self._blocks - 1))
-        self._eliminate_worse_than_reference()
+        if self._is_analysed:
+            field = self._samples.field(self._alive)
+            if field:
+                self._eliminate_worse(worse_cases(field, self._cases, self._blocks - 1))
+            self._eliminate_worse_than_reference()
         if not self._alive:
             known = self._samples.values(self.reference)
             self._decision = "no gain" if known else "no reference"
@@ -221,7 +234,7 @@ class Race:
     def _may_take_best(self) -> bool:
         if len(self._alive) == 1 and self._samples.values(self._alive[0]):
             return True
-        field = self._samples.field(self._alive)
+        field = self._samples.field(self._alive) if self._is_analysed else None
         if field and may_be_taken(field, self._margin):
             return True
         return not self._has_room_for_race()
@@ -243,6 +256,11 @@ class Race:
         if not self._confirmation_counts(best):
             self._decision = "undecided"
 
+    @property
+    def _is_analysed(self) -> bool:
+        """Whether an analysis of all running cases follows this block."""
+        return not self._rule.timed or self._blocks % max(1, self._blocks // ANALYSES_EACH) == 0
+
     def _mean(self, case_id: str) -> float:
         return Moments.of(self._samples.numbers(case_id)).mean
 
@@ -262,6 +280,9 @@ class Race:
 
     def _analyse_confirmation(self, best: str) -> None:
         last = not self._confirmation_counts(best)
+        if self._rule.timed and not last and not _is_power_of_two(self._blocks - self._taken_after):
+            # The early analyses are as few as ever, so they are spread over a long time.
+            return
         fresh, reference = (
             [value.number for value in self._confirmation_values(case_id)]
             for case_id in (best, self.reference)
@@ -286,17 +307,21 @@ class Race:
 
     def _has_room_for_race(self) -> bool:
         """Return whether one more block of all running cases leaves enough for a confirmation."""
-        left = self.most_runs - self._samples.runs - len(self._running)
-        share = ceil(CONFIRMATION_SHARE * (self.most_runs - self._first_runs))
         one_s = self._samples.one_s
         confirmation_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
         block_s = sum(map(one_s, self._running))
+        if self.most_runs is None:
+            assert self._rule.within_s is not None
+            share_s = CONFIRMATION_SHARE * (self._rule.within_s - self._first_spent_s)
+            return self._fits(block_s + max(confirmation_s, share_s))
+        left = self.most_runs - self._samples.runs - len(self._running)
+        share = ceil(CONFIRMATION_SHARE * (self.most_runs - self._first_runs))
         return left >= max(2 * RESERVED_RUNS, share) and self._fits(block_s + confirmation_s)
 
     def _has_room_for(self, counts: Mapping[str, int]) -> bool:
         needed_s = sum(count * self._samples.one_s(case_id) for case_id, count in counts.items())
         runs = self._samples.runs + sum(counts.values())
-        return runs <= self.most_runs and self._fits(needed_s)
+        return (self.most_runs is None or runs <= self.most_runs) and self._fits(needed_s)
 
     def _fits(self, seconds: float) -> bool:
         within_s = self._rule.within_s
@@ -304,12 +329,16 @@ class Race:
 
     def _eliminate_beyond_room(self) -> None:
         """Eliminate the last, least promising cases until there is room for a confirmation."""
-        room = self.most_runs
+        room = self._cases * RACE_REPETITIONS if self.most_runs is None else self.most_runs
         one_s = self._samples.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
             room = min(room, int((self._rule.within_s - self._samples.spent_s) / one_s))
         for case_id in self._alive[max(1, room - 2 * MIN_RUNS - 1) :]:
             self._remove(Eliminated(case_id, 0, "no time"))
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
 
 
 def is_placed(run: RaceRun) -> bool:
@@ -341,18 +370,35 @@ def warmup_runs(reference: str, runs: Mapping[Key, RaceRun]) -> list[RaceRun]:
     return [runs[key] for key in sorted(keys, key=lambda key: -key[1])]
 
 
-def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
+def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int | None:
     """Return how many runs a race of so many cases may make, beside warm-up runs.
 
-    `one_s` is the seconds of a run of the reference, 0 when unknown.
+    `one_s` is the seconds of a run of the reference, 0 when unknown. None where time alone limits.
     """
-    if rule.runs:
+    if isinstance(rule.runs, int):
         return rule.runs
+    return None if rule.timed else _few_runs(cases, one_s)
+
+
+def expected_runs(rule: Rule, cases: int, one_s: float) -> int:
+    """Return about how many runs a race may make, also where time alone limits it."""
+    most = most_runs(rule, cases, one_s)
+    if most is not None:
+        return most
+    if rule.within_s is None or not one_s:
+        return _few_runs(cases, one_s)
+    return min(MAX_RACE_RUNS, int(rule.within_s / one_s))
+
+
+def _few_runs(cases: int, one_s: float) -> int:
     short = min(MAX_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
     return max(MIN_MOST_RUNS, cases * RACE_REPETITIONS // FULL_SHARE, short)
 
 
 def describe_limit(rule: Rule, cases: int) -> str:
     """Return in words how many runs a race of so many cases may make."""
-    most = f"at most {plural(most_runs(rule, cases), 'run')}"
-    return most if rule.runs else f"{most}, or as many as take {SHORT_S:g} s"
+    most = most_runs(rule, cases)
+    if most is None:
+        return f"as many runs as fit into {duration(rule.within_s)}"
+    runs = f"at most {plural(most, 'run')}"
+    return runs if rule.runs else f"{runs}, or as many as take {SHORT_S:g} s"

@@ -23,6 +23,11 @@ class Value:
     number: float
 
 
+def took(run: RaceRun) -> float:
+    """Return the seconds of a run with its overhead, estimated where it was not recorded."""
+    return max(run.took_s, run.elapsed_s + OVERHEAD_S)
+
+
 @dataclass
 class RaceSamples:
     """The runs of a race; with `higher`, higher values are better."""
@@ -32,6 +37,7 @@ class RaceSamples:
     spent_s: float = 0.0
     _values: dict[str, list[Value]] = field(default_factory=dict)
     _times: dict[str, list[float]] = field(default_factory=dict)
+    _took: dict[str, list[float]] = field(default_factory=dict)
     _run_counts: dict[str, int] = field(default_factory=dict)
     _placed: dict[str, Counter[str]] = field(default_factory=dict)
 
@@ -49,8 +55,10 @@ class RaceSamples:
 
     def add_time(self, case_id: str, run: RaceRun) -> None:
         """Add the time of a run, which may be a warm-up run."""
-        self.spent_s += run.elapsed_s + OVERHEAD_S
+        took_s = took(run)
+        self.spent_s += took_s
         if run.elapsed_s > 0:
+            self._took.setdefault(case_id, []).append(took_s)
             self._times.setdefault(case_id, []).append(run.elapsed_s)
 
     def run_count(self, case_id: str) -> int:
@@ -71,8 +79,8 @@ class RaceSamples:
 
     def one_s(self, case_id: str) -> float:
         """Return the mean seconds of a case's runs with their overhead, 0 when unknown."""
-        times = self._times.get(case_id, [])
-        return sum(times) / len(times) + OVERHEAD_S if times else 0.0
+        times = self._took.get(case_id, [])
+        return sum(times) / len(times) if times else 0.0
 
     def shortest_s(self) -> float | None:
         """Return the seconds of the shortest run of all; None before there is one."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from base.reading import number_or_nan
@@ -48,7 +49,8 @@ class RaceRun:
     is to blame, and is empty after a disturbance. `cut` says that the run was ended because it took
     much longer than the shortest one. `elapsed_s` is its seconds, 0 when unknown. `placed` is the
     verdict on its placement, empty when unknown. `requested` and `started` are numbers of
-    threads, 0 when unknown. `disturbed` is by heat, power limits or other tasks.
+    threads, 0 when unknown. `disturbed` is by heat, power limits or other tasks. `took_s` is the
+    seconds of the run with all that pinstudy did before and after it, 0 when unknown.
     """
 
     value: float | None
@@ -59,6 +61,7 @@ class RaceRun:
     requested: int = 0
     started: int = 0
     disturbed: bool = False
+    took_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ class RaceState:
     those of the best after it was taken, so that they do not overestimate its gain; of the
     reference some earlier ones, too. `p` is the probability of such a confirmation without a gain.
     `looks` is the number of interim analyses. `runs`, without warm-up runs, and `spent_s` are what
-    the race has used, `most_runs` is its limit. `noise` is the standard deviation of one run's
-    logarithm, pooled over cases; None before two blocks.
+    the race has used, `most_runs` is its limit, None where time alone limits it. `noise` is the
+    standard deviation of one run's logarithm, pooled over cases; None before two blocks.
     """
 
     decision: str
@@ -102,7 +105,7 @@ class RaceState:
     looks: int = 0
     blocks: int = 0
     runs: int = 0
-    most_runs: int = 0
+    most_runs: int | None = None
     spent_s: float = 0.0
     noise: float | None = None
 
@@ -128,11 +131,13 @@ def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str
     return value, ""
 
 
-def race_fields(record: Mapping[str, Any], rule: Race) -> dict[str, Any]:
+def race_fields(
+    record: Mapping[str, Any], rule: Race, took_s: float | None = None
+) -> dict[str, Any]:
     """Return a new record's fields for the race: the value that rates it, or why there is none.
 
-    `race_seen` has the placement's verdict, the numbers of threads requested and started, and
-    whether anything disturbed the run.
+    `race_seen` has the placement's verdict, the numbers of threads requested and started,
+    whether anything disturbed the run, and `took_s` if that is known.
     """
     team = observed_team(record)
     seen = {
@@ -141,6 +146,8 @@ def race_fields(record: Mapping[str, Any], rule: Race) -> dict[str, Any]:
         "started": team.threads,
         "disturbed": bool(disturbances(record)),
     }
+    if took_s is not None:
+        seen["took_s"] = round(took_s, 3)
     if record["status"] != OK:
         return {"race_seen": seen}
     value, absent = race_value(record, rule)
@@ -184,6 +191,7 @@ def _run_without_value(record: Mapping[str, Any]) -> RaceRun:
     placed = VIOLATED if violated else seen.get("placement")
     counts = [seen.get(name) for name in ("requested", "started")]
     requested, started = (count if type(count) is int else 0 for count in counts)
+    took_s = number_or_nan(seen.get("took_s"))
     return RaceRun(
         None,
         elapsed_s if elapsed_s > 0 else 0.0,
@@ -191,4 +199,5 @@ def _run_without_value(record: Mapping[str, Any]) -> RaceRun:
         requested=requested,
         started=started,
         disturbed=seen.get("disturbed") is True,
+        took_s=took_s if 0 < took_s < inf else 0.0,
     )

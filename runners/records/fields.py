@@ -94,8 +94,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "ends a case's repetitions; absent if the study gives their number. Until comparisons "
             "are decided `decide` alone: `first`, `max`, `within_s`. In a "
             "[race](repetitions.md#a-race) `race` alone: `of`, `better`, `margin`, `within_s`, "
-            "`runs`, and `cases`, the number of its cases, including those that there was no "
-            "time for",
+            "`runs` (a number, `any`, or none), and `cases`, the number of its cases, including "
+            "those that there was no time for",
         ),
         Field(
             "race_value",
@@ -107,7 +107,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "race_seen",
             "only in a race, for every run: `placement`, the verdict; `requested`, the number "
             "of threads that the program was told to start; `started`, the most threads seen in "
-            "one process; `disturbed`, by heat, power limits or other tasks",
+            "one process; `disturbed`, by heat, power limits or other tasks; `took_s`, the seconds "
+            "of the run with what pinstudy did before and after it",
         ),
         Field(
             "ci_half_width",
@@ -183,6 +184,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "algorithm",
             "what the program computes, if the app has another name: `lulesh` for `lulesh-llnl`",
+        ),
+        Field(
+            "no_schedule",
+            "`true` if the program has no loops that take `schedule`, which is set all the same; "
+            "otherwise absent",
         ),
         Field(
             "fixed_time",

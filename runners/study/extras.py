@@ -38,7 +38,7 @@ from runners.measure.perf.c2c import (
 )
 from runners.measure.perf.events import read_core_pmus
 from runners.node.node import Node
-from runners.plan.case import Case, case_fields
+from runners.plan.case import Case, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.records.values import OK
@@ -106,7 +106,7 @@ class ContendedLines:
             head = {
                 "schema": SCHEMA,
                 "case_id": case.case_id,
-                "case": case_fields(case),
+                "case": case_fields(case) | loop_fields(case),
                 "node_digest": self.node.digest,
                 "started_at": started_at,
                 "perf": version,

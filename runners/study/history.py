@@ -15,6 +15,7 @@ from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
 from runners.node.node_files import what_changed
 from runners.plan.runs import OVERHEAD_S, RunKey
+from runners.race.samples import took
 from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.reader import read_records
 from runners.records.values import FINAL, OK, SKIPPED
@@ -78,10 +79,11 @@ class History:
             self.known(case_id).add(figures)
         if self.race:
             of_race = (case_id, -repetition if warmup else repetition)
-            self.race_runs[of_race] = race_run(record, self.race)
-        if (took_s := number_or_nan(elapsed_s)) > 0:
-            self.spent_s += took_s
-        self.spent_s += OVERHEAD_S
+            run = self.race_runs[of_race] = race_run(record, self.race)
+            self.spent_s += took(run)
+        else:
+            took_s = number_or_nan(elapsed_s)
+            self.spent_s += OVERHEAD_S + (took_s if took_s > 0 else 0.0)
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)
@@ -103,14 +105,15 @@ class History:
         assert self.precision is not None
         return self._known.setdefault(case_id, CasePrecision(self.precision))
 
-    def add_new(self, record: dict[str, Any]) -> None:
+    def add_new(self, record: dict[str, Any], took_s: float | None = None) -> None:
         """Add the record of a new run, and to it the fields that decide when the study ends.
 
         With a precision: the half widths of the case's intervals, this run included; nothing for a
-        warm-up run and before there are two good runs. In a race: what rates the run.
+        warm-up run and before there are two good runs. In a race: what rates the run, and
+        `took_s`, its seconds with all that was done before and after it.
         """
         if self.race:
-            record |= race_fields(record, self.race)
+            record |= race_fields(record, self.race, took_s)
         self.add(record)
         if self.precision and not record["warmup"]:
             half_widths = self.known(record["case_id"]).half_widths

@@ -22,6 +22,7 @@ from runners.host.software import (
     find_program,
     find_tools,
 )
+from runners.node.core_kinds.ranking import relative_speeds
 from runners.node.node import Node, open_node, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
@@ -92,7 +93,9 @@ class Machine:
         find = partial(self._find_program, find_emulated_program if emulated else find_program)
         planned = _without_estimates(study) if emulated else study
         tools = self.tools_of(study)
-        return make_plan(planned, self.node.topology, find, tools, self._governor_problem, emulated)
+        topology = self.node.topology
+        plan = make_plan(planned, topology, find, tools, self._governor_problem, emulated)
+        return replace(plan, speeds=relative_speeds(self.node.tree, topology.kinds))
 
     def tools_of(self, study: Study) -> Mapping[str, str]:
         """Return the paths of the launchers, with those of the MPI ranks that a study has."""
@@ -178,9 +181,11 @@ class Machine:
         lines = []
         if switched:
             noun = "governor" if len(switched) == 1 else "governors"
+            # A recorded node's journal would be this machine's.
+            journal = f" (journal: {settings.journal_path})" if self.live else ""
             lines.append(
                 f"{noun} {', '.join(sorted(switched))}: set for the CPUs of each case, and put "
-                f"back at the end (journal: {settings.journal_path})"
+                f"back at the end{journal}"
             )
         lines += _scheduling_lines([scheduling for _, scheduling, _ in possible])
         waiting: dict[str, list[str]] = {}

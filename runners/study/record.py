@@ -26,7 +26,7 @@ from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending
 from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
-from runners.plan.case import Case, SkippedCase, case_fields
+from runners.plan.case import Case, SkippedCase, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.values import BASELINE, SKIPPED
@@ -190,6 +190,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
         }
         | case_fields(case)
         | ({"fixed_time": True} if case.app.fixed_time else {})
+        | loop_fields(case)
         | ({"algorithm": case.app.algorithm} if case.app.algorithm else {})
     )
 

@@ -6,6 +6,7 @@ that the seed gives.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -176,6 +177,7 @@ class Runner:
     def _make_run(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
         """Make a run, or record why it cannot be made now; `ahead` are the pending runs."""
         history = self.schedule.history
+        began_s = time.monotonic()
         self.may_start(ahead.run_s(planned.case_id))
         if problem := self.node.settle(case):
             self._record_skipped([SkippedCase(case, problem)])
@@ -190,7 +192,7 @@ class Runner:
         idle_s = baselines.pending_s(ahead.runs_by_governor)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()
-        record = self._execute(planned, self.schedule.limited(case, planned), waited)
+        record = self._execute(planned, self.schedule.limited(case, planned), waited, began_s)
         self.progress.finished(record)
         baselines.count_run(case.governor)
 
@@ -215,8 +217,13 @@ class Runner:
         collected = [self.node.state(case), *self.collectors.idle(case)]
         self.shard.append(baseline_record(self.origin, before, case, started_at, due_s, collected))
 
-    def _execute(self, planned: PlannedRun, case: Case, waited: Reading) -> dict[str, Any]:
-        """Make a run, add its record to the history, write it to the disk and return it."""
+    def _execute(
+        self, planned: PlannedRun, case: Case, waited: Reading, began_s: float
+    ) -> dict[str, Any]:
+        """Make a run, add its record to the history, write it to the disk and return it.
+
+        `began_s` is when its preparation began, on the monotonic clock.
+        """
         history = self.schedule.history
         started_at = utc_now("milliseconds")
         launch, program = self.node.launch(case), self.node.program(case)
@@ -259,7 +266,7 @@ class Runner:
             collected,
             thrown_out,
         )
-        history.add_new(record)
+        history.add_new(record, time.monotonic() - began_s)
         self.shard.append(record)
         return record
 

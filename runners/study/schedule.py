@@ -73,7 +73,8 @@ class Schedule:
         """Return the forecast for these runs from the history's times and the apps' own hints."""
         cases = self.plan.cases
         means_s = {case.case_id: self.history.mean_s(case.case_id) for case in cases}
-        return Forecast(cases, (planned.case_id for planned in left), means_s)
+        pending = (planned.case_id for planned in left)
+        return Forecast(cases, pending, means_s, self.plan.speeds)
 
     def at_most_s(self, ahead: Forecast) -> float | None:
         """Return how many seconds the runs of a forecast may take; None without an estimate."""
@@ -221,7 +222,7 @@ class RaceSchedule(Schedule):
         race = Race(
             self._entrants, self._rule, warmup_runs(self._entrants[0], self.history.race_runs)
         )
-        most = race.most_runs + self.plan.study.warmup
+        most = race.expected_runs + self.plan.study.warmup
         number = reported = 0
         while block := race.next_block():
             number += 1

@@ -226,6 +226,7 @@ class PlanSummary:
             | beside
             | {
                 "number": case.number,
+                "takes_schedule": case.takes_schedule,
                 "case_id": case.case_id,
                 "reason": "",
                 "command": list(launch.command),
@@ -245,13 +246,18 @@ def _range(least: str, most: str) -> str:
 
 
 def _skipped_row(item: SkippedCase) -> dict[str, Any]:
-    return case_fields(item.case) | {"number": item.case.number, "reason": item.reason}
+    return case_fields(item.case) | {
+        "number": item.case.number,
+        "takes_schedule": item.case.takes_schedule,
+        "reason": item.reason,
+    }
 
 
 def _title(row: dict[str, Any]) -> str:
     team = team_in_words(row.get("ranks"), row["threads"])
     head = f"{row['app']} ({row['variant']}), size {row['size']}, {team}"
-    return f"{head}, schedule {row['schedule']}, wait policy {row['wait_policy']}"
+    schedule = f", schedule {row['schedule']}" if row["takes_schedule"] else ""
+    return f"{head}{schedule}, wait policy {row['wait_policy']}"
 
 
 def precision_lines(plan: Plan, history: History) -> list[str]:

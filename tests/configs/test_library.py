@@ -59,6 +59,57 @@ def test_messages_name_a_file_below_the_working_directory_by_its_relative_path(
     assert str(error.value).startswith("bad.yaml:5:13: size 'small' is not known to app 'lu'")
 
 
+def test_an_unknown_app_is_reported_with_the_folders_where_it_was_looked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "mine.yaml").write_text(STUDY.replace("app: lu", "app: mesher"))
+    monkeypatch.chdir(folder)
+
+    with pytest.raises(ConfigError) as error:
+        library.load_study("mine.yaml")
+
+    shelf = library.CONFIGS / "apps"
+    assert str(error.value).startswith("mine.yaml:3:10: app 'mesher' is not known")
+    assert str(error.value).endswith(f"; looked in apps, {shelf}, {shelf / 'workloads'}")
+
+
+@pytest.mark.parametrize("at", ["mine.yaml", "", "apps"])
+def test_the_apps_beside_a_study_are_found_from_its_file_or_folder(folder: Path, at: str) -> None:
+    (folder / "apps").mkdir()
+    (folder / "apps" / "own.yaml").write_bytes(LU)
+
+    found = library.apps_at(str(folder / at))
+
+    assert {(path, app.name) for path, app in found.items()} == {
+        (folder / "apps" / "own.yaml", "own")
+    }
+
+
+def test_the_file_of_an_app_is_checked_by_its_path(folder: Path) -> None:
+    (folder / "own.yaml").write_bytes(LU)
+    (app,) = library.apps_at(str(folder / "own.yaml")).values()
+    assert app.name == "own"
+    (folder / "own.yaml").write_bytes(LU.replace(b"title:", b"titel:"))
+    with pytest.raises(ConfigError, match=r"own.yaml:\d+:1: key 'titel' is not known"):
+        library.apps_at(str(folder / "own.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("none.yaml", "no such file or folder"),
+        ("x\0y", "no such file or folder"),
+        ("mine.yaml", "apps: no app is there; expected its file in apps/ beside the study"),
+        ("", "no app is there"),
+    ],
+)
+def test_a_path_without_apps_is_reported(folder: Path, at: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        library.apps_at(str(folder) + "/" + at)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

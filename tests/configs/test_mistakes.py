@@ -77,6 +77,12 @@ def test_a_race_is_of_one_app() -> None:
     assert problem.endswith("the study has 'lu small' and 'ul small'")
 
 
+def test_a_race_of_any_number_of_runs_needs_a_time() -> None:
+    (problem,) = mistakes(study_with("repetitions: {race: {runs: any}}"))
+    assert problem.endswith("'any' needs within, which then limits the race alone")
+    assert mistakes(study_with("repetitions: {race: {runs: any, within: 5 min}}")) == []
+
+
 def test_variants_threads_schedules_and_governors_can_race() -> None:
     more = (
         "threads: 1\n  - app: lu\n    variants: libgomp\n    sizes: small\n    threads: [2, 4]\n"

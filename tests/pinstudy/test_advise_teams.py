@@ -72,6 +72,18 @@ def advise(
 
 
 @pytest.mark.usefixtures("cpus")
+def test_what_two_searches_of_a_command_have_in_common_is_shown_once(tmp_path: Path) -> None:
+    build(tmp_path, TWO_THREADS)
+    arguments = ("--runs", "10", "--threads", "1,2", "--no-report")
+    done = search(tmp_path, *arguments, OMP_NUM_THREADS="5")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    once = ("What is asked", "What was found", "What will be done", "What will be done instead")
+    assert [lines.count(heading) for heading in once] == [1, 1, 1, 1]
+    assert len([line for line in lines if line.startswith("  study advise-program-")]) == 2
+
+
+@pytest.mark.usefixtures("cpus")
 @pytest.mark.parametrize("count", ["5", "1"])
 def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path, count: str) -> None:
     build(tmp_path, TWO_THREADS)

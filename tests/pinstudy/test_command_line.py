@@ -318,3 +318,21 @@ def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
     assert topology["numa"] == [{"node": 0, "cpus": "0-23"}]
     assert topology["online"] == "0-23"
     assert {"level", "size_bytes", "cpus"} <= set(topology["caches"][0])
+
+
+def test_the_apps_beside_a_study_are_listed_and_one_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "apps").mkdir()
+    variants = "variants: {serial: {program: ./mine, runtime: none}}"
+    own = f"title: Mine\n{variants}\nsizes: {{a: {{arguments: ''}}}}\n"
+    (tmp_path / "apps" / "mine.yaml").write_text(own)
+    listed = pinstudy(tmp_path, "apps", ".").stdout
+    assert listed.startswith("mine: Mine\n")
+    assert "./mine was not found" in listed
+    assert "\nlulesh: " in listed
+    checked = pinstudy(tmp_path, "apps", "apps/mine.yaml")
+    assert checked.stdout.endswith("apps/mine.yaml: no mistakes\n")
+    assert "lulesh" not in checked.stdout
+    (tmp_path / "apps" / "mine.yaml").write_text(own.replace("runtime", "rumtime"))
+    wrong = pinstudy(tmp_path, "apps", "apps/mine.yaml")
+    assert wrong.returncode == 2
+    assert "apps/mine.yaml:2:" in wrong.stderr

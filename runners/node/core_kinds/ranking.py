@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from statistics import median
 from typing import TypeVar
 
 from base.cpulist import format_cpulist
@@ -57,6 +58,22 @@ def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
             return {}
         values[cpu] = value
     return values
+
+
+def relative_speeds(tree: Tree, kinds: Iterable[CoreKind]) -> dict[int, float]:
+    """Return about how fast each CPU is, as a share of the fastest kind's; nothing for one kind.
+
+    A kind's speed is its median capacity, CPPC performance or maximum frequency, of which the first
+    counts that all CPUs have. Nothing where they have none.
+    """
+    kinds = tuple(kinds)
+    cpus = tuple(cpu for kind in kinds for cpu in kind.cpus)
+    values = next(filter(None, (read_sign(tree, sign, cpus) for sign in _RANKING_SIGNS)), None)
+    if len(kinds) < 2 or not values:
+        return {}
+    medians = {kind.name: median(values[cpu] for cpu in kind.cpus) for kind in kinds}
+    fastest = max(medians.values())
+    return {cpu: medians[kind.name] / fastest for kind in kinds for cpu in kind.cpus}
 
 
 def by_ranks(view: NodeView) -> Finding:

@@ -21,6 +21,7 @@ from analysis.output import advice_data, write_advice, write_advice_only, write_
 from analysis.results.sources import open_results
 from analysis.verdict.text import as_text
 from base.errors import UserError
+from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
 from tests.analysis.advice.simulated_race import (
     GAIN,
@@ -159,6 +160,19 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
     assert "`within`" not in text
     study = tmp_path / "advise-app-0123abcd" / "advise-app-0123abcd.yaml"
     assert f"`pinstudy run {study}`" in text
+
+
+def test_where_time_alone_limits_the_answer_asks_for_more_time_and_names_no_runs(
+    tmp_path: Path,
+) -> None:
+    rule = Rule(within_s=1800.0, runs=ANY)
+    text = headline_text(tmp_path, replace(NOISY, noise=0.2, rule=rule))
+    assert "the time that the race may take was not enough to tell" in text
+    assert "raise `within` (30 min 00 s now)" in text
+    assert "`runs`" not in text
+    stopped = headline_text(tmp_path / "stopped", replace(NOISY, rule=rule, stop=9))
+    assert stopped.startswith("Unfinished: 8 runs were made in 6 min ")
+    assert " of at most 30 min 00 s." in stopped
 
 
 def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: Path) -> None:

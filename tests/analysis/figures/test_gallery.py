@@ -93,6 +93,18 @@ def test_zero_migrations_stand_at_zero(tmp_path: Path) -> None:
     assert {"0", "4000"} <= {*texts(figure)}
 
 
+def test_a_few_migrations_stand_on_a_linear_axis(tmp_path: Path) -> None:
+    few = [record(n, r, migrations=n * r) for n in (1, 2) for r in range(1, 6)]
+    drawn = drawing_of(tmp_path / "few", MIGRATIONS, *few)
+    (axes,) = drawn.figure.axes
+    at = axes.transData.transform([(0.0, 0.0), (1.0, 0.0), (10.0, 0.0)])[:, 0]
+    assert at[2] - at[0] == pytest.approx(10 * (at[1] - at[0]))
+    assert axes.get_xlim()[0] < 0.0 < 10.0 < axes.get_xlim()[1]
+    assert "logarithmic" not in drawn.caption
+    many = [record(1, r, migrations=4000) for r in range(1, 6)]
+    assert "the axis is logarithmic" in drawing_of(tmp_path / "many", MIGRATIONS, *many).caption
+
+
 def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(
     study: Figures,
 ) -> None:

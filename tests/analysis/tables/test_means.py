@@ -249,3 +249,28 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path)
 
     with pytest.raises(UserError, match=r"cannot be written .*the records are safe"):
         write_tables(tables, tmp_path / "file")
+
+
+def test_a_caption_names_a_schedule_only_of_a_program_that_takes_one(tmp_path: Path) -> None:
+    (with_loops,) = tables_from(tmp_path / "with", [record(1), left_out(2, "not here")])
+    assert ", schedule static, wait policy " in with_loops.caption
+    without_loops = [record(1, no_schedule=True), left_out(2, "not here")]
+    (table,) = tables_from(tmp_path / "without", without_loops)
+    assert "schedule" not in table.caption
+    assert table.caption == with_loops.caption.replace(" schedule static,", "")
+
+
+def test_migrations_of_pinned_threads_are_explained_where_their_placement_is_proved(
+    tmp_path: Path,
+) -> None:
+    def notes(folder: str, **fields: object) -> str:
+        proved = {"placement": {"verdict": "proved", "looks": 9, "threads": []}}
+        runs = [record(3, r, **{**proved, "migrations": 3, **fields}) for r in (1, 2)]
+        (table,) = tables_from(tmp_path / folder, runs)
+        return " ".join(notes_of(table))
+
+    explained = "migrations of pinned threads (#3): the kernel moves a thread as it starts"
+    assert explained in notes("pin", binding="pin")
+    assert explained not in notes("none moved", binding="pin", migrations=0)
+    assert explained not in notes("set", binding="set")
+    assert explained not in notes("unproved", binding="pin", placement=UNPROVED)

@@ -28,12 +28,7 @@ def test_figures_are_written_in_three_formats_beside_the_records(
     overall = ("overview", "overview-plane", "runs-over-time")
     assert names == {
         f"{stem}.{style}"
-        for stem in (
-            *(f"table-1-{stem}" for stem in stems),
-            "overview",
-            "overview-plane",
-            "runs-over-time",
-        )
+        for stem in (*(f"table-1-{stem}" for stem in stems), *overall)
         for style in ("svg", "pdf", "png")
     }
     for start, style in ((b"<?xml", "svg"), (b"%PDF", "pdf"), (b"\x89PNG", "png")):

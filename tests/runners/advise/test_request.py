@@ -14,7 +14,7 @@ def test_what_is_not_said_is_what_most_want() -> None:
     made = request()
     assert (made.of, made.higher, made.margin, made.within_s, made.runs) == (
         *("time", False, 0.01),
-        *(None, None),
+        *(1800, None),
     )
     assert (made.threads, made.schedules, made.governors) == (None, None, None)
     assert made.limit_s == 3600
@@ -40,6 +40,13 @@ def test_every_option_is_taken() -> None:
     assert made.schedules == ("static", "dynamic,4")
     assert made.governors == ("current", "performance")
     assert (made.check_pattern, made.check_command) == ("residual < 1e-9", ())
+
+
+def test_a_time_that_is_given_limits_alone_unless_runs_are_given_too() -> None:
+    assert (request(within="5 min").within_s, request(within="5 min").runs) == (300, "any")
+    assert (request(runs="40").within_s, request(runs="40").runs) == (1800, 40)
+    with pytest.raises(UserError, match="--within"):
+        request(within="")
 
 
 def test_no_schedules_are_something_else_than_none_said() -> None:

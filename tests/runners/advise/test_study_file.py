@@ -137,6 +137,12 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
     assert (study.governors, study.order) == (("current", "performance"), "randomised-blocks")
 
 
+def test_a_study_says_that_the_given_time_limits_alone(tmp_path: Path) -> None:
+    race = loaded(tmp_path, file_of(request(within="5 min"))).race
+    assert race
+    assert (race.within_s, race.runs, race.timed) == (300, "any", True)
+
+
 def test_more_threads_than_cpus_are_meant_when_the_user_has_them(tmp_path: Path) -> None:
     first = loaded(tmp_path, file_of(request(), threads=100)).apps[0]
     assert (first.threads, first.oversubscribe) == ((100,), True)

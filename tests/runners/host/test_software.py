@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from configs import library
 from runners.host import software
 from runners.host.software import build_of
 from runners.host.tree import Unavailable
@@ -83,6 +84,31 @@ def test_only_our_own_programs_of_a_shared_prefix_are_asked_what_they_are(tmp_pa
 def reason_of(found: str | Unavailable) -> str:
     assert isinstance(found, Unavailable)
     return found.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("lu-libgomp", True),
+        ("pingpong-pthreads", True),
+        ("mine-libgomp", False),
+        ("lu", False),
+        ("./lu-libgomp", False),
+        ("/opt/stream_gcc", False),
+    ],
+)
+def test_only_programs_that_the_build_makes_are_our_own(name: str, own: bool) -> None:
+    assert software.is_own(name) is own
+
+
+def test_a_program_that_is_not_there_was_looked_for_somewhere() -> None:
+    end = software.not_found("mine")
+    assert all(
+        str(folder) in end for folder in map(library.display_path, software.program_folders())
+    )
+    assert end.endswith("nor on the PATH")
+    assert software.not_found("/opt/x").endswith("no executable file of this path")
+    assert software.not_found("./x").endswith("of this path below the working directory")
 
 
 def test_a_checkout_advises_to_set_up_and_an_installation_sends_nobody_to_a_makefile(

@@ -56,6 +56,15 @@ def test_the_ten_published_cases_are_numbered_as_published() -> None:
     assert not made.skipped
 
 
+def test_only_a_program_of_our_own_is_said_to_be_built_by_set_up() -> None:
+    (own, *_) = plan(missing="demo-libgomp").skipped
+    assert own.reason.startswith("the program demo-libgomp was not found: it is neither in ")
+    assert "make setup" not in own.reason
+    choice = replace(PAPER.apps[0], variants=(replace(LIBGOMP, program="lu-libgomp"),))
+    (lacking, *_) = plan(replace(PAPER, apps=(choice,)), missing="lu-libgomp").skipped
+    assert lacking.reason == "the program lu-libgomp was not found; build it with `make setup`"
+
+
 def test_numbers_stay_when_rows_are_left_out() -> None:
     made = plan(node=two_packages_with_smt(), bad="performance")
     assert [case.number for case in made.cases] == [6, 7, 8]
@@ -371,7 +380,38 @@ def test_two_names_for_one_execution_do_not_race_twice() -> None:
     assert set(reasons) == {"p", "p-numactl", "pcores-pin"}
     assert reasons["p"].startswith("the same execution as ")
     assert reasons["p"].endswith(", which races")
-    assert len(plan(study(mappings=of.mappings), node).cases) == 7
+    # Where no best one is sought, only what is identical in everything is left out.
+    listed = plan(study(mappings=of.mappings), node)
+    (same,) = listed.skipped
+    assert same.case.mapping.name == "pcores-pin"
+    assert same.reason == "the same execution as #5 compact"
+    assert len(listed.cases) == 6
+    assert [case.number for case in listed.cases] == [1, 2, 3, 4, 5, 7]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Mapping("other", "pcores", "pin", variables=(("A", "1"),)),
+        Mapping("other", "pcores", "pin", "likwid-pin"),
+        Mapping("other", "pcores", "set"),
+        Mapping("other", "ecores", "pin"),
+    ],
+)
+def test_what_differs_in_anything_is_run_under_both_names(other: Mapping) -> None:
+    made = plan(study(mappings=(PCORES_PIN, other)))
+    assert [case.mapping.name for case in made.cases] == ["pcores-pin", "other"]
+    again = replace(PCORES_PIN, name="again")
+    governors = ("performance", "powersave")
+    twice = plan(study(mappings=(PCORES_PIN, again), governors=governors))
+    assert [(case.number, case.governor) for case in twice.cases] == [
+        (1, "performance"),
+        (3, "powersave"),
+    ]
+    assert [item.reason for item in twice.skipped] == [
+        "the same execution as #1 pcores-pin",
+        "the same execution as #3 pcores-pin",
+    ]
 
 
 def test_two_mappings_that_differ_by_a_variable_race() -> None:

@@ -168,6 +168,17 @@ def test_each_run_corrects_the_forecast_of_its_case_and_of_its_app() -> None:
     assert forecast.pending_s == pytest.approx(0.0)
 
 
+def test_a_hint_is_of_a_fast_cpu_and_a_slower_one_takes_longer() -> None:
+    # CPU 4 has half the speed; of more CPUs than threads the fastest count.
+    speeds = {0: 1.0, 1: 1.0, 4: 0.5, 5: 0.5}
+    mixed = case(threads=2, cpus=(0, 4), number=2)
+    many = case(threads=2, cpus=(4, 5, 1, 0), number=3)
+    cases = (ONE, mixed, many)
+    forecast = Forecast(cases, (), {}, speeds)
+    seconds = [forecast.program_s(each.case_id) for each in cases]
+    assert seconds == [pytest.approx(4.0), pytest.approx(4 / 3), pytest.approx(1.0)]
+
+
 def test_measured_times_of_earlier_attempts_come_before_hints() -> None:
     forecast = forecast_of(ONE, earlier_s={ONE.case_id: 7.0})
     assert forecast.pending_s == pytest.approx(7.0 + OVERHEAD_S)

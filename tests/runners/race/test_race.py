@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
-from runners.race.race import Key, Race, replay
+from runners.race.race import Key, Race, most_runs, replay
 from runners.race.state import DECISIONS, WHYS, Eliminated, RaceRun, RaceState
 from tests.runners.race.simulated_nodes import node_of, search
 
@@ -223,8 +224,49 @@ def test_where_runs_are_short_there_are_more_and_one_of_each_decides_nothing() -
     while block := race.next_block():
         runs |= {key: answer(*key) for key in block}
         race.take(block, runs)
-    assert race.state().most_runs > 300
+    assert most_runs(Rule(), 2, 0.03) == 333
     assert (race.state().decision, race.state().best) == ("gain", "good")
+
+
+def noisy(means: Mapping[str, float], deviation: float, took_s: float = 0.0) -> Answer:
+    """Return what answers with a case's mean time and noise."""
+    dice = random.Random(5)
+
+    def answer(case_id: str, _: int) -> RaceRun:
+        value = means[case_id] * math.exp(dice.gauss(0, deviation))
+        return RaceRun(value, value, took_s=took_s)
+
+    return answer
+
+
+def test_where_time_alone_limits_a_race_goes_on_until_it_knows() -> None:
+    # A difference of 3 %, of which 30 runs with a deviation of 10 % tell nothing.
+    answer = noisy({REFERENCE: 1.03, "good": 1.0}, 0.1)
+    assert run_race([REFERENCE, "good"], answer)[0].runs <= 30
+    standing, _ = run_race([REFERENCE, "good"], answer, Rule(within_s=7200.0, runs=ANY))
+    assert standing.most_runs is None
+    assert (standing.decision, standing.best) == ("gain", "good")
+    assert standing.runs > 100
+    assert standing.spent_s < 7200
+
+
+@pytest.mark.parametrize("took_s", [0.0, 0.5])
+def test_the_time_that_limits_is_used_up_with_what_pinstudy_needs_around_runs(
+    took_s: float,
+) -> None:
+    # Half the margin, and much noise: tens of thousands of runs would decide it.
+    answer = noisy({REFERENCE: 0.01005, "near": 0.01, "far": 0.03}, 0.2, took_s)
+    rule = Rule(within_s=60.0, runs=ANY)
+    standing, _ = run_race([REFERENCE, "near", "far"], answer, rule)
+    assert 55 < standing.spent_s <= 60
+    assert standing.runs * max(took_s, 0.03) == pytest.approx(60, rel=0.15)
+
+
+def test_a_clear_gain_ends_a_race_long_before_its_time() -> None:
+    rule = Rule(within_s=3600.0, runs=ANY)
+    standing, _ = run_race([REFERENCE, "good"], noisy({REFERENCE: 1.2, "good": 1.0}, 0.01), rule)
+    assert standing.decision == "gain"
+    assert standing.runs < 60
 
 
 @given(st.integers(0, 2**32), st.integers(2, 12), st.floats(0, 0.3))
@@ -244,10 +286,10 @@ def test_whatever_happens_it_ends_within_its_runs_and_never_runs_what_is_out(
         value = means[int(case_id)] * math.exp(dice.gauss(0, 0.03))
         return RaceRun(value, value)
 
-    rule = Rule(runs=dice.choice([None, 10, 50]))
+    rule = dice.choice([Rule(), Rule(runs=10), Rule(runs=50), Rule(within_s=90.0, runs=ANY)])
     standing, blocks = run_race([str(n) for n in range(cases)], answer, rule)
     assert standing.decision in set(DECISIONS) - {"unfinished"}
-    assert standing.runs <= max(standing.most_runs, cases)
+    assert standing.runs <= max(standing.most_runs or 90, cases)
     assert all("0" in {case_id for case_id, _ in block} for block in blocks)
     for number, block in enumerate(blocks, 1):
         gone = {one.case_id for one in standing.eliminated if one.block < number}

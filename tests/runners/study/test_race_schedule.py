@@ -133,6 +133,7 @@ def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
     records = world.made()
     standing = world.schedule(records).state
     assert (standing.decision, standing.best) == ("gain", CASES[1].case_id)
+    assert standing.most_runs is not None
     assert len(records) - 1 == standing.runs < standing.most_runs
     assert list(world.schedule(records).pending()) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from base.reading import Reading
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
+from runners.plan.case import loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.reader import read_records
@@ -92,3 +94,11 @@ def test_a_run_that_was_killed_before_its_program_started_has_no_time_and_is_a_r
     (tmp_path / "a.jsonl").write_bytes(line_of(record))
     (read,) = read_records(tmp_path)
     assert (read["status"], read["reason"]) == ("failed", "ended by SIGKILL")
+
+
+def test_the_record_says_that_a_program_takes_no_schedule_and_keeps_its_id() -> None:
+    assert recorded({}, {})["no_schedule"] is True
+    with_loops = cases.case(app=replace(cases.DEMO, schedules=("static", "dynamic")))
+    assert loop_fields(with_loops) == {}
+    assert with_loops.case_id == cases.case().case_id
+    assert loop_fields(replace(with_loops, variant=cases.SERIAL)) == {"no_schedule": True}

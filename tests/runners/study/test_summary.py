@@ -19,6 +19,7 @@ from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.support.trees import build_tree
 
 HYBRID = "i9-14900k-noht"
+LU = "lu-ompscr"
 
 
 def paper(**changes: object) -> Study:
@@ -155,3 +156,35 @@ def test_executions_under_perf_c2c_are_told_beside_the_runs(tmp_path: Path) -> N
     assert line in outline(root, sharing).summary()
     for other in (asked, replace(sharing, collect=("perf",))):
         assert not any("c2c" in text for text in outline(root, other).summary())
+
+
+def test_an_e_core_is_expected_to_take_as_much_longer_as_its_frequency_is_lower(
+    tmp_path: Path,
+) -> None:
+    root = build_tree(tmp_path, HYBRID)
+    rows = [row for table in outline(root, paper()).tables() for row in table["rows"]]
+    one = {
+        row["mapping"]: row["estimate_s"] for row in rows if (row["threads"], row["app"]) == (1, LU)
+    }
+    assert one["pcores-pin"] == pytest.approx(one["scheduler"])
+    # Favoured P-cores (6.0 GHz) are two of eight: the median of the P-cores counts.
+    assert one["ecores-pin"] / one["pcores-pin"] == pytest.approx(5.7 / 4.4)
+    for file in (root / "sys/devices/system/cpu/cpufreq").glob("*/cpuinfo_max_freq"):
+        file.unlink()
+    rows = [row for table in outline(root, paper()).tables() for row in table["rows"]]
+    alike = {row["estimate_s"] for row in rows if (row["threads"], row["app"]) == (1, LU)}
+    assert len(alike) == 1
+
+
+def test_the_plan_for_a_recorded_node_names_no_journal_of_this_machine(tmp_path: Path) -> None:
+    machine = open_machine(build_tree(tmp_path, HYBRID), None)
+    lines = machine.outlook(machine.plan(paper()))
+    assert any("performance: set for the CPUs of each case" in line for line in lines)
+    assert "journal" not in " ".join(lines)
+
+
+def test_only_a_program_with_such_loops_is_titled_with_a_schedule(tmp_path: Path) -> None:
+    titles = [table["title"] for table in outline(build_tree(tmp_path, HYBRID), paper()).tables()]
+    assert not any("schedule" in title for title in titles)
+    quick = outline(tmp_path / HYBRID, load_study("quick")).tables()
+    assert all(", schedule static" in table["title"] for table in quick)
