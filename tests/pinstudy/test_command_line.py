@@ -75,10 +75,13 @@ def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_pat
     (results,) = tmp_path.glob("results/work/*")
     for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
         assert (results / name).stat().st_size
-    assert "To pin or not to pin?\n  For time: " in done.stdout
+    assert "To pin or not to pin?" in done.stdout
+    assert "\nAnswer     " in done.stdout
     assert (results / "verdict.md").read_text().startswith("# To pin or not to pin?")
     assert (results / "report.html").read_text().startswith("<!DOCTYPE html>")
-    assert f"written: {(results / 'report.html').relative_to(tmp_path)}" in done.stdout
+    files = done.stdout.rpartition("\nFiles ")[2].split()
+    assert files[0] == f"{results.relative_to(tmp_path)}/"
+    assert "report.html" in files
 
 
 def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(

@@ -25,7 +25,7 @@ from runners.batch.submit import (
 
 QUEUE = Queue("slurm", 3600.0, nodes=("n1", "n2"))
 SITE = Site("there", "A site", queue=QUEUE)
-STUDY = load_study("quick")
+STUDY = load_study("quick", 5)
 
 
 def spread(study: Study = STUDY, queue: Queue = QUEUE, **wanted: Any) -> Spread:  # noqa: ANN401
