@@ -122,7 +122,9 @@ class TerminalProgress:
             self._expect(left_s)
         which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
         at_most = "" if left_s is None else self._at_most
-        self._show(f"{self._label(case)}, {which}, {at_most}{duration(left_s)} left")
+        run, left = f"{self._label(case)}, {which}", f"{at_most}{duration(left_s)} left"
+        # A terminal cuts what is too long for it at the end.
+        self._show(f"{left}: {run}" if self._bar else f"{run}, {left}")
 
     def finished(self, record: Mapping[str, Any]) -> None:
         """Count the run; report its status and reason unless it was ok."""
