@@ -109,7 +109,7 @@ def change(difference: Difference, of: Objective | Quantity, level: float = LEVE
     interval, what = difference.interval(level), quantity(of)
     if not isinstance(of, Quantity):
         what = replace(what, noun=f"{difference.estimand} {what.noun}")
-    shown = _range(interval, what) if difference.standard_error > 0 else ""
+    shown = _range(difference.ratio, interval, what) if difference.standard_error > 0 else ""
     return replace(_change(difference.ratio, interval.half_width, what), interval=shown)
 
 
@@ -154,14 +154,14 @@ def fraction(ratio: float) -> str:
     return f"1/{round(times, 2 - math.floor(math.log10(times))):.0f}"
 
 
-def _range(interval: Interval, what: Quantity) -> str:
-    """Return the interval of a ratio in words, from the smaller change to the larger."""
+def _range(ratio: float, interval: Interval, what: Quantity) -> str:
+    """Return the interval of a ratio in the ratio's own unit, from the smaller change on."""
     if not interval.high < WIDEST * interval.low:
         return f"wider than a factor of {WIDEST:.0f}"
     size = interval.half_width
     if interval.high <= FRACTIONS_TO:
         return f"{fraction(interval.low)} to {fraction(interval.high)}"
-    if interval.low >= TIMES_FROM or not FRACTIONS_TO < interval.low <= interval.high < 10:
+    if not FRACTIONS_TO < ratio < TIMES_FROM:
         is_part = interval.low <= FRACTIONS_TO
         low = fraction(interval.low) if is_part else _multiple(interval.low, size)
         return f"{low} to {_multiple(interval.high, size)} times"

@@ -39,7 +39,9 @@ def of(ratio: float, error: float) -> Difference:
         (0.05, 0.02, "1/20 of the typical time (1/21 to 1/19)"),
         (1e-6, 0.02, "1/1000000 of the typical time (1/1050000 to 1/956000)"),
         (0.5, 10.0, "50 % less typical time (wider than a factor of 1000)"),
-        (0.5, 0.8, "50 % less typical time (1/12 to 3.1 times)"),
+        # An interval has the unit of its ratio.
+        (0.5, 0.8, "50 % less typical time (90 % less to 210 % more)"),
+        (2.3, 0.1, "2.30 times the typical time (1.83 to 2.88 times)"),
         (3.0, 0.6, "3.0 times the typical time (0.77 to 11.7 times)"),
         (2.5, 0.75, "2.5 times the typical time (0.46 to 13.6 times)"),
         (1.3, 0.0, "30.0 % more typical time (no interval: these runs show no spread)"),
