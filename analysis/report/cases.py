@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from analysis.format.numbers import NOTHING, fixed
@@ -11,6 +12,8 @@ from analysis.overview.grid import Cell
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.tables import outcome_text, ratio_decimals, ratio_interval
 
+# A cell without a number; a note's marker may follow.
+_ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
 # From these changes on, in per cent, a cell's colour is stronger.
 _STRONGER = (5.0, 25.0)
 
@@ -26,8 +29,14 @@ def cell_class(cell: Cell) -> str:
 def case_table(of: TableFindings, means: Table) -> Table:
     """Return a table of means with what is known of each case against its baseline behind it.
 
-    `means` is the table of the same cases in the same order.
+    `means` is the table of the same cases in the same order. A column in which nothing was measured
+    is left out: the page says once why that is.
     """
+    shown = [
+        at
+        for at in range(len(means.columns))
+        if any(not _ABSENT.match(row[at]) for row in means.cells)
+    ]
     objectives = [
         objective
         for objective in of.objectives
@@ -43,13 +52,14 @@ def case_table(of: TableFindings, means: Table) -> Table:
         columns.append(Column("Pareto front", right=False))
     cells = tuple(
         (
-            *mine,
+            *(mine[at] for at in shown),
             *(cell for objective in objectives for cell in _compared(case, objective)),
             *((("yes" if case.on_front else NOTHING),) if has_front else ()),
         )
         for mine, case in zip(means.cells, of.cases, strict=True)
     )
-    return Table(of.title, (*means.columns, *columns), cells, means.notes)
+    kept = tuple(means.columns[at] for at in shown)
+    return Table(of.title, (*kept, *columns), cells, means.notes)
 
 
 def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:

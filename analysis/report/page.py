@@ -171,12 +171,21 @@ def _plane(results: Results, answer: Answer) -> Picture | None:
 def _explained_once(
     of_tables: Mapping[int, Sequence[Picture | NotDrawn]],
 ) -> dict[int, list[Picture | NotDrawn]]:
-    """Return the pictures; a sentence on how they are read stands below the first of them only."""
+    """Return the pictures; a sentence on how they are read stands below the first of them only.
+
+    So does the reason why one is not drawn.
+    """
     said: set[tuple[str, str]] = set()
-    return {
-        at: [_with_news(each, said) if isinstance(each, Picture) else each for each in of_table]
-        for at, of_table in of_tables.items()
-    }
+    pictures: dict[int, list[Picture | NotDrawn]] = {}
+    for at, of_table in of_tables.items():
+        pictures[at] = []
+        for each in of_table:
+            if isinstance(each, Picture):
+                pictures[at].append(_with_news(each, said))
+            elif (each.title, each.reason) not in said:
+                said.add((each.title, each.reason))
+                pictures[at].append(each)
+    return pictures
 
 
 def _with_news(picture: Picture, said: set[tuple[str, str]]) -> Picture:

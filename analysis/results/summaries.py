@@ -402,10 +402,12 @@ def _circumstances(row: _Row) -> dict[str, Any]:
 
 def _placed(row: _Row, excluded: Mapping[str, int]) -> PlacedRuns:
     """Return in how many runs threads were proved; nothing where the source counts no runs."""
-    n, unproved = row.count("n"), row.count("unproved") or 0
-    if n is None:
+    n, unproved = row.count("n"), row.count("unproved")
+    violated = excluded.get(PLACEMENT_VIOLATED, 0)
+    # Whoever does not say in how many runs it was not proved may have proved none.
+    if n is None or (unproved is None and not violated):
         return PlacedRuns()
-    return PlacedRuns(max(0, n - unproved), unproved, excluded.get(PLACEMENT_VIOLATED, 0))
+    return PlacedRuns(max(0, n - (unproved or 0)), unproved or 0, violated)
 
 
 def _parts(text: str | None) -> list[str]:

@@ -315,10 +315,9 @@ def _why_worse(evidence: Evidence) -> str:
 
 
 def beyond(evidence: Evidence, best: CaseFinding | None) -> tuple[str, ...]:
-    """Return what no table of ratios shows: what goes with a difference, and what limits it."""
-    why = explanation(best, evidence.baseline) if best else _why_worse(evidence)
+    """Return what no table of means and ratios shows: what limits the comparisons."""
     cases = [best] if best else evidence.with_outcome("equivalent")
-    return tuple(filter(None, (why, *_caveats(evidence, cases))))
+    return _caveats(evidence, cases)
 
 
 def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...]:

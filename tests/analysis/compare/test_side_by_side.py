@@ -327,7 +327,7 @@ SPOILT = ["app", "size", "threads", "mapping", "governor", "governor_read", "sel
           "order", "case_id", "table_number"]  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @example([dict.fromkeys(["app", "size", "mapping", "governor"], EVIL)])
 @given(st.lists(st.dictionaries(st.sampled_from(SPOILT), HOSTILE, max_size=4), max_size=3))
 def test_whatever_records_say_there_is_a_comparison(spoilt: list[dict[str, Any]]) -> None:

@@ -140,7 +140,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> No
     pinned = [record for record in runs if record["vcpu_binding"] == "pin"]
     assert all(record["vcpu_migrations"] == 0 for record in pinned)
     assert all(record["vcpu_placement"]["others_apart"] for record in pinned)
-    assert "vCPU" in ended.stdout and "ecores-pin" in ended.stdout
+    assert "ecores-pin" in ended.stdout
 
 
 def test_a_mapping_is_booted_once_for_all_its_runs(folder: Path) -> None:
