@@ -77,7 +77,8 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
         for overview in overviews
         for setting in overview.settings
         for of_objective in setting.cells.values()
-        for cell in of_objective.values()
+        for column, cell in of_objective.items()
+        if column in overview.columns
     ]
     words = {cell.word for cell in cells}
     parts = [
