@@ -7,7 +7,7 @@ named by what differs among the settings, so that eight lines do not say eight t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,9 +16,10 @@ from analysis.results.case_summary import TableKey, grouped
 from base.text import one_line
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: it is compared with
-# nothing. `estimate`: it is not decided yet. `left out`: the case was not run.
+# nothing. `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was, and
+# no run is good, or none measured this.
 Word = Literal[
-    "better", "worse", "equivalent", "undecided", "baseline", "mean", "estimate", "left out"
+    "better", "worse", "equivalent", "undecided", "baseline", "mean", "estimate", "left out", "absent"
 ]
 OUTCOMES: tuple[Word, ...] = ("better", "worse", "equivalent", "undecided")
 
@@ -160,6 +161,12 @@ def unique_names(names: Iterable[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return unique
+
+
+def why_absent(words: Collection[Word]) -> str:
+    """Return why cells of these words have no number; empty where all have one."""
+    parts = (("left out", "not run"), ("absent", "no good run or not measured"))
+    return ", ".join(text for word, text in parts if word in words)
 
 
 def columns_of(settings: Iterable[Setting]) -> tuple[str, ...]:

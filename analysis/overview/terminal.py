@@ -29,6 +29,8 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
     overviews = overviews_of(findings)
     lines = [*_title(results, width), (Piece(""),)]
     for overview in overviews:
+        if not overview.columns:
+            continue
         first = overview.first
         also = ENERGY.noun if first == TIME and ENERGY in overview.objectives else ""
         caption = grid_caption(findings, overview, first, also)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from analysis.format.lines import Line, Piece, Style, length, stripped
 from analysis.format.numbers import three_digits
 from analysis.objectives import ENERGY, TIME, Objective
-from analysis.overview.grid import Cell, Overview, Setting, Word
+from analysis.overview.grid import Cell, Overview, Setting, Word, why_absent
 
 MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
 BEST = "*"
@@ -126,7 +126,7 @@ def _parts(
 
 
 def _in_brackets(energy: Cell | None) -> str:
-    if energy is None or energy.word == "left out":
+    if energy is None or energy.word in ("left out", "absent"):
         return ""
     if energy.word in ("baseline", "mean"):
         return f" ({_with_unit(energy.mean, ENERGY)})"
@@ -138,7 +138,7 @@ def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Par
 
     Changes of 10 % and more are whole numbers where they have to be short.
     """
-    if cell.word == "left out":
+    if cell.word in ("left out", "absent"):
         return _Parts("n/a", "", "faint")
     if math.isnan(cell.ratio):
         known = not math.isnan(cell.mean)
@@ -231,12 +231,13 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
             ("worse", "+12 ±1 worse, in % of the baseline"),
             ("equivalent", f"= alike: surely within {100 * margin:g} %"),
             ("undecided", "? undecided"),
-            ("left out", "n/a not run"),
         )
         if word in words
     ]
     if {"better", "worse"} <= words:
         parts[:2] = ["- better", "+ worse, in % of the baseline"]
+    if why := why_absent(words):
+        parts.append(f"n/a {why}")
     if any(cell.is_best for cell in cells):
         parts.append(f"{BEST} best")
     return ", ".join(parts)

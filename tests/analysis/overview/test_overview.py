@@ -9,6 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
+from analysis.figures.gallery import all_figures
 from analysis.format.lines import length, plain
 from analysis.overview.remarks import remarks
 from analysis.overview.settings import overviews_of
@@ -16,7 +17,7 @@ from analysis.overview.terminal import overview_lines
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results
 from tests.support.golden import GoldenFile
-from tests.support.results import Record, Study, left_out, record, write
+from tests.support.results import Record, Study, left_out, record, spoilt, write
 
 PUBLISHED = "published:galante-2025"
 
@@ -170,3 +171,27 @@ def test_where_more_threads_are_not_surely_faster_none_is_called_so(tmp_path: Pa
     ]  # fmt: skip
     write(tmp_path, runs)
     assert "Fastest" not in said(tmp_path)
+
+
+def test_a_mapping_without_a_good_run_keeps_its_place(tmp_path: Path) -> None:
+    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}
+    failed = {"status": "failed", "reason": "exit status 3", "elapsed_s": None}
+    text = study(tmp_path, spoilt(Study(times), "pcores-pin", **failed))
+    (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
+    assert row.endswith("n/a")
+    assert "n/a no good run or not measured" in text
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped"])
+def test_a_study_without_any_good_run_has_an_overview(tmp_path: Path, outcome: str) -> None:
+    gone = {"status": outcome, "reason": "it was not to be", "elapsed_s": None}
+    text = study(tmp_path, [record(number, 1, **gone) for number in (1, 2)])
+    assert "Answer     There is none: nothing could be compared." in text
+    assert ("n/a" in text) == (outcome == "failed")
+    results = open_results(str(tmp_path))
+    findings = analyze(results)
+    assert list(all_figures(results, findings))
+    overviews = overviews_of(findings)
+    assert [overview.columns for overview in overviews] == [
+        ("scheduler", "pcores-set") if outcome == "failed" else ()
+    ]
