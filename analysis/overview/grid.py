@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.objectives import TIME, Objective
@@ -86,6 +86,27 @@ class Setting:
     def label(self) -> str:
         """The setting on one line: `lulesh x8 performance`."""
         return " ".join(filter(None, (self.program, self.team, self.under)))
+
+
+def labels_of_cases(settings: Iterable[Setting]) -> dict[tuple[int, int], str]:
+    """Return the label of each case's setting, by the place of its table and its row's number."""
+    return {
+        (of.table, cell.number): of.label
+        for of in settings
+        for of_objective in of.cells.values()
+        for cell in of_objective.values()
+    }
+
+
+def labels_of_verdicts(settings: Sequence[Setting]) -> dict[tuple[int, str, str | None], str]:
+    """Return what the settings of a verdict have in common, by table, governor and co-runner."""
+    labels = {}
+    for those in grouped(settings, lambda of: (of.table, of.governor, of.beside)):
+        of, *others = those
+        under = [set(other.under.split(", ")) for other in others]
+        common = [part for part in of.under.split(", ") if all(part in each for each in under)]
+        labels[of.table, of.governor, of.beside] = replace(of, under=", ".join(common)).label
+    return labels
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.fastest import fastest
-from analysis.overview.grid import Overview, Setting
+from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
 from analysis.results.case_summary import MEASURES, grouped
 from analysis.results.sources import Results
 from analysis.verdict.answers import answer_of
@@ -59,14 +59,16 @@ def remarks(
     for text in answer(findings, settings):
         yield Remark(ANSWER, text)
     cases = [case for table in findings.tables for case in table.cases]
+    # Regions are parts of the same runs.
+    whole = [case for case in cases if case.summary.table.region is None]
     for label, texts in (
         ("Fastest", () if findings.raced else fastest(results, findings, settings)),
         ("Slow", _slow(settings, findings)),
-        ("Disturbed", _disturbed(cases)),
+        ("Disturbed", _disturbed(whole)),
         ("Left out", _left_out(cases)),
         ("Missing", _missing(cases, results.is_published)),
-        ("Excluded", _excluded(cases)),
-        ("Unproved", _unproved(cases)),
+        ("Excluded", _excluded(whole)),
+        ("Unproved", _unproved(whole)),
         ("Note", results.footnotes),
     ):
         for text in texts:
@@ -126,12 +128,12 @@ def _advised(
     findings: Findings, settings: Sequence[Setting], objective: Objective
 ) -> Iterator[tuple[Verdict, _Advised]]:
     """Yield the verdicts in one objective that compare anything, and their advice."""
-    first = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    labels = labels_of_verdicts(settings)
     for at, table in enumerate(findings.tables):
         for verdict in table.verdicts:
             is_asked = verdict.objective.identity == objective.identity
             if is_asked and verdict.answer != "not compared":
-                label = first[at, verdict.governor, verdict.beside]
+                label = labels[at, verdict.governor, verdict.beside]
                 yield verdict, _Advised(label, table, dict(_options(table, verdict)))
 
 
@@ -245,9 +247,9 @@ def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objectiv
 
 def _slow(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:
     """Yield the cases with the largest shares of slow runs, and how many others have any."""
-    labels = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    labels = labels_of_cases(settings)
     found = [
-        (case.slow, f"{labels[at, case.governor, case.summary.beside]} {case.full_mapping}")
+        (case.slow, f"{labels[at, case.number]} {case.full_mapping}")
         for at, table in enumerate(findings.tables)
         for case in table.cases
         if case.slow and case.slow.count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from analysis.overview.terminal import overview_lines
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results
 from tests.support.golden import GoldenFile
-from tests.support.results import Record, Study, left_out, record, spoilt, write
+from tests.support.results import UNPROVED, Record, Study, left_out, record, spoilt, write
 
 PUBLISHED = "published:galante-2025"
 
@@ -195,3 +196,60 @@ def test_a_study_without_any_good_run_has_an_overview(tmp_path: Path, outcome: s
     assert [overview.columns for overview in overviews] == [
         ("scheduler", "pcores-set") if outcome == "failed" else ()
     ]
+
+
+def test_runs_are_counted_once_however_many_regions_they_have(tmp_path: Path) -> None:
+    region = {"executions": 2, "elapsed_s": 30.0, "mark_s": 0.0001, "unavailable": {}}
+    runs = [
+        run | UNPROVED | {"regions": {"solve": region, "io": region}}
+        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=5).records()
+    ]
+    write(tmp_path, spoilt(runs, "scheduler", [3], status="failed", reason="exit status 3"))
+    remarked = said(tmp_path)
+    assert remarked["Excluded"] == "1 run in no mean: 1 failed"
+    assert remarked["Unproved"].startswith("where threads were is not proved in 9 of 9 runs: ")
+
+
+def scheduled(alike: Sequence[int] = ()) -> list[Record]:
+    """Return the runs of two thread counts under two schedulers: the second's pinned one wins.
+
+    With the numbers of threads in `alike` all take as long.
+    """
+    return [
+        run
+        | {
+            "case_id": f"{under}-{threads}-{run['mapping']}",
+            "run_id": f"{under}-{threads}-{run['run_id']}",
+            "case_number": run["case_number"] + first,
+            "table_number": threads,
+            "threads": threads,
+            "scheduler": under,
+            "elapsed_s": run["elapsed_s"] / threads,
+        }
+        for threads in (1, 2)
+        for first, under, pinned in ((0, "kernel", 0.9), (2, "scx_rusty", 0.7))
+        for run in Study(
+            {"scheduler": 1.0, "pcores-pin": 1.0 if threads in alike else pinned},
+            seed=threads + first,
+            noise=0.002,
+        ).records()
+    ]
+
+
+def test_a_case_is_named_with_the_scheduler_that_it_ran_under(tmp_path: Path) -> None:
+    runs = [
+        run | {"elapsed_s": run["elapsed_s"] * 1.4}
+        if run["case_id"] == "scx_rusty-2-scheduler" and run["repetition"] in (3, 7)
+        else run
+        for run in scheduled()
+    ]
+    write(tmp_path, runs)
+    remarked = said(tmp_path)
+    assert remarked["Fastest"].startswith("lulesh x2 scx_rusty pcores-pin, 14 s: ")
+    assert remarked["Slow"].startswith("2 of 10 runs of lulesh x2 scx_rusty scheduler took ")
+
+
+def test_an_exception_under_a_scheduler_does_not_name_another(tmp_path: Path) -> None:
+    write(tmp_path, scheduled(alike=[1]))
+    answer = said(tmp_path)["Answer"]
+    assert "lulesh x2: pin threads on the P-cores, under scx_rusty (" in answer
