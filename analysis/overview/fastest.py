@@ -58,8 +58,7 @@ def fastest(results: Results, findings: Findings, settings: Sequence[Setting]) -
         lines = command_lines(results.folder, {won.best.case.case_id for won in winners})
     for best, reference, speed_up in winners:
         name, other = (
-            f"{labels[of.at, of.case.number]} {of.case.full_mapping}"
-            for of in (best, reference)
+            f"{labels[of.at, of.case.number]} {of.case.full_mapping}" for of in (best, reference)
         )
         time_s = three_digits(best.case.samples[TIME].mean)
         yield one_line(f"{name}, {time_s} s: {speed_up} times as fast as {other}", None)

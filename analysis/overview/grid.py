@@ -16,10 +16,18 @@ from analysis.results.case_summary import TableKey, grouped
 from base.text import one_line
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: it is compared with
-# nothing. `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was, and
-# no run is good, or none measured this.
+# nothing. `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was,
+# and no run is good, or none measured this.
 Word = Literal[
-    "better", "worse", "equivalent", "undecided", "baseline", "mean", "estimate", "left out", "absent"
+    "better",
+    "worse",
+    "equivalent",
+    "undecided",
+    "baseline",
+    "mean",
+    "estimate",
+    "left out",
+    "absent",
 ]
 OUTCOMES: tuple[Word, ...] = ("better", "worse", "equivalent", "undecided")
 

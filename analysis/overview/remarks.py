@@ -93,7 +93,8 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         verdicts = list(_advised(findings, settings, objective))
         advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
         if advised:
-            sentences.append(_answer(objective, advised, len(verdicts)))
+            is_first = not total
+            sentences.append(_answer(objective, advised, len(verdicts), says_rest=not is_first))
         if not total:
             undecided, total = len(verdicts) - len(advised), len(verdicts)
     if undecided:
@@ -101,7 +102,7 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         sentences.append(
             f"Undecided in {which}: none is shown to be better than the baseline; some may be."
             if undecided == total
-            else f"{undecided} of {total} settings are undecided."
+            else f"{undecided} of {total} settings {'is' if undecided == 1 else 'are'} undecided."
         )
     return sentences or ["There is none: nothing could be compared."]
 
@@ -173,8 +174,13 @@ def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
     return groups
 
 
-def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) -> str:
-    """Return what to do in most settings, and in which others something else."""
+def _answer(
+    objective: Objective, advised: Sequence[_Advised], compared: int, *, says_rest: bool
+) -> str:
+    """Return what to do in most settings, and in which others something else.
+
+    With `says_rest` it ends with how many of the settings are undecided.
+    """
     (usual, first), *others = _groups(advised)
     start = "" if objective == TIME else f"For {objective.noun}: "
     exceptions = [(of, what) for what, group in others for of in group]
@@ -194,6 +200,8 @@ def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) ->
             for what, group in others
         ]
         text = "; ".join([f"{usual}{where}{gain}", *parts])
+    if says_rest and (left := compared - len(advised)):
+        text += f"; {left} of {compared} settings {'is' if left == 1 else 'are'} undecided"
     return f"{start}{text}." if start else f"{sentence(text)}."
 
 

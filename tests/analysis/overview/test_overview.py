@@ -12,11 +12,14 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.answer import analyze
 from analysis.figures.gallery import all_figures
 from analysis.format.lines import length, plain
+from analysis.objectives import TIME
 from analysis.overview.remarks import remarks
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
+from analysis.overview.text import grid_lines
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results
+from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.golden import GoldenFile
 from tests.support.results import UNPROVED, Record, Study, left_out, record, spoilt, write
 
@@ -132,7 +135,7 @@ def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) 
     (line,) = [line for line in text.splitlines() if line.startswith("Decide ")]
     assert line.split(maxsplit=1)[1].startswith("pinstudy run quick --repetitions 10")
     # Five more runs of 40 s of each of two cases.
-    assert "1 of 1 comparison are undecided; about 6 min 4" in text
+    assert "1 of 1 comparison is undecided; about 6 min 4" in text
 
 
 def test_a_study_without_a_comparison_says_so(tmp_path: Path) -> None:
@@ -253,3 +256,51 @@ def test_an_exception_under_a_scheduler_does_not_name_another(tmp_path: Path) ->
     write(tmp_path, scheduled(alike=[1]))
     answer = said(tmp_path)["Answer"]
     assert "lulesh x2: pin threads on the P-cores, under scx_rusty (" in answer
+
+
+def test_more_of_a_rate_is_better_and_the_legend_says_so(tmp_path: Path) -> None:
+    text = study(tmp_path, printing(RATES, fixed_time=True))
+    assert "typical Gflop/s (rate) against scheduler" in text
+    assert "more is better" in text
+    assert "+ better, - worse, in % of the baseline" in text
+
+
+def test_a_legend_has_the_marks_that_are_shown(tmp_path: Path) -> None:
+    """Times are alike; the rate, which is not shown here, is better and worse."""
+    text = study(tmp_path, printing(RATES))
+    assert "\n= alike: surely within 1 %\n" in text
+
+
+def test_a_caption_names_energy_where_it_is_shown(tmp_path: Path) -> None:
+    make_results(tmp_path)
+    for width in (80, 160):
+        text = shown(tmp_path, width).replace("\n  ", " ")
+        assert ("(package energy)" in text) == (" J)" in text)
+
+
+def test_an_exception_is_not_said_of_what_is_undecided(tmp_path: Path) -> None:
+    """For energy two settings are decided, one each way; of the others nothing is known."""
+    energies = {1: (0.8, 0.003), 2: (1.2, 0.003)} | dict.fromkeys(range(3, 7), (1.0, 0.1))
+    runs = [
+        run | {"case_id": f"{threads}-{run['case_id']}", "table_number": threads,
+               "run_id": f"{threads}-{run['run_id']}", "threads": threads}
+        for threads, (energy, noise) in energies.items()
+        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, seed=threads, noise=noise / 10,
+                         energy={"scheduler": 1.0, "pcores-pin": energy}).records()
+    ]  # fmt: skip
+    spread = {3: 0.2, 4: 0.1, 5: 0.0, 6: 0.1, 7: 0.2, 8: 0.0, 9: 0.1, 10: 0.2, 1: 0.0, 2: 0.1}
+    write(tmp_path, [
+        run | {"energy_pkg_j": 2000 * (1 + spread[run["repetition"]] * (-1) ** run["order"])}
+        if run["threads"] > 2 else run
+        for run in runs
+    ])  # fmt: skip
+    answer = said(tmp_path)["Answer"]
+    assert answer.endswith("; 4 of 6 settings are undecided.")
+
+
+def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
+    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    write(tmp_path, [run | {"app": "a long name " * 8} for run in runs])
+    results = open_results(str(tmp_path))
+    (overview,) = overviews_of(analyze(results))
+    assert max(map(length, grid_lines(overview, TIME, 60))) <= 60
