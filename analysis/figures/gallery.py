@@ -98,7 +98,8 @@ def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | N
         for _, drawn in affinity_figures(results, experiments):
             yield drawn
     for overview in overviews_of(findings):
-        yield draw_heat_map(overview, findings)
+        if overview.columns:
+            yield draw_heat_map(overview, findings)
     yield draw_overview_plane(results, findings)
     yield draw_drift(results, findings)
 

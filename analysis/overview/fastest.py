@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from analysis.format.numbers import three_digits
 from analysis.objectives import TIME
-from analysis.overview.grid import Setting
+from analysis.overview.grid import Setting, labels_of_cases
 from analysis.results.case_summary import grouped
 from analysis.results.command_lines import command_lines
 from analysis.results.sources import Results
@@ -46,7 +46,7 @@ def fastest(results: Results, findings: Findings, settings: Sequence[Setting]) -
     It is that of the least mean time, and its speed-up is over the baseline with fewest threads.
     A command line stands between backticks.
     """
-    labels = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    labels = labels_of_cases(settings)
     winners = [
         winner
         for of_work in grouped(_candidates(findings), _work)
@@ -58,8 +58,7 @@ def fastest(results: Results, findings: Findings, settings: Sequence[Setting]) -
         lines = command_lines(results.folder, {won.best.case.case_id for won in winners})
     for best, reference, speed_up in winners:
         name, other = (
-            f"{labels[of.at, of.case.governor, None]} {of.case.full_mapping}"
-            for of in (best, reference)
+            f"{labels[of.at, of.case.number]} {of.case.full_mapping}" for of in (best, reference)
         )
         time_s = three_digits(best.case.samples[TIME].mean)
         yield one_line(f"{name}, {time_s} s: {speed_up} times as fast as {other}", None)

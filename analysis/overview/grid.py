@@ -7,8 +7,8 @@ named by what differs among the settings, so that eight lines do not say eight t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.objectives import TIME, Objective
@@ -16,9 +16,18 @@ from analysis.results.case_summary import TableKey, grouped
 from base.text import one_line
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: it is compared with
-# nothing. `estimate`: it is not decided yet. `left out`: the case was not run.
+# nothing. `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was,
+# and no run is good, or none measured this.
 Word = Literal[
-    "better", "worse", "equivalent", "undecided", "baseline", "mean", "estimate", "left out"
+    "better",
+    "worse",
+    "equivalent",
+    "undecided",
+    "baseline",
+    "mean",
+    "estimate",
+    "left out",
+    "absent",
 ]
 OUTCOMES: tuple[Word, ...] = ("better", "worse", "equivalent", "undecided")
 
@@ -85,6 +94,27 @@ class Setting:
     def label(self) -> str:
         """The setting on one line: `lulesh x8 performance`."""
         return " ".join(filter(None, (self.program, self.team, self.under)))
+
+
+def labels_of_cases(settings: Iterable[Setting]) -> dict[tuple[int, int], str]:
+    """Return the label of each case's setting, by the place of its table and its row's number."""
+    return {
+        (of.table, cell.number): of.label
+        for of in settings
+        for of_objective in of.cells.values()
+        for cell in of_objective.values()
+    }
+
+
+def labels_of_verdicts(settings: Sequence[Setting]) -> dict[tuple[int, str, str | None], str]:
+    """Return what the settings of a verdict have in common, by table, governor and co-runner."""
+    labels = {}
+    for those in grouped(settings, lambda of: (of.table, of.governor, of.beside)):
+        of, *others = those
+        under = [set(other.under.split(", ")) for other in others]
+        common = [part for part in of.under.split(", ") if all(part in each for each in under)]
+        labels[of.table, of.governor, of.beside] = replace(of, under=", ".join(common)).label
+    return labels
 
 
 @dataclass(frozen=True)
@@ -160,6 +190,12 @@ def unique_names(names: Iterable[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return unique
+
+
+def why_absent(words: Collection[Word]) -> str:
+    """Return why cells of these words have no number; empty where all have one."""
+    parts = (("left out", "not run"), ("absent", "no good run or not measured"))
+    return ", ".join(text for word, text in parts if word in words)
 
 
 def columns_of(settings: Iterable[Setting]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.fastest import fastest
-from analysis.overview.grid import Overview, Setting
+from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
 from analysis.results.case_summary import MEASURES, grouped
 from analysis.results.sources import Results
 from analysis.verdict.answers import answer_of
@@ -59,14 +59,16 @@ def remarks(
     for text in answer(findings, settings):
         yield Remark(ANSWER, text)
     cases = [case for table in findings.tables for case in table.cases]
+    # Regions are parts of the same runs.
+    whole = [case for case in cases if case.summary.table.region is None]
     for label, texts in (
         ("Fastest", () if findings.raced else fastest(results, findings, settings)),
         ("Slow", _slow(settings, findings)),
-        ("Disturbed", _disturbed(cases)),
+        ("Disturbed", _disturbed(whole)),
         ("Left out", _left_out(cases)),
         ("Missing", _missing(cases, results.is_published)),
-        ("Excluded", _excluded(cases)),
-        ("Unproved", _unproved(cases)),
+        ("Excluded", _excluded(whole)),
+        ("Unproved", _unproved(whole)),
         ("Note", results.footnotes),
     ):
         for text in texts:
@@ -91,7 +93,8 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         verdicts = list(_advised(findings, settings, objective))
         advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
         if advised:
-            sentences.append(_answer(objective, advised, len(verdicts)))
+            is_first = not total
+            sentences.append(_answer(objective, advised, len(verdicts), says_rest=not is_first))
         if not total:
             undecided, total = len(verdicts) - len(advised), len(verdicts)
     if undecided:
@@ -99,7 +102,7 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         sentences.append(
             f"Undecided in {which}: none is shown to be better than the baseline; some may be."
             if undecided == total
-            else f"{undecided} of {total} settings are undecided."
+            else f"{undecided} of {total} settings {'is' if undecided == 1 else 'are'} undecided."
         )
     return sentences or ["There is none: nothing could be compared."]
 
@@ -126,12 +129,12 @@ def _advised(
     findings: Findings, settings: Sequence[Setting], objective: Objective
 ) -> Iterator[tuple[Verdict, _Advised]]:
     """Yield the verdicts in one objective that compare anything, and their advice."""
-    first = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    labels = labels_of_verdicts(settings)
     for at, table in enumerate(findings.tables):
         for verdict in table.verdicts:
             is_asked = verdict.objective.identity == objective.identity
             if is_asked and verdict.answer != "not compared":
-                label = first[at, verdict.governor, verdict.beside]
+                label = labels[at, verdict.governor, verdict.beside]
                 yield verdict, _Advised(label, table, dict(_options(table, verdict)))
 
 
@@ -171,8 +174,13 @@ def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
     return groups
 
 
-def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) -> str:
-    """Return what to do in most settings, and in which others something else."""
+def _answer(
+    objective: Objective, advised: Sequence[_Advised], compared: int, *, says_rest: bool
+) -> str:
+    """Return what to do in most settings, and in which others something else.
+
+    With `says_rest` it ends with how many of the settings are undecided.
+    """
     (usual, first), *others = _groups(advised)
     start = "" if objective == TIME else f"For {objective.noun}: "
     exceptions = [(of, what) for what, group in others for of in group]
@@ -192,6 +200,8 @@ def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) ->
             for what, group in others
         ]
         text = "; ".join([f"{usual}{where}{gain}", *parts])
+    if says_rest and (left := compared - len(advised)):
+        text += f"; {left} of {compared} settings {'is' if left == 1 else 'are'} undecided"
     return f"{start}{text}." if start else f"{sentence(text)}."
 
 
@@ -245,9 +255,9 @@ def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objectiv
 
 def _slow(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:
     """Yield the cases with the largest shares of slow runs, and how many others have any."""
-    labels = {(of.table, of.governor, of.beside): of.label for of in reversed(settings)}
+    labels = labels_of_cases(settings)
     found = [
-        (case.slow, f"{labels[at, case.governor, case.summary.beside]} {case.full_mapping}")
+        (case.slow, f"{labels[at, case.number]} {case.full_mapping}")
         for at, table in enumerate(findings.tables)
         for case in table.cases
         if case.slow and case.slow.count

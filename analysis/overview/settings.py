@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from analysis.objectives import Objective
+from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
     Cell,
     Overview,
@@ -84,7 +84,7 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
     }
     columns = unique_names(case.full_mapping for case in cases)
     for objective in table.objectives:
-        if not any(objective in case.samples for case in cases):
+        if objective != TIME and not any(objective in case.samples for case in cases):
             continue
         cells[objective] = {
             column: _cell(case, objective, (case.case_id, objective) in recommended)
@@ -95,10 +95,12 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
 
 def _cell(case: CaseFinding, objective: Objective, is_best: bool) -> Cell:
     sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
+    word: Word
     if sample is None:
-        return Cell("left out", case.number)
+        word = "absent" if case.summary.skip_reason is None else "left out"
+        return Cell(word, case.number)
     if comparison is None:
-        word: Word = "baseline" if case.is_baseline else "mean"
+        word = "baseline" if case.is_baseline else "mean"
         return Cell(word, case.number, sample.mean)
     difference = comparison.difference
     interval = difference.interval()

@@ -11,7 +11,7 @@ from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Overview
 from analysis.overview.remarks import ANSWER, remarks_by_label
 from analysis.overview.settings import overviews_of
-from analysis.overview.text import grid_lines, legend
+from analysis.overview.text import grid_with_energy, legend
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results
 from analysis.statistics.decision import MIN_TO_FORECAST
@@ -29,11 +29,13 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
     overviews = overviews_of(findings)
     lines = [*_title(results, width), (Piece(""),)]
     for overview in overviews:
+        if not overview.columns:
+            continue
         first = overview.first
-        also = ENERGY.noun if first == TIME and ENERGY in overview.objectives else ""
-        caption = grid_caption(findings, overview, first, also)
+        grid, has_energy = grid_with_energy(overview, first, width)
+        caption = grid_caption(findings, overview, first, ENERGY.noun if has_energy else "")
         lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
-        lines += [*grid_lines(overview, first, width), (Piece(""),)]
+        lines += [*grid, (Piece(""),)]
     if marks := legend(overviews, findings.margin):
         lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
     for label, texts in remarks_by_label(results, findings, overviews):
@@ -89,7 +91,10 @@ def grid_caption(
     estimand = "typical" if against and typical else "mean"
     under = f"governor {overview.governor}" if overview.governor else ""
     brackets = f" ({also})" if also else ""
-    parts = (f"{estimand} {objective.noun}{against}{brackets}", _runs(findings), under)
+    direction = "more is better" if against and objective.higher else ""
+    parts = (
+        f"{estimand} {objective.noun}{against}{brackets}", direction, _runs(findings), under
+    )  # fmt: skip
     return one_line("; ".join(filter(None, parts)))
 
 
@@ -125,7 +130,9 @@ def what_is_undecided(findings: Findings) -> str:
         for comparison in case.comparisons.values()
     ]
     outcomes = [comparison.outcome for comparison in comparisons]
-    text = f"{outcomes.count('undecided')} of {plural(len(outcomes), 'comparison')} are undecided"
+    undecided = outcomes.count("undecided")
+    verb = "is" if undecided == 1 else "are"
+    text = f"{undecided} of {plural(len(outcomes), 'comparison')} {verb} undecided"
     if not math.isnan(findings.next_s):
         text += f"; about {duration(findings.next_s)}"
     if any(comparison.more for comparison in comparisons):

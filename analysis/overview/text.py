@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
-from analysis.format.lines import Line, Piece, Style, length, stripped
+from analysis.format.lines import Line, Piece, Style, length, lines_of, stripped
 from analysis.format.numbers import three_digits
 from analysis.objectives import ENERGY, TIME, Objective
-from analysis.overview.grid import Cell, Overview, Setting, Word
+from analysis.overview.grid import Cell, Overview, Setting, Word, why_absent
 
 MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
 BEST = "*"
@@ -30,7 +31,14 @@ class _Parts(NamedTuple):
 
 
 def grid_lines(overview: Overview, objective: Objective, width: int) -> list[Line]:
-    """Return the grid in one objective, as wide as a terminal of that many columns allows.
+    """Return the grid in one objective, as wide as a terminal of that many columns allows."""
+    return grid_with_energy(overview, objective, width)[0]
+
+
+def grid_with_energy(
+    overview: Overview, objective: Objective, width: int
+) -> tuple[list[Line], bool]:
+    """Return the grid of `grid_lines`, and whether energy stands in it.
 
     Energy stands in brackets behind time where that fits. A mapping has a column; where they do not
     fit, each has a line below its setting.
@@ -40,8 +48,8 @@ def grid_lines(overview: Overview, objective: Objective, width: int) -> list[Lin
         for is_short in (False, True):
             lines = _in_columns(overview, objective, brackets=brackets, is_short=is_short)
             if max(map(length, lines)) <= width:
-                return lines
-    return _in_lines(overview, objective, with_energy)
+                return lines, brackets
+    return _in_lines(overview, objective, with_energy, width), with_energy
 
 
 def _in_columns(
@@ -126,7 +134,7 @@ def _parts(
 
 
 def _in_brackets(energy: Cell | None) -> str:
-    if energy is None or energy.word == "left out":
+    if energy is None or energy.word in ("left out", "absent"):
         return ""
     if energy.word in ("baseline", "mean"):
         return f" ({_with_unit(energy.mean, ENERGY)})"
@@ -138,7 +146,7 @@ def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Par
 
     Changes of 10 % and more are whole numbers where they have to be short.
     """
-    if cell.word == "left out":
+    if cell.word in ("left out", "absent"):
         return _Parts("n/a", "", "faint")
     if math.isnan(cell.ratio):
         known = not math.isnan(cell.mean)
@@ -199,12 +207,13 @@ def _decimals(percent: float, reach: float, is_short: bool) -> int:
     return 0 if reach >= 0.95 else 1
 
 
-def _in_lines(overview: Overview, objective: Objective, brackets: bool) -> list[Line]:
+def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: int) -> list[Line]:
     """Return each setting with its mappings below it."""
     names = max(map(len, overview.columns))
     lines: list[Line] = []
     for setting in overview.settings:
-        lines.append((Piece(setting.label, "strong"),))
+        label = wrap(setting.label, width, subsequent_indent=_GAP, break_on_hyphens=False)
+        lines += lines_of("\n".join(label), "strong")
         columns = [of for of in overview.columns if of in setting.cells.get(objective, {})]
         parts = [_parts(setting, objective, of, brackets, is_short=False) for of in columns]
         for column, cell in zip(columns, _column(parts, ("",))[1:], strict=True):
@@ -214,29 +223,32 @@ def _in_lines(overview: Overview, objective: Objective, brackets: bool) -> list[
 
 
 def legend(overviews: Iterable[Overview], margin: float) -> str:
-    """Return what the marks mean, of those that are there."""
-    cells = [
-        cell
+    """Return what the marks mean, of those in the grids of what is looked at first."""
+    shown = [
+        (cell, overview.first.higher)
         for overview in overviews
         for setting in overview.settings
-        for of_objective in setting.cells.values()
-        for column, cell in of_objective.items()
+        for column, cell in setting.cells.get(overview.first, {}).items()
         if column in overview.columns
     ]
+    cells = [cell for cell, _ in shown]
     words = {cell.word for cell in cells}
+    higher = {is_higher for cell, is_higher in shown if cell.word in ("better", "worse")}
+    good, bad = "+-" if higher == {True} else "-+"
     parts = [
         text
         for word, text in (
-            ("better", "-12 ±1 better, in % of the baseline"),
-            ("worse", "+12 ±1 worse, in % of the baseline"),
+            ("better", f"{good}12 ±1 better, in % of the baseline"),
+            ("worse", f"{bad}12 ±1 worse, in % of the baseline"),
             ("equivalent", f"= alike: surely within {100 * margin:g} %"),
             ("undecided", "? undecided"),
-            ("left out", "n/a not run"),
         )
         if word in words
     ]
     if {"better", "worse"} <= words:
-        parts[:2] = ["- better", "+ worse, in % of the baseline"]
+        parts[:2] = [f"{good} better", f"{bad} worse, in % of the baseline"]
+    if why := why_absent(words):
+        parts.append(f"n/a {why}")
     if any(cell.is_best for cell in cells):
         parts.append(f"{BEST} best")
     return ", ".join(parts)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from analysis.format.table import joined
-from analysis.overview.grid import Overview
+from analysis.overview.grid import Overview, why_absent
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
@@ -88,10 +88,11 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
             ("worse", "orange: worse"),
             ("equivalent", f"= grey: alike, surely within {100 * findings.margin:g} %"),
             ("undecided", "? hatched: undecided"),
-            ("left out", "n/a: not run"),
         )
         if word in words
     ]
+    if why := why_absent(words):
+        parts.append(f"n/a: {why}")
     if any(cell.is_best for cell in cells):
         parts.append("*: best")
     return f"Changes in % of the baseline. {'; '.join(parts)}." if parts else ""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
+from analysis.figures.gallery import all_figures
 from analysis.format.lines import length, plain
+from analysis.objectives import TIME
 from analysis.overview.remarks import remarks
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
+from analysis.overview.text import grid_lines
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results
+from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.golden import GoldenFile
-from tests.support.results import Record, Study, left_out, record, write
+from tests.support.results import UNPROVED, Record, Study, left_out, record, spoilt, write
 
 PUBLISHED = "published:galante-2025"
 
@@ -130,7 +135,7 @@ def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) 
     (line,) = [line for line in text.splitlines() if line.startswith("Decide ")]
     assert line.split(maxsplit=1)[1].startswith("pinstudy run quick --repetitions 10")
     # Five more runs of 40 s of each of two cases.
-    assert "1 of 1 comparison are undecided; about 6 min 4" in text
+    assert "1 of 1 comparison is undecided; about 6 min 4" in text
 
 
 def test_a_study_without_a_comparison_says_so(tmp_path: Path) -> None:
@@ -170,3 +175,132 @@ def test_where_more_threads_are_not_surely_faster_none_is_called_so(tmp_path: Pa
     ]  # fmt: skip
     write(tmp_path, runs)
     assert "Fastest" not in said(tmp_path)
+
+
+def test_a_mapping_without_a_good_run_keeps_its_place(tmp_path: Path) -> None:
+    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}
+    failed = {"status": "failed", "reason": "exit status 3", "elapsed_s": None}
+    text = study(tmp_path, spoilt(Study(times), "pcores-pin", **failed))
+    (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
+    assert row.endswith("n/a")
+    assert "n/a no good run or not measured" in text
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped"])
+def test_a_study_without_any_good_run_has_an_overview(tmp_path: Path, outcome: str) -> None:
+    gone = {"status": outcome, "reason": "it was not to be", "elapsed_s": None}
+    text = study(tmp_path, [record(number, 1, **gone) for number in (1, 2)])
+    assert "Answer     There is none: nothing could be compared." in text
+    assert ("n/a" in text) == (outcome == "failed")
+    results = open_results(str(tmp_path))
+    findings = analyze(results)
+    assert list(all_figures(results, findings))
+    overviews = overviews_of(findings)
+    assert [overview.columns for overview in overviews] == [
+        ("scheduler", "pcores-set") if outcome == "failed" else ()
+    ]
+
+
+def test_runs_are_counted_once_however_many_regions_they_have(tmp_path: Path) -> None:
+    region = {"executions": 2, "elapsed_s": 30.0, "mark_s": 0.0001, "unavailable": {}}
+    runs = [
+        run | UNPROVED | {"regions": {"solve": region, "io": region}}
+        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=5).records()
+    ]
+    write(tmp_path, spoilt(runs, "scheduler", [3], status="failed", reason="exit status 3"))
+    remarked = said(tmp_path)
+    assert remarked["Excluded"] == "1 run in no mean: 1 failed"
+    assert remarked["Unproved"].startswith("where threads were is not proved in 9 of 9 runs: ")
+
+
+def scheduled(alike: Sequence[int] = ()) -> list[Record]:
+    """Return the runs of two thread counts under two schedulers: the second's pinned one wins.
+
+    With the numbers of threads in `alike` all take as long.
+    """
+    return [
+        run
+        | {
+            "case_id": f"{under}-{threads}-{run['mapping']}",
+            "run_id": f"{under}-{threads}-{run['run_id']}",
+            "case_number": run["case_number"] + first,
+            "table_number": threads,
+            "threads": threads,
+            "scheduler": under,
+            "elapsed_s": run["elapsed_s"] / threads,
+        }
+        for threads in (1, 2)
+        for first, under, pinned in ((0, "kernel", 0.9), (2, "scx_rusty", 0.7))
+        for run in Study(
+            {"scheduler": 1.0, "pcores-pin": 1.0 if threads in alike else pinned},
+            seed=threads + first,
+            noise=0.002,
+        ).records()
+    ]
+
+
+def test_a_case_is_named_with_the_scheduler_that_it_ran_under(tmp_path: Path) -> None:
+    runs = [
+        run | {"elapsed_s": run["elapsed_s"] * 1.4}
+        if run["case_id"] == "scx_rusty-2-scheduler" and run["repetition"] in (3, 7)
+        else run
+        for run in scheduled()
+    ]
+    write(tmp_path, runs)
+    remarked = said(tmp_path)
+    assert remarked["Fastest"].startswith("lulesh x2 scx_rusty pcores-pin, 14 s: ")
+    assert remarked["Slow"].startswith("2 of 10 runs of lulesh x2 scx_rusty scheduler took ")
+
+
+def test_an_exception_under_a_scheduler_does_not_name_another(tmp_path: Path) -> None:
+    write(tmp_path, scheduled(alike=[1]))
+    answer = said(tmp_path)["Answer"]
+    assert "lulesh x2: pin threads on the P-cores, under scx_rusty (" in answer
+
+
+def test_more_of_a_rate_is_better_and_the_legend_says_so(tmp_path: Path) -> None:
+    text = study(tmp_path, printing(RATES, fixed_time=True))
+    assert "typical Gflop/s (rate) against scheduler" in text
+    assert "more is better" in text
+    assert "+ better, - worse, in % of the baseline" in text
+
+
+def test_a_legend_has_the_marks_that_are_shown(tmp_path: Path) -> None:
+    """Times are alike; the rate, which is not shown here, is better and worse."""
+    text = study(tmp_path, printing(RATES))
+    assert "\n= alike: surely within 1 %\n" in text
+
+
+def test_a_caption_names_energy_where_it_is_shown(tmp_path: Path) -> None:
+    make_results(tmp_path)
+    for width in (80, 160):
+        text = shown(tmp_path, width).replace("\n  ", " ")
+        assert ("(package energy)" in text) == (" J)" in text)
+
+
+def test_an_exception_is_not_said_of_what_is_undecided(tmp_path: Path) -> None:
+    """For energy two settings are decided, one each way; of the others nothing is known."""
+    energies = {1: (0.8, 0.003), 2: (1.2, 0.003)} | dict.fromkeys(range(3, 7), (1.0, 0.1))
+    runs = [
+        run | {"case_id": f"{threads}-{run['case_id']}", "table_number": threads,
+               "run_id": f"{threads}-{run['run_id']}", "threads": threads}
+        for threads, (energy, noise) in energies.items()
+        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, seed=threads, noise=noise / 10,
+                         energy={"scheduler": 1.0, "pcores-pin": energy}).records()
+    ]  # fmt: skip
+    spread = {3: 0.2, 4: 0.1, 5: 0.0, 6: 0.1, 7: 0.2, 8: 0.0, 9: 0.1, 10: 0.2, 1: 0.0, 2: 0.1}
+    write(tmp_path, [
+        run | {"energy_pkg_j": 2000 * (1 + spread[run["repetition"]] * (-1) ** run["order"])}
+        if run["threads"] > 2 else run
+        for run in runs
+    ])  # fmt: skip
+    answer = said(tmp_path)["Answer"]
+    assert answer.endswith("; 4 of 6 settings are undecided.")
+
+
+def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
+    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    write(tmp_path, [run | {"app": "a long name " * 8} for run in runs])
+    results = open_results(str(tmp_path))
+    (overview,) = overviews_of(analyze(results))
+    assert max(map(length, grid_lines(overview, TIME, 60))) <= 60
