@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from analysis.statistics.difference import Difference
 from base.text import team_in_words, team_label
 from configs.scheduling import words_of
 from runners.node.topology import KIND_ORDER
@@ -99,6 +100,18 @@ class Placing(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Stated:
+    """How a case differs from the case `against` (its case_id), as a source without runs says.
+
+    `across_attempts`: no attempt made runs of both.
+    """
+
+    against: str
+    difference: Difference
+    across_attempts: bool = False
+
+
+@dataclass(frozen=True)
 class CaseSummary:
     """One row of a table of means.
 
@@ -122,7 +135,7 @@ class CaseSummary:
     of threads, `vcpus_unproved` those of the guest, `beside_unproved` those of the co-runner.
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
-    runners.records.disturbances.
+    runners.records.disturbances. `stated` has comparisons by objective, where a card states them.
     """
 
     case_id: str
@@ -179,6 +192,7 @@ class CaseSummary:
     beside_unproved: int = 0
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
+    stated: Mapping[str, Stated] = field(default_factory=dict)
 
     @property
     def has_runs(self) -> bool:
