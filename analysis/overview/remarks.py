@@ -103,7 +103,7 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
 
 
 def _answered(findings: Findings) -> list[Objective]:
-    """Return the objectives to speak of; programs of a given time are compared by what they print."""
+    """Return the objectives to speak of; those of programs of a given time are what they print."""
     printed = [of for table in findings.tables if table.fixed_time for of in table.compared_by]
     return list({of.identity: of for of in (*_ANSWERED, *printed)}.values())
 

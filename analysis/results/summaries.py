@@ -150,16 +150,17 @@ def parse_summaries(text: str, path: Path, absent: str) -> list[CaseSummary]:
 def cases_of_texts(
     rows: Sequence[Mapping[str, str]], absent: str
 ) -> tuple[list[CaseSummary], list[tuple[int, str]]]:
-    """Return the cases of rows that are no file's lines, or what is wrong with which row, from 0.
+    """Return the cases of rows that are no file's lines, or the mistakes by the rows' positions.
 
-    Each row has texts by the columns' names. `absent` is as for `read_summaries`.
+    Each row has texts by the columns' names; messages count rows from 1. `absent` is as for
+    `read_summaries`.
     """
     checked = [
-        _Row({name: Field(text, at, 1) for name, text in row.items() if text}, at)
-        for at, row in enumerate(rows)
+        _Row({name: Field(text, line, 1) for name, text in row.items() if text}, line)
+        for line, row in enumerate(rows, 1)
     ]
     wrong = [
-        (row.line, message)
+        (row.line - 1, message)
         for row in checked
         for message in (
             *(unknown_word("column", name, COLUMNS) for name in row.fields if not _is_column(name)),
@@ -167,8 +168,7 @@ def cases_of_texts(
         )
     ]
     wrong = wrong or [
-        (line, f"the same case as in row {message.rpartition(' ')[2]}")
-        for line, _, message in _repeated(checked)
+        (line - 1, message.replace(" line ", " row ")) for line, _, message in _repeated(checked)
     ]
     return ([], wrong) if wrong else (cases_of(checked, absent), [])
 
