@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.results.card_picture import picture_problem
 from analysis.results.case_summary import CaseSummary, Stated
 from analysis.results.files import Checked
 from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
 from analysis.results.summaries import cases_of_texts
-from analysis.statistics.difference import Difference
 from base import PINSTUDY
 from base.cpulist import MAX_CPU, parse_cpulist
 from base.errors import UserError
@@ -28,6 +27,9 @@ from base.text import one_line, plural
 from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
+
+if TYPE_CHECKING:
+    from analysis.statistics.difference import Difference
 
 # The history of the file's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -485,6 +487,9 @@ def _stated(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) -> di
 
 
 def _difference(of: Checked) -> Difference:
+    # Imported here: tables of records are made where there is no scipy.
+    from analysis.statistics.difference import Difference
+
     difference = Difference(
         log_ratio=_number(of, "log_ratio", -150, 150),
         standard_error=_number(of, "standard_error", 0, 1e3),

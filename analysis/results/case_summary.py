@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from analysis.statistics.difference import Difference
 from base.text import team_in_words, team_label
 from configs.scheduling import words_of
 from runners.node.topology import KIND_ORDER
 from runners.records.placed_runs import PlacedRuns
+
+if TYPE_CHECKING:
+    from analysis.statistics.difference import Difference
 
 Item = TypeVar("Item")
 
