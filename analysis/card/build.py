@@ -52,6 +52,7 @@ from configs.values import DIRECTIONS
 from runners.latency.measure import FILE_NAME as LATENCY_FILE
 from runners.prove.finding import counted
 from runners.prove.proof import Proof
+from runners.records.placed_runs import PlacedRuns
 from runners.records.reader import read_records
 from runners.study.machine import STUDY_FILE
 
@@ -105,7 +106,7 @@ def card_text(results: Results, answer: Answer) -> tuple[Card, str]:
         raise UserError(f"{results.name}: {why}; make a card of each of its studies")
     fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}
     card = replace(card_facts(results, answer), picture=picture_of(answer))
-    text = _text(card.content(_cases(cases, fixed)))
+    text = _text(card.content(_cases(cases, fixed, card.source)))
     if len(text.encode()) > MAX_BYTES:
         raise UserError(
             f"{results.name}: its card would be larger than {MAX_BYTES >> 20} MiB; make a card of "
@@ -244,7 +245,7 @@ def _versions(results: Results) -> dict[str, str]:
     return {name: ", ".join(list(of)[:5]) for name, of in found.items()}
 
 
-def _cases(cases: Sequence[CaseFinding], fixed: set[str]) -> list[dict[str, Any]]:
+def _cases(cases: Sequence[CaseFinding], fixed: set[str], source: str) -> list[dict[str, Any]]:
     """Return the cases as a card has them: numbered from 1, because their digests tell too much."""
     ids = {case.case_id: str(at) for at, case in enumerate(cases, 1)}
     baselines = {_setting(case): case.case_id for case in cases if case.is_baseline}
@@ -254,7 +255,7 @@ def _cases(cases: Sequence[CaseFinding], fixed: set[str]) -> list[dict[str, Any]
         | ({"runs_of": runs_of} if (runs_of := _runs_of(case.summary)) else {})
         | ({"fixed_time": True} if case.case_id in fixed else {})
         | {
-            "placed": asdict(case.placed),
+            "placed": asdict(_placed(case, source)),
             "comparisons": [
                 _comparison(objective, of, ids[baselines[_setting(case)]])
                 for objective, of in case.comparisons.items()
@@ -262,6 +263,11 @@ def _cases(cases: Sequence[CaseFinding], fixed: set[str]) -> list[dict[str, Any]
         }
         for case in cases
     ]
+
+
+def _placed(case: CaseFinding, source: str) -> PlacedRuns:
+    """Return in how many runs the placement was proved; nothing is known of a publication's."""
+    return PlacedRuns() if source == PUBLISHED else case.placed
 
 
 def _setting(case: CaseFinding) -> tuple[object, ...]:

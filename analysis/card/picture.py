@@ -67,7 +67,8 @@ def _figure(overview: Overview) -> Figure:
             left = _EDGE + _LABEL + at * _CELL
             axes.add_patch(
                 Rectangle(
-                    (left, top), _CELL, _LINE, facecolor=_FACES[cell.word], edgecolor="white",
+                    (left, top), _CELL, _LINE, facecolor=_FACES[cell.word],
+                    edgecolor=PALE if cell.word == "undecided" else "white",
                     hatch="////" if cell.word == "undecided" else "",
                 )
             )  # fmt: skip
