@@ -63,6 +63,9 @@ _MAX_LETTERS = 400
 _LAUNCHERS = ("perf", "likwid-pin", "taskset", "numactl", "openmpi", "mpich", "srun")
 # Of the node, or of other tables than the card's; `slowdown` follows from the means.
 _NOT_ON_CARD = ("study", "node_id", "unproved", "elapsed_cv")
+# Not as the command was typed: that has a path.
+_NOT_PROVED = "not tested; `pinstudy prove` does that"
+_NO_LATENCY = "not measured; `pinstudy latency` does that"
 _NOT_THERE = {
     MEASURED: "the file of the node is not beside the records",
     IMPORTED: "imported results do not tell their node",
@@ -127,7 +130,7 @@ def card_facts(results: Results, answer: Answer) -> Card:
     source = _source(results)
     unavailable = {
         "node": "" if node else _NOT_THERE[source],
-        "instruments": "" if instruments else f"not tested; `{PINSTUDY} prove` does that",
+        "instruments": "" if instruments else _NOT_PROVED,
         "latency": why_no_latency,
     }
     if results.is_published:
@@ -182,7 +185,7 @@ def _clusters(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str]:
     """Return the clusters of the latencies beside records, or why there are none."""
     path = folder / LATENCY_FILE if folder is not None else None
     if path is None or not path.exists():
-        return None, f"not measured; `{PINSTUDY} latency` does that"
+        return None, _NO_LATENCY
     try:
         latency = read_latency(path)
     except UserError:

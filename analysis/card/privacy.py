@@ -20,7 +20,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     ("the node has no such core kind", r"no (?:LP-E|[PE])[- ]?(?:cores?|CPUs?)\b|core kind"),
     ("too few CPUs for it", r"more threads than|too few CPUs|has only \d+"),
     ("no permission", r"permission|paranoid|not permitted|not allowed|root|privilege|CAP_"),
-    ("not in this virtual machine", r"virtual machine|hypervisor|guest"),
+    ("the virtual machine has none", r"virtual machine|hypervisor|guest"),
     ("the run was too short", r"too short"),
     ("counted for a part of the time", r"multiplex|part of the time"),
     ("no energy counter", r"RAPL|powercap|energy"),

@@ -48,7 +48,8 @@ class Setting(NamedTuple):
     def title(self) -> str:
         """The setting on one line."""
         region = f":{self.region}" if self.region else ""
-        under = (self.governor, self.scheduling, f"beside {self.beside}" if self.beside else "")
+        governor = "governor not known" if self.governor == _UNKNOWN else self.governor
+        under = (governor, self.scheduling, f"beside {self.beside}" if self.beside else "")
         guest = " in a guest" if self.in_guest else ""
         return one_line(
             f"{self.program}{region} {self.team}{guest}, {', '.join(filter(None, under))}"

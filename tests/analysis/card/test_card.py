@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from analysis.answer import Answer, analyze
 from analysis.card.build import card_text
+from analysis.results.alone import alone_of
 from analysis.results.card_file import Card, Instruments, NearCpus, card_of, read_card
 from analysis.results.files import Checked
 from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
@@ -20,6 +21,9 @@ from analysis.verdict.model import CaseFinding
 from base.errors import UserError
 from runners.node.topology import KIND_ORDER
 from tests.analysis.report.made_results import make_results
+from tests.analysis.verdict.test_printed import printing
+from tests.analysis.verdict.test_slowdowns import ALONE_S, BESIDE_S, OTHER_BESIDE_S, OTHER_S
+from tests.analysis.verdict.test_slowdowns import runs as runs_beside
 from tests.support.results import Study, write
 
 PUBLICATION = "published:galante-2025"
@@ -88,6 +92,24 @@ def test_another_baseline_is_compared_by_means_and_deviations(study: Path, tmp_p
             assert not comparison.difference.paired
             assert comparison.difference.estimand == "mean"
             assert mine.comparisons[objective].difference.paired
+
+
+def test_a_rate_is_compared_on_the_card_as_in_its_results(tmp_path: Path) -> None:
+    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}))
+    mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_rate"]
+    theirs = cases_of(analyze(open_results(str(card_from(tmp_path, tmp_path)))))[1].comparisons
+    assert mine.outcome == "better"
+    assert theirs["metric_rate"].outcome == "better"
+    assert theirs["metric_rate"].objective.identity == mine.objective.identity
+    assert theirs["metric_rate"].difference == mine.difference
+
+
+def test_the_co_runner_alone_is_found_on_the_card(tmp_path: Path) -> None:
+    write(tmp_path, runs_beside())
+    cases = open_results(str(card_from(tmp_path, tmp_path))).cases
+    (alone,) = alone_of(cases).values()
+    assert alone.slowdown == pytest.approx(BESIDE_S / ALONE_S, rel=1e-3)
+    assert alone.co_runner_slowdown == pytest.approx(OTHER_BESIDE_S / OTHER_S, rel=1e-3)
 
 
 def test_a_publications_card_says_what_the_publication_says(tmp_path: Path) -> None:

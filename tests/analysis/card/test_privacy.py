@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from runners.prove.proof import Proof, keep, path_beside
 from tests.analysis.latency.made_latency import Planted, content_of, noisy
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.support.cli import pinstudy
+from tests.support.tools import ROOT
 
 HOST, USER, SERIAL = "zeus17", "mmustermann", "SN4711"
 MARK = f"{HOST} {USER} {SERIAL} /home/{USER}/secret/{HOST}"
@@ -136,6 +138,20 @@ def test_the_results_themselves_name_them(folder: Path) -> None:
 def test_no_name_is_on_the_card(text: str) -> None:
     found = [text[max(0, of.start() - 80) : of.end() + 20] for of in NAMES.finditer(text)]
     assert found == []
+
+
+def test_the_folder_of_pinstudy_itself_is_not_on_it(folder: Path, tmp_path: Path) -> None:
+    into = tmp_path / "card.json"
+    command = [ROOT / "bin" / "pinstudy", "card", folder, "--into", into]
+    subprocess.run(command, check=True, capture_output=True)
+    (folder / "latency.json").rename(folder / "aside.json")
+    try:
+        subprocess.run([*command[:-1], tmp_path / "less.json"], check=True, capture_output=True)
+    finally:
+        (folder / "aside.json").rename(folder / "latency.json")
+    for path in (into, tmp_path / "less.json"):
+        assert str(ROOT) not in path.read_text()
+        assert str(tmp_path) not in path.read_text()
 
 
 def test_the_facts_are_there_all_the_same(text: str) -> None:
