@@ -142,11 +142,13 @@ def test_no_name_is_on_the_card(text: str) -> None:
 
 def test_the_folder_of_pinstudy_itself_is_not_on_it(folder: Path, tmp_path: Path) -> None:
     into = tmp_path / "card.json"
-    command = [ROOT / "bin" / "pinstudy", "card", folder, "--into", into]
+    command = [str(ROOT / "bin" / "pinstudy"), "card", str(folder), "--into", str(into)]
     subprocess.run(command, check=True, capture_output=True)
     (folder / "latency.json").rename(folder / "aside.json")
     try:
-        subprocess.run([*command[:-1], tmp_path / "less.json"], check=True, capture_output=True)
+        subprocess.run(
+            [*command[:-1], str(tmp_path / "less.json")], check=True, capture_output=True
+        )
     finally:
         (folder / "aside.json").rename(folder / "latency.json")
     for path in (into, tmp_path / "less.json"):
