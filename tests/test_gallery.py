@@ -47,6 +47,7 @@ def test_the_page_shows_every_card_drawn_anew_with_its_report(folder: Path) -> N
     page = (folder / "gallery.md").read_text(encoding="utf-8")
     cards = page.split("## Cards\n")[1].split("\n## ")[0]
     names = sorted(path.stem for path in (ROOT / "cards").glob("*.json"))
+    assert "#### Does the best mapping gain over the baseline?" in cards
     assert re.findall(r"^#### (\S+)$", cards, re.MULTILINE) == names
     for name in names:
         assert (folder / f"cards/{name}.svg").read_text().startswith("<svg")

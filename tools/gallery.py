@@ -70,12 +70,11 @@ def cards_section(folder: Path, into: Path) -> str:
     """Return the part on the cards that come with pinstudy; their pictures and reports go there."""
     names = sources_below(str(folder))
     page = (
-        "[What a card is, and how to send yours](cards.md). With three or more of them, "
-        "`bin/pinstudy compare cards` says which nodes gain.\n\n"
+        "[What a card is, and how to send yours](cards.md). All of them side by side:\n\n"
+        "```sh\nbin/pinstudy compare cards\n```\n\n"
     )
-    if len(names) > 2:
-        nodes = compare_many([open_results(name) for name in names])
-        page += render(many_tables(nodes)[:1], "markdown").replace("## ", "#### ") + "\n\n"
+    nodes = compare_many([open_results(name) for name in names])
+    page += render(many_tables(nodes)[:1], "markdown").replace("## ", "#### ") + "\n\n"
     for source in names:
         results = open_results(source)
         assert results.card is not None

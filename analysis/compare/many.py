@@ -175,9 +175,21 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
                 "better, equivalent, worse, undecided: the words of the best mappings",
                 "the best mapping is chosen among several by its ratio to the baseline, and its "
                 "interval is widened for that",
+                *_one_node(nodes),
             )
         ),
     )
+
+
+def _one_node(nodes: Sequence[NodeOfMany]) -> Iterator[str]:
+    """Yield which of the results are of one node, as far as its facts tell."""
+    by_digest: dict[str, list[str]] = {}
+    for letter, node in zip(_letters(nodes), nodes, strict=True):
+        if node.node:
+            by_digest.setdefault(node.node.digest, []).append(letter)
+    for letters in by_digest.values():
+        if len(letters) > 1:
+            yield f"{', '.join(letters)}: of one node, or of nodes alike in all that is known"
 
 
 def _letters(nodes: Sequence[NodeOfMany]) -> list[str]:

@@ -187,9 +187,9 @@ def compare_command(
     """Put RESULTS side by side, as ratios to each one's own baseline.
 
     Each is a folder such as results/paper/mynode, a card, or published:galante-2025: another
-    machine, another kernel, before and after. Of two, every row; of more, or of a folder of cards,
-    a line for each node in each setting: does the best mapping gain there? With one alone, the
-    programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
+    machine, another kernel, before and after. Of two, every row; of more, or of a folder of cards
+    or nodes, a line for each in each setting: does the best mapping gain there? With one alone,
+    the programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
     """
     from analysis.answer import analyze
     from analysis.compare.many import compare_many, many_tables
@@ -201,17 +201,18 @@ def compare_command(
 
     share = share_option("--margin", margin)
     opened = [open_results(source) for of in results for source in sources_below(of)]
-    if len(opened) > 2:
+    both = None
+    if len(opened) == 1:
+        both = compare_programs(opened[0], analyze(opened[0], share))
+    elif len(opened) == len(results) == 2:
+        both = compare(opened[0], opened[1], share, as_governor)
+    if both is None and (len(opened) > 1 or opened[0].card is not None):
         tables = many_tables(compare_many(opened, share, as_governor))
         if as_json:
             print_json([row for table in tables for row in table.raw_values])
         else:
             say(render(tables, style))
         return
-    if len(opened) == 1:
-        both = compare_programs(opened[0], analyze(opened[0], share))
-    else:
-        both = compare(opened[0], opened[1], share, as_governor)
     if both is None:
         raise UserError(f"{results[0]} has no two programs of one algorithm; name a second folder")
     tables = compare_tables(both)
