@@ -5,7 +5,7 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small test-prove vm test-vm test-vm-small schema docs lint test-spack sanitize bench fidelity noise fuzz
+DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small test-prove vm test-vm test-vm-small schema cards docs lint test-spack sanitize bench fidelity noise fuzz
 $(DEVELOPMENT): export PINSTUDY_NO_SPACK = 1
 
 # Workers of pytest side by side, which only root can give a node each (tests/support/isolation.py).
@@ -121,6 +121,10 @@ test-vm-small: ## Run three of them, as continuous integration does
 schema: ## Write configs/schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
 	@.venv/bin/python -m tools.key_reference
+
+cards: ## Write the cards of the publications that come with pinstudy: cards/*.json
+	@tools/setup.sh lint
+	@.venv/bin/python -m tools.cards
 
 docs: ## Build the documentation as a site: build/site/index.html
 	@tools/setup.sh docs

@@ -94,7 +94,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     look = _look(results)
     question = questions_by(baselines)
     comparisons = compare_all(
-        differences, margin, question, _across_attempts(baselines, values), look
+        differences, margin, question, _across_attempts(cases, baselines, values), look
     )
     samples = _samples(cases, values, objectives)
     slow = _slow(values)
@@ -115,7 +115,8 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         for of in grouped(found, lambda case: case.summary.table)
     )
     footnotes = results.footnotes
-    if results.is_published:
+    # A card of a publication has this footnote already.
+    if results.is_published and results.card is None:
         footnotes += other_reading(cases, baselines, comparisons, asked, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
@@ -155,6 +156,8 @@ def is_decided(results: Results) -> bool:
 
 def _look(results: Results) -> Look:
     runs = results.runs
+    if results.card is not None:
+        return Look(results.card.look, results.card.planned_looks)
     if runs is None or runs.raced:
         return ONLY_LOOK
     return Look(interim_analysis_of(whole_runs(runs.frame)), runs.planned_looks)
@@ -167,7 +170,9 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
 
 
 def _across_attempts(
-    baselines: Mapping[str, CaseSummary], values: Mapping[str, Values]
+    cases: Iterable[CaseSummary],
+    baselines: Mapping[str, CaseSummary],
+    values: Mapping[str, Values],
 ) -> set[str]:
     """Return the cases of which no attempt made runs together with their baseline's."""
     return {
@@ -176,11 +181,13 @@ def _across_attempts(
         if case_id in values
         and baseline.case_id in values
         and share_no_attempt(values[case_id], values[baseline.case_id])
-    }
+    } | {case.case_id for case in cases if any(of.across_attempts for of in case.stated.values())}
 
 
 def _fixed_time(results: Results) -> frozenset[str]:
     """Return the cases of programs whose run time is an argument."""
+    if results.card is not None:
+        return results.card.fixed_time
     if results.runs is None:
         return frozenset()
     frame = results.runs.frame

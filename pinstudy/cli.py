@@ -33,6 +33,7 @@ COMMANDS = {
     "report": "results",
     "verdict": "results",
     "compare": "results",
+    "card": "results",
     "import": "results",
     "tune": "node",
     "restore": "node",

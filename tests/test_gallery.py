@@ -11,6 +11,7 @@ from analysis.answer import analyze
 from analysis.figures.drawing import NotDrawn
 from analysis.figures.gallery import all_figures
 from analysis.results.sources import open_results
+from tests.support.tools import ROOT
 from tools.gallery import PUBLICATION, make
 
 
@@ -38,8 +39,19 @@ def test_the_page_names_every_figure_and_shows_those_that_can_be_drawn(folder: P
 def test_the_page_has_all_tables_and_the_report(folder: Path) -> None:
     page = (folder / "gallery.md").read_text(encoding="utf-8")
     assert re.findall(r"^#### Table (\d+):", page, re.MULTILINE) == [str(n) for n in range(3, 11)]
-    (report,) = re.findall(r"\((\S+/report\.html)\)", page)
+    (report,) = re.findall(r"\((published/report\.html)\)", page)
     assert (folder / report).is_file()
+
+
+def test_the_page_shows_every_card_drawn_anew_with_its_report(folder: Path) -> None:
+    page = (folder / "gallery.md").read_text(encoding="utf-8")
+    cards = page.split("## Cards\n")[1].split("\n## ")[0]
+    names = sorted(path.stem for path in (ROOT / "cards").glob("*.json"))
+    assert "#### Does the best mapping gain over the baseline?" in cards
+    assert re.findall(r"^#### (\S+)$", cards, re.MULTILINE) == names
+    for name in names:
+        assert (folder / f"cards/{name}.svg").read_text().startswith("<svg")
+        assert (folder / f"cards/{name}/report.html").is_file()
 
 
 def test_without_a_study_in_the_virtual_node_it_says_how_to_make_one(folder: Path) -> None:

@@ -1,25 +1,33 @@
-"""Makes the gallery: every figure, the tables and the report of some results, with their commands.
+"""Makes the gallery: figures, tables and report of some results, and of cards, with their commands.
 
 `make docs` writes it into build/gallery, and tools/docs_links.py puts it on the site.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Literal
 
 from analysis.answer import analyze
+from analysis.card.picture import picture_of
+from analysis.compare.many import compare_many, many_tables
 from analysis.figures.drawing import NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures
 from analysis.report.page import write_report
+from analysis.results.card_file import Card
+from analysis.results.node_facts import sheet_rows
 from analysis.results.sources import PUBLISHED, open_results, sources_below
 from analysis.tables.means import make_tables, render
+from base.text import one_line
 
 INTO = Path("build/gallery")
+CARDS = Path("cards")
 PUBLICATION = "published:galante-2025"
 VIRTUAL_NODE = Path("build/vnode-study")
 
+_MARKUP = re.compile(r"[\\`*_{}\[\]()<>#+!|&-]")
 _HEAD = """# Gallery
 
 `make docs` makes this page: every figure that these results have, their tables and their report,
@@ -58,6 +66,44 @@ def section(source: str, into: Path, name: str) -> str:
     )
 
 
+def cards_section(folder: Path, into: Path) -> str:
+    """Return the part on the cards that come with pinstudy; their pictures and reports go there."""
+    names = sources_below(str(folder))
+    page = (
+        "[What a card is, and how to send yours](cards.md). All of them side by side:\n\n"
+        "```sh\nbin/pinstudy compare cards\n```\n\n"
+    )
+    nodes = compare_many([open_results(name) for name in names])
+    page += render(many_tables(nodes)[:1], "markdown").replace("## ", "#### ") + "\n\n"
+    for source in names:
+        results = open_results(source)
+        assert results.card is not None
+        name, node = Path(source).stem, results.card.node
+        (into / "cards" / name).mkdir(parents=True)
+        write_report(source, into / "cards" / name)
+        of = "; ".join(value for _, value in sheet_rows(node)) if node else "of an unknown node"
+        # Drawn anew: what somebody has sent is not shown.
+        picture = picture_of(analyze(results))
+        shown = ""
+        if picture:
+            (into / "cards" / f"{name}.svg").write_text(picture, encoding="utf-8")
+            shown = f"![Each comparison on the card {name}](cards/{name}.svg)\n\n"
+        page += (
+            f"#### {name}\n\n{escaped(of)}; {escaped(_proved(results.card))}. "
+            f"[Its report](cards/{name}/report.html).\n\n{shown}"
+        )
+    return page
+
+
+def _proved(card: Card) -> str:
+    return card.instruments.summary if card.instruments else "instruments not tested"
+
+
+def escaped(text: str) -> str:
+    """Return a text from a card so that Markdown shows it as it is."""
+    return _MARKUP.sub(r"\\\g<0>", one_line(text))
+
+
 def _command(name: str, source: str, options: str) -> str:
     return f"```sh\nbin/pinstudy {name} {source} {options}\n```\n\n"
 
@@ -66,6 +112,7 @@ def make(into: Path = INTO, virtual_node: Path = VIRTUAL_NODE) -> str:
     """Write the gallery anew, and return its page."""
     shutil.rmtree(into, ignore_errors=True)
     page = f"{_HEAD}## {PUBLICATION}\n\n{section(PUBLICATION, into, 'published')}"
+    page += f"## Cards\n\n{cards_section(CARDS, into)}"
     page += "## A study in the virtual node\n\n"
     if virtual_node.is_dir():
         sources = sources_below(str(virtual_node))

@@ -66,7 +66,7 @@ def remarks(
         ("Slow", _slow(settings, findings)),
         ("Disturbed", _disturbed(whole)),
         ("Left out", _left_out(cases)),
-        ("Missing", _missing(cases, results.is_published)),
+        ("Missing", _missing(cases, is_elsewhere=results.is_published or results.card is not None)),
         ("Excluded", _excluded(whole)),
         ("Unproved", _unproved(whole)),
         ("Note", results.footnotes),
@@ -302,7 +302,7 @@ def _left_out(cases: Iterable[CaseFinding]) -> Iterator[str]:
         yield f"{listed(names)}{in_some}: {reason.removeprefix('left out: ')}"
 
 
-def _missing(cases: Iterable[CaseFinding], is_published: bool) -> Iterator[str]:
+def _missing(cases: Iterable[CaseFinding], *, is_elsewhere: bool) -> Iterator[str]:
     """Yield what was not measured, each reason once, and the command that says what grants it."""
     measured = [case.summary for case in cases if case.summary.has_runs]
     by_reason: dict[str, dict[str, None]] = {}
@@ -312,7 +312,7 @@ def _missing(cases: Iterable[CaseFinding], is_published: bool) -> Iterator[str]:
                 by_reason.setdefault(reason, {})[name] = None
     for reason, names in _together(by_reason).items():
         yield f"{listed(list(names))}: {reason}"
-    if by_reason and not is_published:
+    if by_reason and not is_elsewhere:
         yield f"what grants it: {PINSTUDY} doctor"
 
 

@@ -65,8 +65,8 @@ def _title(results: Results, width: int) -> Iterator[Line]:
 
 def _proved(results: Results) -> str:
     """Return when the instruments were tested."""
-    days = {proof.proved_at[:10] for proof in results.proofs.values()}
-    return one_line(f"proved {', '.join(sorted(days))}") if days else "instruments not tested"
+    days = results.days_proved
+    return one_line(f"proved {', '.join(days)}") if days else "instruments not tested"
 
 
 def grid_caption(

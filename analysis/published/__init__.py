@@ -5,8 +5,10 @@ docs/published.md says what they hold, and what their publications do not state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -19,10 +21,14 @@ SOURCE = "source.yaml"
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication's results: their folder, and what must stand under their tables."""
+    """A publication's results: their folder, and what must stand under their tables.
+
+    `node` is what it says of its node, named as in the files of nodes.
+    """
 
     folder: Path
     footnotes: tuple[str, ...]
+    node: Mapping[str, Any]
 
 
 def names() -> tuple[str, ...]:
@@ -36,4 +42,4 @@ def publication(name: str) -> Publication:
         raise UserError(unknown_word("published result", name, names()))
     folder = FOLDER / name
     source = yaml.safe_load((folder / SOURCE).read_text(encoding="utf-8"))
-    return Publication(folder, tuple(source["remarks"]))
+    return Publication(folder, tuple(source["remarks"]), source["node"])

@@ -100,6 +100,8 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
 
 def days(results: Results) -> str:
     """Return on which days the runs were made; empty where nobody knows."""
+    if results.card is not None:
+        return " to ".join(dict.fromkeys(results.card.days or ()))
     if results.runs is None:
         return ""
     started = results.runs.frame["started_s"].dropna()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from base.text import team_in_words, team_label
 from configs.scheduling import words_of
 from runners.node.topology import KIND_ORDER
 from runners.records.placed_runs import PlacedRuns
+
+if TYPE_CHECKING:
+    from analysis.statistics.difference import Difference
 
 Item = TypeVar("Item")
 
@@ -99,6 +102,18 @@ class Placing(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Stated:
+    """How a case differs from the case `against` (its case_id), as a source without runs says.
+
+    `across_attempts`: no attempt made runs of both.
+    """
+
+    against: str
+    difference: Difference
+    across_attempts: bool = False
+
+
+@dataclass(frozen=True)
 class CaseSummary:
     """One row of a table of means.
 
@@ -124,7 +139,8 @@ class CaseSummary:
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
     runners.records.disturbances; `neighbour` is the other task that took most CPU time in
-    one of the runs that shared their CPUs, and its seconds there; None where none is known.
+    one of the runs that shared their CPUs, and its seconds there; None where none is known. `stated`
+    has comparisons by objective, where a card states them.
     """
 
     case_id: str
@@ -183,6 +199,7 @@ class CaseSummary:
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
     neighbour: tuple[str, float] | None = None
+    stated: Mapping[str, Stated] = field(default_factory=dict)
 
     @property
     def has_runs(self) -> bool:

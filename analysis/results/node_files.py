@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.results.files import read_limited, read_node
+from analysis.results.node_facts import NodeFacts, facts_of, sheet_rows
 from analysis.results.runs import MADE_ON
 from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
@@ -48,7 +49,9 @@ class NodeSheet:
 
 
 def node_sheets(results: Results) -> list[NodeSheet]:
-    """Return the nodes that the records name and whose files are there."""
+    """Return the nodes that the records name and whose files are there, or a card's node."""
+    if results.card is not None and results.card.node is not None:
+        return [_sheet_of_card(results.card.node)]
     if results.runs is None or results.folder is None:
         return []
     frame = results.runs.frame
@@ -59,6 +62,27 @@ def node_sheets(results: Results) -> list[NodeSheet]:
         for digest, node in nodes.items()
         if node is not None
     ]
+
+
+def node_facts(results: Results) -> NodeFacts | None:
+    """Return what may be said of the results' node to anybody; None where nothing is known.
+
+    Interchangeable nodes agree in it.
+    """
+    if results.card is not None:
+        return results.card.node
+    if results.runs is None or results.folder is None:
+        return results.published_node
+    digests = results.runs.frame["node_digest"].dropna().unique()
+    nodes = (read_node(results.folder, str(digest)) for digest in digests)
+    return next((facts for node in nodes if node and (facts := facts_of(node))), None)
+
+
+def _sheet_of_card(facts: NodeFacts) -> NodeSheet:
+    rows = tuple(sheet_rows(facts))
+    in_short = "; ".join(text for _, text in rows[:2])
+    why = "cards have none"
+    return NodeSheet(f"node {facts.digest}", in_short, rows, rows, None, why, (), "")
 
 
 def _pool(frame: pd.DataFrame, digest: str) -> str:

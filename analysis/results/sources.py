@@ -1,4 +1,4 @@
-"""The sources of results: a results folder with records, one with summaries, or a publication.
+"""The sources of results: a results folder with records or summaries, a publication, or a card.
 
 Records of several nodes, studies or programs are refused.
 """
@@ -12,9 +12,12 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.published import publication
+from analysis.results import card_file
+from analysis.results.card_file import SUFFIX, Card, is_card, read_card
 from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_footnotes
 from analysis.results.instruments import off_fields, proof_footnotes, read_proofs
+from analysis.results.node_facts import NodeFacts, facts_of
 from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
@@ -36,9 +39,10 @@ _OTHERWISE = (
 class Results:
     """Results by case, and by run where there are runs.
 
-    `name` is for messages; `folder` holds them and the files about them, None for a publication.
-    `footnotes` have to stand under each of their tables. `proofs` are what was found of the nodes'
-    instruments, by the nodes' digests.
+    `name` is for messages; `folder` holds them and the files about them, None for a publication
+    and for a card, which `card` is then. `footnotes` have to stand under each of their tables.
+    `proofs` are what was found of the nodes' instruments, by the nodes' digests. `published_node`
+    is what a publication says of its node.
     """
 
     name: str
@@ -47,16 +51,25 @@ class Results:
     cases: Sequence[CaseSummary]
     footnotes: tuple[str, ...]
     proofs: Mapping[str, Proof] = field(default_factory=dict)
+    card: Card | None = None
+    published_node: NodeFacts | None = None
 
     @property
     def off(self) -> dict[str, str]:
         """Why the values of some fields of records are wrong, by field."""
-        return off_fields(self.proofs.values())
+        return self.card.off if self.card else off_fields(self.proofs.values())
 
     @property
     def is_published(self) -> bool:
         """Whether these are a publication's results."""
-        return self.folder is None
+        return self.card.source == card_file.PUBLISHED if self.card else self.folder is None
+
+    @property
+    def days_proved(self) -> list[str]:
+        """On which days the nodes' instruments were tested."""
+        if self.card:
+            return [self.card.instruments.day] if self.card.instruments else []
+        return sorted({proof.proved_at[:10] for proof in self.proofs.values()})
 
     def why_absent(self, cases: Iterable[CaseSummary], fields: Collection[str]) -> list[str]:
         """Return why runs of some cases lack fields of a record, each reason once, on one line."""
@@ -73,7 +86,7 @@ class Results:
 
 
 def open_results(source: str) -> Results:
-    """Return the results in a folder, or those of `published:NAME`.
+    """Return the results in a folder, on a card (a file *.json), or those of `published:NAME`.
 
     The folder may be that of a study with one node. Raises UserError when there are no results,
     those of several nodes or studies, of a node or program that changed, or when they cannot be
@@ -88,6 +101,9 @@ def open_results(source: str) -> Results:
     if only.startswith(PUBLISHED):
         return _published(only.removeprefix(PUBLISHED))
     folder = Path(only)
+    if is_card(only) and not folder.is_dir():
+        card, cases = read_card(folder)
+        return Results(only, None, None, cases, card.all_footnotes, card=card)
     if (folder / FILE).exists():
         return _summaries(folder)
     runs = read_runs(folder)
@@ -100,21 +116,37 @@ def open_results(source: str) -> Results:
 
 
 def sources_below(source: str) -> list[str]:
-    """Return a source of results itself, or those in a folder of studies or nodes, sorted.
+    """Return a source of results itself, or those in a folder of studies, nodes or cards, sorted.
 
     Raises UserError when there are none.
     """
     folder = Path(source)
-    if source.startswith(PUBLISHED) or _holds_results(folder):
+    if source.startswith(PUBLISHED) or _holds_results(folder) or _is_card_file(source):
         return [source]
     for depth in ("*", "*/*"):
         found = sorted(str(path) for path in _glob(folder, depth) if _holds_results(path))
         if found:
             return found
+    if cards := sorted(str(path) for path in _glob(folder, f"*{SUFFIX}")):
+        return cards
     raise UserError(
         f"{source}: no results here (expected a folder such as results/quick/mynode with "
-        f"records/*.jsonl or {FILE}, or {PUBLISHED}NAME); make some with `{PINSTUDY} run quick`"
+        f"records/*.jsonl or {FILE}, {PUBLISHED}NAME, or cards, *{SUFFIX}); make some with "
+        f"`{PINSTUDY} run quick`"
     )
+
+
+def has_folder(source: str) -> bool:
+    """Return whether a source is a folder, beside whose records files can be written."""
+    return not (source.startswith(PUBLISHED) or _is_card_file(source))
+
+
+def _is_card_file(source: str) -> bool:
+    """Return whether a source is named as a card is, and is no folder."""
+    try:
+        return is_card(source) and not Path(source).is_dir()
+    except ValueError:  # a NUL in the name
+        return False
 
 
 def _holds_results(folder: Path) -> bool:
@@ -140,13 +172,18 @@ def folders_for(results: str, into: Path | None) -> list[tuple[str, Path | None]
     sources = sources_below(results)
     if into is None or len(sources) == 1:
         return [(source, into) for source in sources]
-    return [(source, into / Path(source).relative_to(results)) for source in sources]
+    below = (Path(source).relative_to(results) for source in sources)
+    return [
+        (source, into / (path.with_suffix("") if is_card(source) else path))
+        for source, path in zip(sources, below, strict=True)
+    ]
 
 
 def _published(name: str) -> Results:
     source = publication(name)
     cases = read_summaries(source.folder / FILE, "the publication does not give it")
-    return Results(f"{PUBLISHED}{name}", None, None, cases, source.footnotes)
+    node = facts_of(source.node)
+    return Results(f"{PUBLISHED}{name}", None, None, cases, source.footnotes, published_node=node)
 
 
 def _summaries(folder: Path) -> Results:

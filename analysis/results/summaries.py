@@ -147,6 +147,32 @@ def parse_summaries(text: str, path: Path, absent: str) -> list[CaseSummary]:
     return cases_of(_checked_rows(read_lines(text, name), name), absent)
 
 
+def cases_of_texts(
+    rows: Sequence[Mapping[str, str]], absent: str
+) -> tuple[list[CaseSummary], list[tuple[int, str]]]:
+    """Return the cases of rows that are no file's lines, or the mistakes by the rows' positions.
+
+    Each row has texts by the columns' names; messages count rows from 1. `absent` is as for
+    `read_summaries`.
+    """
+    checked = [
+        _Row({name: Field(text, line, 1) for name, text in row.items() if text}, line)
+        for line, row in enumerate(rows, 1)
+    ]
+    wrong = [
+        (row.line - 1, message)
+        for row in checked
+        for message in (
+            *(unknown_word("column", name, COLUMNS) for name in row.fields if not _is_column(name)),
+            *(message for _, message in _row_mistakes(row, Field("", row.line, 1))),
+        )
+    ]
+    wrong = wrong or [
+        (line - 1, message.replace(" line ", " row ")) for line, _, message in _repeated(checked)
+    ]
+    return ([], wrong) if wrong else (cases_of(checked, absent), [])
+
+
 def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
     rows: list[_Row] = []
     header: Sequence[Field] = ()
@@ -180,13 +206,17 @@ def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
 def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
     names = [field.text for field in header]
     for position, field in enumerate(header):
-        if field.text not in COLUMNS and not (_of_kind(field.text) or _of_metric(field.text)):
+        if not _is_column(field.text):
             yield field, unknown_word("column", field.text, COLUMNS)
         elif field.text in names[:position]:
             yield field, f"column {shown(field.text)} is there twice"
     for needed in _NEEDED:
         if needed not in names:
             yield header[0], f"there is no column {needed!r}, which says what a row is of"
+
+
+def _is_column(name: str) -> bool:
+    return name in COLUMNS or bool(_of_kind(name) or _of_metric(name))
 
 
 def _of_kind(column: str) -> tuple[str, str] | None:

@@ -65,7 +65,7 @@ def difference_between(
     objective: Objective,
     sd_is_error: bool = False,
 ) -> Difference | None:
-    """Return how two cases differ, from their runs or else from their summaries.
+    """Return how two cases differ: from their runs, as a card states it, or from their summaries.
 
     None where one of them lost so many runs to placement that it is not compared.
     """
@@ -74,6 +74,9 @@ def difference_between(
     mine, theirs = values.get(a.case_id), values.get(b.case_id)
     if mine and theirs:
         return difference_of(mine, theirs, objective)
+    stated = a.stated.get(objective)
+    if stated and stated.against == b.case_id:
+        return stated.difference
     return difference_of_summaries(a, b, objective, sd_is_error)
 
 

@@ -35,10 +35,10 @@ def tables_command(
 ) -> None:
     """Print the tables of RESULTS, and write them there as Markdown, CSV and LaTeX.
 
-    RESULTS is a folder such as results/quick/mynode, or published:galante-2025, whose tables are
-    only printed.
+    RESULTS is a folder such as results/quick/mynode, a card, a folder of cards, or
+    published:galante-2025; tables of the latter three are only printed.
     """
-    from analysis.results.sources import PUBLISHED, sources_below
+    from analysis.results.sources import has_folder, sources_below
     from analysis.tables.means import make_tables, render, write_tables
 
     rows = []
@@ -48,7 +48,7 @@ def tables_command(
         rows += [row for table in tables for row in table.raw_values]
         if not as_json:
             say(render(tables, style))
-        if not no_files and not source.startswith(PUBLISHED):
+        if not no_files and has_folder(source):
             for path in write_tables(tables, Path(source)):
                 say(f"written: {path}", err=True)
     if as_json:
@@ -99,7 +99,7 @@ def figures_command(results: str, into: Path | None, formats: tuple[str, ...]) -
 @click.argument("results", callback=find_results)
 @INTO
 def report_command(results: str, into: Path | None) -> None:
-    """Write report.html of RESULTS: a folder such as results/quick/mynode, or published:NAME.
+    """Write report.html of RESULTS: a folder such as results/quick/mynode, a card, published:NAME.
 
     The file needs no network and no other file.
     """
@@ -133,8 +133,8 @@ def verdict_command(
 ) -> None:
     """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
 
-    RESULTS is a folder such as results/quick/mynode, or published:galante-2025. The answer is also
-    written to verdict.md beside the records.
+    RESULTS is a folder such as results/quick/mynode, a card, or published:galante-2025. The answer
+    is also written to verdict.md beside the records.
     """
     from analysis.answer import analyze
     from analysis.output import VERDICT_FILE
@@ -164,9 +164,15 @@ def verdict_command(
         print_json(answers)
 
 
+def find_all_results(
+    context: click.Context, parameter: click.Parameter, results: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return each of the results as `find_results` does."""
+    return tuple(filter(None, (find_results(context, parameter, of) for of in results)))
+
+
 @click.command("compare")
-@click.argument("a", callback=find_results)
-@click.argument("b", required=False, callback=find_results)
+@click.argument("results", nargs=-1, required=True, callback=find_all_results)
 @MARGIN
 @click.option(
     "--as-governor",
@@ -176,28 +182,39 @@ def verdict_command(
 @STYLE
 @JSON
 def compare_command(
-    a: str, b: str | None, margin: str, as_governor: str | None, style: str, as_json: bool
+    results: tuple[str, ...], margin: str, as_governor: str | None, style: str, as_json: bool
 ) -> None:
-    """Put the results A and B side by side, as ratios to each one's own baseline.
+    """Put RESULTS side by side, as ratios to each one's own baseline.
 
-    Each is a folder such as results/paper/mynode, or published:galante-2025: another machine,
-    another kernel, before and after. Without B, the programs of one algorithm that A has, such as
-    LULESH and pinstudy's own Lulesh.
+    Each is a folder such as results/paper/mynode, a card, or published:galante-2025: another
+    machine, another kernel, before and after. Of two, every row; of more, or of a folder of cards
+    or nodes, a line for each in each setting: does the best mapping gain there? With one alone,
+    the programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
     """
     from analysis.answer import analyze
+    from analysis.compare.many import compare_many, many_tables
     from analysis.compare.side_by_side import compare, compare_programs
     from analysis.compare.tables import compare_tables, conclusions
-    from analysis.results.sources import open_results
+    from analysis.results.sources import open_results, sources_below
     from analysis.tables.means import render
     from configs.values import share_option
 
-    share, results = share_option("--margin", margin), open_results(a)
-    if b is None:
-        both = compare_programs(results, analyze(results, share))
-    else:
-        both = compare(results, open_results(b), share, as_governor)
+    share = share_option("--margin", margin)
+    opened = [open_results(source) for of in results for source in sources_below(of)]
+    both = None
+    if len(opened) == 1:
+        both = compare_programs(opened[0], analyze(opened[0], share))
+    elif len(opened) == len(results) == 2:
+        both = compare(opened[0], opened[1], share, as_governor)
+    if both is None and (len(opened) > 1 or opened[0].card is not None):
+        tables = many_tables(compare_many(opened, share, as_governor))
+        if as_json:
+            print_json([row for table in tables for row in table.raw_values])
+        else:
+            say(render(tables, style))
+        return
     if both is None:
-        raise UserError(f"{a} has no two programs of one algorithm; name a second folder")
+        raise UserError(f"{results[0]} has no two programs of one algorithm; name a second folder")
     tables = compare_tables(both)
     if as_json:
         print_json(
@@ -212,6 +229,32 @@ def compare_command(
         )
     else:
         say(render(tables, style))
+
+
+@click.command("card")
+@click.argument("results", callback=find_results)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file, *.json; without it, card.json in RESULTS.",
+)
+def card_command(results: str, into: Path | None) -> None:
+    """Write a card of RESULTS: one small file to share, without the identity of node and user.
+
+    It has the node's kind, means, comparisons with intervals, versions, and a picture;
+    docs/cards.md lists all. Others name it where a command takes RESULTS.
+    """
+    from analysis.card.build import write_card
+
+    path, card = write_card(results, into)
+    say(f"written: {path} ({path.stat().st_size / 1024:.0f} KiB)")
+    title = f"the study's title ({card.title!r}), " if card.title else ""
+    say(
+        f"kept as they were written: {title}the names of study, programs, sizes and mappings; see "
+        "whether they name somebody before you share the file",
+        err=True,
+    )
 
 
 _IMPORT_INTO = click.option(

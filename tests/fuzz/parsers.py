@@ -18,6 +18,7 @@ from typing import Any
 from analysis.affinity.c2c import read_c2c
 from analysis.imports.perf_log import read_log
 from analysis.latency.reading import read_latency
+from analysis.results.card_file import read_card
 from analysis.results.runs import read_runs
 from analysis.results.summaries import FILE as SUMMARIES
 from analysis.results.summaries import read_summaries
@@ -131,6 +132,11 @@ def _runs(path: Path) -> None:
 
 def _means(path: Path) -> None:
     cases = read_summaries(path, "")
+    _finite([case.time.mean for case in cases if case.time.n != 0], 0)
+
+
+def _card(path: Path) -> None:
+    _, cases = read_card(path)
     _finite([case.time.mean for case in cases if case.time.n != 0], 0)
 
 
@@ -285,6 +291,10 @@ def targets(folder: Path) -> Mapping[str, Target]:
             _texts(
                 "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s\nlu,1,pcores-pin,9,4.5,0.1\n"
             ),
+        ),
+        "card": Target(
+            _in_file(folder / "card.json", _card),
+            lambda: [(ROOT / "cards/galante-2025.json").read_bytes()],
         ),
         "latency": Target(
             _in_file(folder / "latency.json", read_latency),

@@ -1,0 +1,165 @@
+"""What a card says of a node: facts that the hardware has in common with others of its kind.
+
+No name, serial number, path or boot is among them. A node's file may come from anybody, and only
+what is as expected is taken from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from base.cpulist import format_cpulist, parse_cpulist
+from base.text import one_line, plural
+from runners.node.topology import KIND_ORDER
+
+MAX_LETTERS = 100
+# A distribution's own ending, or that of somebody who builds kernels, may be a name.
+_KERNEL = re.compile(r"\d{1,3}(?:\.\d{1,5}){1,3}(?:-\d{1,5})?", re.ASCII)
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class KindFacts:
+    """A core kind: its CPUs as a list, and how many cores they are of; `declared` by hand."""
+
+    name: str
+    cpus: str
+    cores: int
+    declared: bool = False
+
+
+@dataclass(frozen=True)
+class CacheFacts:
+    """So many caches of a level and size; None where the kernel does not tell the size."""
+
+    level: int
+    count: int
+    size_bytes: int | None
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """A node without its identity; None and empty texts are facts that are not known.
+
+    `kernel` is the number of its release, `memory_gib` is rounded.
+    """
+
+    cpu_model: str
+    kinds: tuple[KindFacts, ...] = ()
+    caches: tuple[CacheFacts, ...] = ()
+    memory_gib: int | None = None
+    kernel: str | None = None
+    drivers: tuple[str, ...] = ()
+    virtual_machine: bool | None = None
+
+    @property
+    def digest(self) -> str:
+        """A digest of the hardware's facts, which another kernel does not change.
+
+        It is made of nothing but the facts beside it, so that it cannot tell a name that somebody
+        guesses. Nodes of other digests are other nodes.
+        """
+        hardware = asdict(self) | {"kernel": None, "drivers": None}
+        text = json.dumps(hardware, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def kinds_text(self) -> str:
+        """The kinds with their CPUs, in short: `P 0-7, E 8-23`."""
+        return ", ".join(f"{kind.name} {kind.cpus}" for kind in self.kinds)
+
+
+def facts_of(node: Mapping[str, Any]) -> NodeFacts | None:
+    """Return the facts in a node's file; None where it does not tell the CPU's model."""
+    model = node.get("cpu_model")
+    if not isinstance(model, str) or not model.strip():
+        return None
+    topology, cpufreq = _table(node, "topology"), _table(node, "cpufreq")
+    memory, virtual = node.get("memory_bytes"), node.get("virtual_machine")
+    return NodeFacts(
+        one_line(model)[:MAX_LETTERS],
+        tuple(_kinds(topology)),
+        tuple(_caches(_tables(topology, "caches"))),
+        round(memory / 2**30) if type(memory) is int and 0 < memory < 2**50 else None,
+        kernel_number(node.get("kernel")),
+        words_in(_table(cpufreq, "drivers")),
+        virtual if isinstance(virtual, bool) else None,
+    )
+
+
+def kernel_number(release: object) -> str | None:
+    """Return the number of a kernel's release: `6.8.0-45` of `6.8.0-45-generic`."""
+    match = _KERNEL.match(release) if isinstance(release, str) else None
+    return match[0] if match else None
+
+
+def words_in(texts: Iterable[object]) -> tuple[str, ...]:
+    """Return those that are names of drivers and governors, each once, in their order."""
+    words = (text for text in texts if isinstance(text, str) and _WORD.fullmatch(text))
+    return tuple(dict.fromkeys(words))[:10]
+
+
+def _kinds(topology: Mapping[str, Any]) -> Iterable[KindFacts]:
+    cores = Counter(str(core.get("kind")) for core in _tables(topology, "cores"))
+    for kind in _tables(topology, "kinds"):
+        name, cpus = kind.get("name"), _cpus(kind.get("cpus"))
+        if name in KIND_ORDER and cpus:
+            declared = kind.get("declared") is True
+            yield KindFacts(str(name), cpus, cores[str(name)] or 1, declared)
+
+
+def _cpus(text: object) -> str:
+    try:
+        return format_cpulist(parse_cpulist(text)) if isinstance(text, str) else ""
+    except ValueError:
+        return ""
+
+
+def _caches(caches: Iterable[Mapping[str, Any]]) -> list[CacheFacts]:
+    counts: Counter[tuple[int, int | None]] = Counter()
+    for cache in caches:
+        level, size = cache.get("level"), cache.get("size_bytes")
+        if type(level) is int and 0 < level < 10:
+            known = size if type(size) is int and 0 < size < 2**50 else None
+            counts[level, known] += 1
+    return [CacheFacts(level, count, size) for (level, size), count in counts.items()]
+
+
+def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _tables(values: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    value = values.get(name)
+    return [of for of in value if isinstance(of, dict)] if isinstance(value, list) else []
+
+
+def sheet_rows(facts: NodeFacts) -> list[tuple[str, str]]:
+    """Return the facts with their names, for people; those that are not known are left out."""
+    kinds = (
+        f"{plural(kind.cores, f'{kind.name}-core')} (CPUs {kind.cpus}"
+        f"{', declared by hand' if kind.declared else ''})"
+        for kind in facts.kinds
+    )
+    caches: dict[str, list[str]] = {}
+    for of in facts.caches:
+        size = f"{of.size_bytes / 1024:g} KiB" if of.size_bytes else "unknown size"
+        caches.setdefault(f"L{of.level} caches", []).append(f"{of.count} x {size}")
+    rows = [
+        ("processor", facts.cpu_model),
+        ("cores", "; ".join(kinds)),
+        ("kernel", facts.kernel or ""),
+        ("frequency driver", ", ".join(facts.drivers)),
+        ("memory", f"{facts.memory_gib} GiB" if facts.memory_gib else ""),
+        ("kind of machine", "virtual" if facts.virtual_machine else ""),
+        *((level, ", ".join(texts)) for level, texts in caches.items()),
+        ("digest of these facts", facts.digest),
+    ]
+    return [row for row in rows if row[1]]

@@ -1,0 +1,1 @@
+"""Cards: written without identities, read from anybody."""

@@ -1,0 +1,229 @@
+"""A card says what its results say: the same words for any margin, and the same when read again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.answer import Answer, analyze
+from analysis.card.build import card_text
+from analysis.results.alone import alone_of
+from analysis.results.card_file import Card, Instruments, NearCpus, card_of, read_card
+from analysis.results.files import Checked
+from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
+from analysis.results.sources import open_results
+from analysis.verdict.model import CaseFinding
+from base.errors import UserError
+from runners.node.topology import KIND_ORDER
+from tests.analysis.report.made_results import make_results
+from tests.analysis.verdict.test_printed import printing
+from tests.analysis.verdict.test_slowdowns import ALONE_S, BESIDE_S, OTHER_BESIDE_S, OTHER_S
+from tests.analysis.verdict.test_slowdowns import runs as runs_beside
+from tests.support.results import Study, write
+
+PUBLICATION = "published:galante-2025"
+
+
+def card_from(folder: Path | str, into: Path) -> Path:
+    """Write the card of results and return its path."""
+    results = open_results(str(folder))
+    path = into / "card.json"
+    path.write_text(card_text(results, analyze(results))[1])
+    return path
+
+
+def cases_of(answer: Answer) -> list[CaseFinding]:
+    return [case for table in answer.tables for case in table.cases]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_results(tmp_path_factory.mktemp("made") / "node1", apps=(("lu", 3.0), ("cg", 9.0)))
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.1])
+def test_comparisons_of_runs_in_blocks_are_the_same_on_the_card(
+    study: Path, tmp_path: Path, margin: float
+) -> None:
+    of_runs = cases_of(analyze(open_results(str(study)), margin))
+    of_card = cases_of(analyze(open_results(str(card_from(study, tmp_path))), margin))
+
+    assert any(of.difference.paired for case in of_runs for of in case.comparisons.values())
+    for mine, theirs in zip(of_runs, of_card, strict=True):
+        assert mine.full_mapping == theirs.full_mapping
+        assert mine.comparisons.keys() == theirs.comparisons.keys()
+        for objective, comparison in mine.comparisons.items():
+            other = theirs.comparisons[objective]
+            assert other.difference == comparison.difference
+            assert (other.outcome, other.p_different) == (
+                comparison.outcome,
+                comparison.p_different,
+            )
+
+
+def test_the_words_in_the_file_are_those_that_its_numbers_give(study: Path, tmp_path: Path) -> None:
+    path = card_from(study, tmp_path)
+    content = json.loads(path.read_text())
+    answer = analyze(open_results(str(path)), content["margin"])
+    given_words = {
+        (case["case_id"], of["objective"]): of["word"]
+        for case in content["cases"]
+        for of in case["comparisons"]
+    }
+    assert given_words == {
+        (case.case_id, str(objective)): comparison.outcome
+        for case in cases_of(answer)
+        for objective, comparison in case.comparisons.items()
+    }
+
+
+def test_another_baseline_is_compared_by_means_and_deviations(study: Path, tmp_path: Path) -> None:
+    path = str(card_from(study, tmp_path))
+    of_runs, of_card = (
+        cases_of(analyze(open_results(of), baseline="pcores-set")) for of in (str(study), path)
+    )
+    for mine, theirs in zip(of_runs, of_card, strict=True):
+        for objective, comparison in theirs.comparisons.items():
+            assert not comparison.difference.paired
+            assert comparison.difference.estimand == "mean"
+            assert mine.comparisons[objective].difference.paired
+
+
+def test_a_rate_is_compared_on_the_card_as_in_its_results(tmp_path: Path) -> None:
+    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}))
+    mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_rate"]
+    theirs = cases_of(analyze(open_results(str(card_from(tmp_path, tmp_path)))))[1].comparisons
+    assert mine.outcome == "better"
+    assert theirs["metric_rate"].outcome == "better"
+    assert theirs["metric_rate"].objective.identity == mine.objective.identity
+    assert theirs["metric_rate"].difference == mine.difference
+
+
+def test_the_co_runner_alone_is_found_on_the_card(tmp_path: Path) -> None:
+    write(tmp_path, runs_beside())
+    cases = open_results(str(card_from(tmp_path, tmp_path))).cases
+    (alone,) = alone_of(cases).values()
+    assert alone.slowdown == pytest.approx(BESIDE_S / ALONE_S, rel=1e-3)
+    assert alone.co_runner_slowdown == pytest.approx(OTHER_BESIDE_S / OTHER_S, rel=1e-3)
+
+
+def test_a_publications_card_says_what_the_publication_says(tmp_path: Path) -> None:
+    published = analyze(open_results(PUBLICATION))
+    of_card = analyze(open_results(str(card_from(PUBLICATION, tmp_path))))
+    assert of_card.headline == published.headline
+    assert of_card.footnotes[:-1] == published.footnotes
+
+
+def test_the_same_results_make_the_same_card(study: Path, tmp_path: Path) -> None:
+    first = card_from(study, tmp_path).read_bytes()
+    assert card_from(study, tmp_path).read_bytes() == first
+    assert len(first) < 200_000
+
+
+def test_a_card_makes_no_card(study: Path, tmp_path: Path) -> None:
+    results = open_results(str(card_from(study, tmp_path)))
+    with pytest.raises(UserError, match="is a card already"):
+        card_text(results, analyze(results))
+
+
+def test_a_kernels_release_does_not_change_a_nodes_digest() -> None:
+    node = NodeFacts("A CPU", (KindFacts("P", "0-7", 8),), memory_gib=32, kernel="6.8.0")
+    assert replace(node, kernel="6.9.1").digest == node.digest
+    assert replace(node, memory_gib=64).digest != node.digest
+
+
+lines = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp", "Zs"]),
+    min_size=1,
+    max_size=30,
+)
+days = st.dates().map(lambda day: day.isoformat())
+cpu_lists = st.sampled_from(["0", "0-7", "0,2,4", "8-23,31"])
+nodes = st.builds(
+    NodeFacts,
+    cpu_model=lines,
+    kinds=st.lists(
+        st.builds(
+            KindFacts, st.sampled_from(KIND_ORDER), cpu_lists, st.integers(1, 99), st.booleans()
+        ),
+        max_size=3,
+    ).map(tuple),
+    caches=st.lists(
+        st.builds(
+            CacheFacts, st.integers(1, 9), st.integers(1, 99), st.none() | st.integers(1, 2**40)
+        ),
+        max_size=4,
+    ).map(tuple),
+    memory_gib=st.none() | st.integers(0, 4096),
+    kernel=st.none() | st.just("6.8.0-45"),
+    drivers=st.lists(lines, max_size=3).map(tuple),
+    virtual_machine=st.none() | st.booleans(),
+)
+instruments = st.builds(
+    Instruments,
+    day=days,
+    ok=st.integers(0, 99),
+    absent=st.integers(0, 99),
+    off=st.dictionaries(lines, st.lists(lines, max_size=3).map(tuple), max_size=3),
+)
+ns = st.floats(0.01, 1e6)
+cards = st.builds(
+    Card,
+    source=st.sampled_from(["measured", "imported", "published"]),
+    study=st.none() | lines,
+    title=st.none() | lines,
+    study_digest=st.none() | st.just("d1" * 32),
+    days=st.none() | st.tuples(days, days).map(lambda of: (min(of), max(of))),
+    versions=st.dictionaries(lines, lines, max_size=4),
+    node=st.none() | nodes,
+    instruments=st.none() | instruments,
+    clusters=st.none()
+    | st.lists(st.builds(NearCpus, cpu_lists, st.integers(1, 9), ns, ns), max_size=3).map(tuple),
+    margin=st.floats(1e-6, 0.5),
+    look=st.integers(1, 9),
+    planned_looks=st.integers(1, 9),
+    footnotes=st.lists(lines, max_size=4).map(tuple),
+    unavailable=st.dictionaries(lines, lines, max_size=3),
+    picture=st.none() | st.just('<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>'),
+)
+ONE_CASE = {
+    "case_id": "1", "app": "lulesh", "threads": 8, "mapping": "scheduler", "n": 3,
+    "elapsed_mean_s": 4.5, "placed": {"proved": 3, "unproved": 0, "violated": 0, "unseen": 0},
+    "comparisons": [],
+}  # fmt: skip
+
+
+@given(card=cards)
+def test_what_is_written_is_read_again(card: Card) -> None:
+    text = json.dumps(card.content([ONE_CASE]))
+    again, (case,) = card_of(Checked("card.json", json.loads(text)))
+    assert again == card
+    assert (case.n, case.time.mean, case.placed.proved) == (3, 4.5, 3)
+
+
+@settings(max_examples=20)
+@given(
+    time=st.lists(st.floats(0.5, 2.0), min_size=3, max_size=3),
+    repetitions=st.integers(2, 12),
+    seed=st.integers(1, 10**6),
+)
+def test_cases_are_read_as_they_were_written(
+    tmp_path_factory: pytest.TempPathFactory, time: list[float], repetitions: int, seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("study")
+    names = ("scheduler", "pcores-set", "pcores-pin")
+    energy = dict.fromkeys(names, 1.0)
+    made = Study(dict(zip(names, time, strict=True)), energy, repetitions=repetitions, seed=seed)
+    write(folder, made.records())
+    _, read = read_card(card_from(folder, folder))
+    for mine, theirs in zip(open_results(str(folder)).cases, read, strict=True):
+        assert (theirs.table, theirs.number, theirs.n) == (mine.table, mine.number, mine.n)
+        assert (theirs.governor, theirs.mapping) == (mine.governor, mine.mapping)
+        assert theirs.placed == mine.placed
+        for name in ("elapsed_s", "energy_pkg_j", "migrations"):
+            assert theirs.measures[name] == mine.measures[name]

@@ -1,0 +1,221 @@
+"""No identity of a node or its users is on a card, wherever the results have one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.card.privacy import cause_of, compiler_in, footnotes_without_names, version_number
+from runners.prove.finding import Finding
+from runners.prove.proof import Proof, keep, path_beside
+from tests.analysis.latency.made_latency import Planted, content_of, noisy
+from tests.analysis.report.made_results import DIGEST, make_results
+from tests.support.cli import pinstudy
+from tests.support.tools import ROOT
+
+HOST, USER, SERIAL = "zeus17", "mmustermann", "SN4711"
+MARK = f"{HOST} {USER} {SERIAL} /home/{USER}/secret/{HOST}"
+NAMES = re.compile(f"{HOST}|{USER}|{SERIAL}|secret|/home|/scratch|b00t", re.IGNORECASE)
+TITLE = "Does my solver want P-cores?"
+
+# What identifies nobody, or is what a card is about: pinstudy's words, numbers, an author's names.
+KEPT = (
+    *("schema", "study", "study_digest", "case_id", "node_digest", "app", "variant", "size"),
+    *("schedule", "wait_policy", "mapping", "selection", "binding", "mechanism", "cpus"),
+    *("governor", "driver", "governor_read", "status", "started_at"),
+)
+MORE = {
+    "command": [f"/home/{USER}/bin/solver", f"--input=/scratch/{USER}/{HOST}.dat"],
+    "environment": {"set": {"HOME": f"/home/{USER}"}, "removed": [f"{HOST}_X"]},
+    "study_file": f"/home/{USER}/study.yaml",
+    "runtime": {"name": "libgomp.so.1", "version": f"13.2.0-{HOST}", "path": f"/home/{USER}/l.so"},
+    "build": f"g++ 13.2.0 -O3 -I/home/{USER}/include -DHOST={HOST}",
+    "versions": {"pinstudy": "0.1.0", "perf": f"6.8.12-{HOST}", HOST: USER},
+    "stderr_tail": MARK,
+    "daemons": ["irqbalance", f"{USER}d"],
+    "foreign_tasks": [{"command": USER, "cpu_s": 0.2}],
+    "pool_of": HOST,
+    "boot_id": "b00t",
+    "node_id": HOST,
+    "run_id": f"{HOST}-1",
+    "power_limit_note": MARK,
+    "reason": "",
+}
+
+
+def planted(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a value of JSON with the mark behind every text."""
+    if isinstance(value, dict):
+        return {key: planted(of) for key, of in value.items()}
+    if isinstance(value, list):
+        return [planted(of) for of in value]
+    return f"{value} {MARK}" if isinstance(value, str) else value
+
+
+def plant_in_records(folder: Path) -> None:
+    """Put identities into every field of the records that is none of KEPT."""
+    for path in (folder / "records").glob("*.jsonl"):
+        lines = []
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            changed = {
+                key: value if key in KEPT or key == "placement" else planted(value)
+                for key, value in record.items()
+            }
+            changed["unavailable"] = planted(
+                record.get("unavailable", {}) | {"cache_misses": "perf lacks the event"}
+            )
+            changed.pop("cache_misses", None)
+            more = dict(MORE)
+            if record["status"] != "ok":
+                more["reason"] = f"left out: {record.get('reason')} {MARK}"
+            lines.append(json.dumps(changed | more))
+        path.rename(path.with_name(f"{HOST}-0001.jsonl"))
+        path.with_name(f"{HOST}-0001.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def plant_in_node(folder: Path) -> None:
+    """Put identities into every text of the node's file but the facts of a card."""
+    path = folder / "nodes" / f"{DIGEST}.json"
+    node = json.loads(path.read_text())
+    changed = planted(node) | {"cpu_model": node["cpu_model"]}
+    changed["kernel"] = f"6.12.3-{HOST}+"
+    changed |= dict.fromkeys(("product", "firmware", "kernel_build", "serial"), MARK)
+    for kinds in (changed["topology"], changed):
+        kinds.setdefault("kinds", [])
+    for name in ("kinds", "cores", "caches"):
+        for one, plain in zip(changed["topology"][name], node["topology"][name], strict=True):
+            one |= {key: plain[key] for key in plain if key != "evidence"}
+    changed["cpufreq"]["drivers"] = {"intel_pstate": "0-15", MARK: "0"}
+    path.write_text(json.dumps(changed))
+
+
+def plant_in_proof(folder: Path) -> None:
+    off = Finding("energy", "package", "off", MARK, MARK, MARK, ("energy_pkg_j",))
+    proof = Proof(HOST, DIGEST, "b00t", "2026-11-26T09:12:00Z", 60.0, False, (off,))
+    keep(proof, path_beside(folder, DIGEST))
+
+
+def plant_in_latency(folder: Path) -> None:
+    """Write latencies of two groups of four CPUs, measured on this host."""
+    two = Planted(8, 90.0, near=((range(4), 30.0), (range(4, 8), 35.0)))
+    content = content_of(two, noisy(two, np.random.default_rng(1), 0.02)) | {"node_id": HOST}
+    (folder / "latency.json").write_text(json.dumps(content | {"program": MARK}))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(USER) / "study" / HOST
+    folder.mkdir(parents=True)
+    make_results(folder, apps=(("lu", 3.0),), threads=(1, 4), repetitions=5)
+    (folder / "study.yaml").write_text(f"title: {TITLE}\nnote: {MARK}\n")
+    plant_in_records(folder)
+    plant_in_node(folder)
+    plant_in_proof(folder)
+    plant_in_latency(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text(folder: Path) -> str:
+    done = pinstudy(folder, "card", ".")
+    assert done.returncode == 0, done.stderr
+    return (folder / "card.json").read_text()
+
+
+def test_the_results_themselves_name_them(folder: Path) -> None:
+    every = [path for path in folder.rglob("*.json*") if path.name != "card.json"]
+    assert len(every) == 4
+    assert all(NAMES.search(path.read_text()) for path in every)
+
+
+def test_no_name_is_on_the_card(text: str) -> None:
+    found = [text[max(0, of.start() - 80) : of.end() + 20] for of in NAMES.finditer(text)]
+    assert found == []
+
+
+def test_the_folder_of_pinstudy_itself_is_not_on_it(folder: Path, tmp_path: Path) -> None:
+    into = tmp_path / "card.json"
+    command = [str(ROOT / "bin" / "pinstudy"), "card", str(folder), "--into", str(into)]
+    subprocess.run(command, check=True, capture_output=True)
+    (folder / "latency.json").rename(folder / "aside.json")
+    try:
+        subprocess.run(
+            [*command[:-1], str(tmp_path / "less.json")], check=True, capture_output=True
+        )
+    finally:
+        (folder / "aside.json").rename(folder / "latency.json")
+    for path in (into, tmp_path / "less.json"):
+        assert str(ROOT) not in path.read_text()
+        assert str(tmp_path) not in path.read_text()
+
+
+def test_the_facts_are_there_all_the_same(text: str) -> None:
+    card = json.loads(text)
+    assert card["study"]["title"] == TITLE
+    node = card["node"]
+    assert (node["cpu_model"], node["kernel"]) == ("Made-up Core i5-13600K", "6.12.3")
+    assert [(kind["name"], kind["cpus"], kind["cores"]) for kind in node["kinds"]] == [
+        ("P", "0-11", 6),
+        ("E", "12-15", 4),
+    ]
+    assert (node["memory_gib"], node["drivers"]) == (32, ["intel_pstate"])
+    assert card["instruments"] == {
+        "day": "2026-11-26",
+        "ok": 0,
+        "absent": 0,
+        "off": {"energy package": ["energy_pkg_j"]},
+    }
+    assert card["versions"] == {
+        "pinstudy": "0.1.0",
+        "perf": "6.8.12",
+        "compiler": "g++ 13.2.0",
+        "OpenMP runtime": "libgomp 13.2.0",
+    }
+    assert {of["cpus"] for of in card["latency"]} >= {"0-3", "4-7"}
+
+
+def test_what_was_not_measured_has_its_cause_in_pinstudys_own_words(text: str) -> None:
+    measured = [case for case in json.loads(text)["cases"] if case["status"] == "measured"]
+    reasons = {case["reasons"] for case in measured}
+    assert all("cache_misses: no such counter, or perf lacks it" in of for of in reasons)
+
+
+def test_a_footnote_that_may_name_somebody_is_left_out_and_said_to_be() -> None:
+    known = "running meanwhile, and known to change frequencies, masks or interrupts: "
+    notes = [
+        "guests were emulated (QEMU TCG), so that their times are not this node's",
+        f"{known}irqbalance, {USER}d",
+        f"divided over interchangeable nodes: {HOST} (3 blocks)",
+        f"core kinds declared by hand: P=0-7, E=8-23 on {HOST}",
+    ]
+    assert list(footnotes_without_names(notes)) == [
+        notes[0],
+        f"{known}irqbalance",
+        "a footnote of these results is not on the card: it may name the node or its users",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("powercap: energy_uj is readable by root only; see pinstudy doctor", "no permission"),
+        ("no E-cores on this node", "the node has no such core kind"),
+        ("something else of alice", "a reason that only its own results tell"),
+    ],
+)
+def test_causes(reason: str, cause: str) -> None:
+    assert cause_of(reason) == cause
+
+
+def test_versions_are_numbers_only() -> None:
+    assert version_number("perf version 6.8.12-alice") == "6.8.12"
+    assert version_number("none") is None
+    assert compiler_in("clang version 19.1.0 (/home/alice/llvm)") == "clang 19.1.0"
+    assert compiler_in("/home/alice/gcc-wrapper") is None

@@ -1,0 +1,102 @@
+"""Several results at once: in each setting a line for each, with its best mapping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.compare.many import NodeOfMany, Setting, compare_many, many_tables
+from analysis.results.sources import open_results
+from tests.analysis.compare.test_side_by_side import results
+from tests.analysis.verdict.test_printed import printing
+from tests.support.results import cells_by_title, notes_of, write
+
+TIME = ("time", "s", False)
+
+
+def many(*folders: str, **options: Any) -> list[NodeOfMany]:  # noqa: ANN401
+    return compare_many([open_results(folder) for folder in folders], **options)
+
+
+def only_time(node: NodeOfMany) -> Mapping[Setting, Any]:
+    return {setting: best for setting, best in node.best.items() if setting.objective == TIME}
+
+
+def test_the_best_mapping_is_the_one_with_the_best_ratio_whether_it_gains_or_not(
+    tmp_path: Path,
+) -> None:
+    gains = results(tmp_path / "gains", {1: 10.0, 2: 9.0, 3: 8.0, 4: 15.0})
+    loses = results(tmp_path / "loses", {1: 10.0, 2: 12.0, 3: 11.0})
+    same = results(tmp_path / "same", {1: 10.0, 2: 10.0})
+    found = [next(iter(only_time(node).values())) for node in many(gains, loses, same)]
+    assert [best.case.mapping for best in found] == ["pcores-pin", "pcores-pin", "pcores-set"]
+    assert [best.comparison.outcome for best in found] == ["better", "worse", "equivalent"]
+    assert [best.among for best in found] == [3, 2, 1]
+
+
+def test_its_interval_is_widened_for_the_choice(tmp_path: Path) -> None:
+    folder = results(tmp_path / "a", {1: 10.0, 2: 9.0, 3: 8.0, 4: 15.0})
+    (best,) = only_time(many(folder)[0]).values()
+    plain = best.comparison.difference.interval()
+    # Of three mappings: 95 % becomes 98.33 %.
+    assert best.interval.low < plain.low and plain.high < best.interval.high
+    assert best.interval == best.comparison.difference.interval(1 - 0.05 / 3)
+
+
+def test_with_one_mapping_there_is_no_choice(tmp_path: Path) -> None:
+    folder = results(tmp_path / "a", {1: 10.0, 2: 9.0})
+    (best,) = only_time(many(folder)[0]).values()
+    assert best.interval == best.comparison.difference.interval()
+
+
+def test_more_of_a_rate_is_better(tmp_path: Path) -> None:
+    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0, "ecores-pin": 60.0}))
+    (node,) = many(str(tmp_path))
+    (rate,) = (best for of, best in node.best.items() if of.objective[0] == "metric_rate")
+    assert rate.case.mapping == "pcores-pin"
+    (table,) = (of for of in many_tables([node]) if of.caption.endswith("Gflop/s (rate)"))
+    assert "more is better" in notes_of(table)
+
+
+def test_who_lacks_a_setting_is_named_and_other_sizes_are(tmp_path: Path) -> None:
+    folders = [
+        results(tmp_path / "a", {1: 10.0, 2: 9.0}),
+        results(tmp_path / "b", {1: 10.0, 2: 9.0}, size="50"),
+        results(tmp_path / "c", {6: 10.0, 7: 9.0}),
+    ]
+    tables = {table.caption: table for table in many_tables(many(*folders))}
+    table = tables["lulesh x1, performance: time"]
+    assert [cells_by_title(table, row)[""] for row in (0, 1)] == ["A", "B"]
+    assert notes_of(table) == ["size: A paper; B 50", "not compared in it: C"]
+    assert notes_of(tables["lulesh x1, powersave: time"]) == ["not compared in it: A, B"]
+
+
+def test_every_line_counts_its_settings_by_their_words(tmp_path: Path) -> None:
+    folder = results(tmp_path / "a", {1: 10.0, 2: 9.0, 6: 10.0, 7: 12.0})
+    row = cells_by_title(many_tables(many(folder))[0])
+    # Time and energy under two governors.
+    assert (row["settings"], row["better"], row["worse"]) == ("4", "2", "2")
+    assert (row["CPU"], row["proved"]) == ("not known", "no")
+
+
+def test_a_governor_that_is_not_known_can_be_assumed(tmp_path: Path) -> None:
+    folder = results(tmp_path / "a", {1: 10.0, 2: 9.0}, governor="current", governor_read=None)
+    (unknown,) = only_time(many(folder)[0])
+    assert unknown.title == "lulesh x1, governor not known"
+    (assumed,) = only_time(many(folder, as_governor="powersave")[0])
+    assert assumed.title == "lulesh x1, powersave"
+
+
+def test_raw_values_are_unrounded(tmp_path: Path) -> None:
+    folder = results(tmp_path / "a", {1: 10.0, 2: 9.0})
+    tables = many_tables(many(folder))
+    (row,) = (row for table in tables for row in table.raw_values if row["objective"] == "time")
+    answer = analyze(open_results(folder))
+    difference = answer.tables[0].cases[1].comparisons[answer.tables[0].objectives[0]].difference
+    assert row["ratio"] == pytest.approx(math.exp(difference.log_ratio))
+    assert (row["best_mapping"], row["outcome"], row["better"]) == ("pcores-set", "better", "lower")

@@ -1,0 +1,60 @@
+"""Every card that comes with pinstudy is valid, and its words follow from its numbers.
+
+These are the checks of a card that somebody sends (docs/cards.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.published import names
+from analysis.results.card_file import read_card
+from analysis.results.sources import open_results
+from tests.support.tools import ROOT
+from tools.cards import write_all
+
+FOLDER = ROOT / "cards"
+CARDS = sorted(FOLDER.iterdir())
+# No host, user or path: a card that pinstudy wrote has none outside of its author's own names.
+SUSPECT = re.compile(r"/(?:home|users?|root|scratch|work|tmp)/|@[a-z]", re.IGNORECASE)
+MAX_BYTES = 300_000
+
+
+@pytest.mark.parametrize("path", CARDS, ids=lambda path: path.name)
+def test_a_card_is_valid_and_small(path: Path) -> None:
+    assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*\.json", path.name)
+    assert path.stat().st_size <= MAX_BYTES
+    read_card(path)
+    text = path.read_text(encoding="utf-8")
+    assert SUSPECT.search(text) is None
+
+
+@pytest.mark.parametrize("path", CARDS, ids=lambda path: path.name)
+def test_its_words_are_those_that_its_numbers_give(path: Path) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    said = {
+        (case["case_id"], of["objective"]): of["word"]
+        for case in content["cases"]
+        for of in case["comparisons"]
+    }
+    found = {
+        (case.case_id, str(objective)): comparison.outcome
+        for table in analyze(open_results(str(path)), content["margin"]).tables
+        for case in table.cases
+        for objective, comparison in case.comparisons.items()
+    }
+    assert said == found
+
+
+def test_the_publications_cards_are_as_make_cards_writes_them(tmp_path: Path) -> None:
+    written = write_all(tmp_path)
+    assert [path.stem for path in written] == list(names())
+    for path in written:
+        mine, theirs = (json.loads(of.read_text()) for of in (path, FOLDER / path.name))
+        # Another matplotlib may draw another picture.
+        assert mine | {"picture": None} == theirs | {"picture": None}
