@@ -10,7 +10,8 @@ from matplotlib.patches import Rectangle
 
 from analysis.figures.style import BLUE, GREY, PALE, VERMILION, label_text
 from analysis.format.table import joined
-from analysis.overview.grid import Overview, Word, overviews_of
+from analysis.overview.grid import Overview, Word
+from analysis.overview.settings import overviews_of
 from analysis.overview.text import cell_text
 from analysis.results.card_picture import MAX_LETTERS
 from analysis.verdict.model import Findings

@@ -139,8 +139,8 @@ class CaseSummary:
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
     runners.records.disturbances; `neighbour` is the other task that took most CPU time in
-    one of the runs that shared their CPUs, and its seconds there; None where none is known. `stated`
-    has comparisons by objective, where a card states them.
+    one of the runs that shared their CPUs, and its seconds there; None where none is known.
+    `stated` has comparisons by objective, where a card states them.
     """
 
     case_id: str
