@@ -7,20 +7,33 @@ docs/cards.md lists its fields. Cards come from anybody: every value is checked 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.results.card_picture import picture_problem
+from analysis.results.card_values import (
+    MAX_LETTERS,
+    MAX_NOTES,
+    cpus_in,
+    digest_in,
+    flag_of,
+    is_day,
+    is_line,
+    line_of,
+    line_or_none,
+    lines_by_name,
+    list_of_lines,
+    number_of,
+    only_keys,
+)
 from analysis.results.case_summary import CaseSummary, Stated
 from analysis.results.files import Checked
 from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
 from analysis.results.summaries import cases_of_texts
 from base import PINSTUDY
-from base.cpulist import MAX_CPU, parse_cpulist
+from base.cpulist import MAX_CPU
 from base.errors import UserError
 from base.files import NotAFileError, read_object
 from base.text import one_line, plural
@@ -38,15 +51,12 @@ KIND = "card"
 SUFFIX = ".json"
 MAX_BYTES = 1 << 20
 MAX_CASES = 1000
-_MAX_LETTERS = 500
-_MAX_NOTES = 50
 _MAX_CLUSTERS = 500
 _MAX_COUNT = 10**9
 _MAX_NUMBER = 1e30
 _MAX_KINDS = len(KIND_ORDER)
 _EXPECTED = f"expected a card that `{PINSTUDY} card` has written"
 _ABSENT = "not measured"
-_DIGEST = re.compile(r"[0-9a-f]{1,64}")
 _OUTCOMES = ("better", "worse", "equivalent", "undecided")
 _ESTIMANDS = ("typical", "mean")
 MEASURED, IMPORTED, PUBLISHED = SOURCES = ("measured", "imported", "published")
@@ -179,26 +189,26 @@ def card_of(file: Checked) -> tuple[Card, list[CaseSummary]]:
         lambda value: type(value) is int and value == SCHEMA,
         f"{SCHEMA}, the version that this pinstudy reads",
     )
-    _only(file, _KEYS)
+    only_keys(file, _KEYS)
     study, look = file.table("study"), file.table("look")
-    _only(study, ("name", "title", "digest"))
-    _only(look, ("number", "planned"))
+    only_keys(study, ("name", "title", "digest"))
+    only_keys(look, ("number", "planned"))
     cases, fixed_time = _cases(file)
     card = Card(
         source=file.word("source", SOURCES),
-        study=_line_or_none(study, "name"),
-        title=_line_or_none(study, "title"),
-        study_digest=_digest(study) if study.has("digest") else None,
+        study=line_or_none(study, "name"),
+        title=line_or_none(study, "title"),
+        study_digest=digest_in(study) if study.has("digest") else None,
         days=_days(file) if file.has("days") else None,
-        versions=_lines(file, "versions"),
+        versions=lines_by_name(file, "versions"),
         node=_node(file.table("node")) if file.has("node") else None,
         instruments=_instruments(file.table("instruments")) if file.has("instruments") else None,
         clusters=_clusters(file) if file.has("latency") else None,
-        margin=_number(file, "margin", 1e-9, 1),
+        margin=number_of(file, "margin", 1e-9, 1),
         look=look.whole("number", 1, 1000),
         planned_looks=look.whole("planned", 1, 1000),
-        footnotes=tuple(_line_list(file, "footnotes", _MAX_NOTES)),
-        unavailable=_lines(file, "unavailable"),
+        footnotes=tuple(list_of_lines(file, "footnotes", MAX_NOTES)),
+        unavailable=lines_by_name(file, "unavailable"),
         picture=_picture(file) if file.has("picture") else None,
         fixed_time=fixed_time,
     )
@@ -216,127 +226,31 @@ def _opened(path: Path) -> Checked:
         raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None
 
 
-def _only(table: Checked, known: Iterable[str]) -> None:
-    """Raise UserError for the first key of a table that no card has."""
-    names = list(known)
-    for name in table.values:
-        if name not in names:
-            place = f"{table.where}: " if table.where else ""
-            raise UserError(
-                f"{table.path}: {place}unknown key {one_line(name, 60)!r} (known: "
-                f"{', '.join(names)}){table.advice}"
-            )
-
-
-def _is_line(value: object, most: int = _MAX_LETTERS) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
-
-
-def _line(table: Checked, name: str, most: int = _MAX_LETTERS) -> str:
-    text: str = table.valid(
-        name, lambda value: _is_line(value, most), f"one printable line of at most {most} letters"
-    )
-    return text
-
-
-def _line_or_none(table: Checked, name: str) -> str | None:
-    return _line(table, name) if table.has(name) else None
-
-
-def _lines(table: Checked, name: str) -> dict[str, str]:
-    """Return a table of names and texts, each of one line."""
-    of = table.table(name)
-    if len(of.values) > _MAX_NOTES:
-        raise table.wrong(name, f"at most {_MAX_NOTES} keys")
-    for key in of.values:
-        if not _is_line(key, 60):
-            raise table.wrong(name, "names of at most 60 printable letters", key)
-    return {key: _line(of, key) for key in of.values}
-
-
-def _list(table: Checked, name: str, most: int) -> list[Any]:
-    values: list[Any] = table.valid(
-        name,
-        lambda value: isinstance(value, list) and len(value) <= most,
-        f"a list of at most {most}",
-    )
-    return values
-
-
-def _line_list(table: Checked, name: str, most: int) -> list[str]:
-    values = _list(table, name, most)
-    for at, value in enumerate(values):
-        # A footnote of a publication, or one that lists runs, is long.
-        if not _is_line(value, 4 * _MAX_LETTERS):
-            raise table.wrong(f"{name}[{at}]", "one printable line", value or "")
-    return values
-
-
-def _number(table: Checked, name: str, least: float, most: float) -> float:
-    """Return a number within bounds, which NaN and infinities are not."""
-    value = table.valid(
-        name,
-        lambda value: type(value) in (int, float) and least <= value <= most,
-        f"a number from {least:g} to {most:g}",
-    )
-    return float(value)
-
-
-def _flag(table: Checked, name: str) -> bool:
-    value: bool = table.valid(name, lambda value: isinstance(value, bool), "true or false")
-    return value
-
-
-def _digest(table: Checked) -> str:
-    text: str = table.valid(
-        "digest",
-        lambda value: isinstance(value, str) and _DIGEST.fullmatch(value) is not None,
-        "hexadecimal digits",
-    )
-    return text
-
-
-def _day(text: object) -> bool:
-    try:
-        return isinstance(text, str) and date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
 def _days(file: Checked) -> tuple[str, str]:
     first, last = file.valid(
         "days",
-        lambda of: isinstance(of, list) and len(of) == 2 and all(map(_day, of)) and of[0] <= of[1],
+        lambda of: (
+            isinstance(of, list) and len(of) == 2 and all(map(is_day, of)) and of[0] <= of[1]
+        ),
         "the first and the last day, such as 2026-11-22",
     )
     return first, last
 
 
-def _cpus(table: Checked) -> str:
-    def is_list(value: object) -> bool:
-        try:
-            return _is_line(value, 10_000) and bool(parse_cpulist(str(value)))
-        except ValueError:
-            return False
-
-    text: str = table.valid("cpus", is_list, "a list of CPUs such as 0-3,8")
-    return text
-
-
 def _node(table: Checked) -> NodeFacts:
-    _only(table, ("digest", *NodeFacts.__dataclass_fields__))
+    only_keys(table, ("digest", *NodeFacts.__dataclass_fields__))
     for at in table.tables("kinds", _MAX_KINDS):
-        _only(at, KindFacts.__dataclass_fields__)
+        only_keys(at, KindFacts.__dataclass_fields__)
     for at in table.tables("caches", 50):
-        _only(at, CacheFacts.__dataclass_fields__)
+        only_keys(at, CacheFacts.__dataclass_fields__)
     node = NodeFacts(
-        cpu_model=_line(table, "cpu_model", 100),
+        cpu_model=line_of(table, "cpu_model", 100),
         kinds=tuple(
             KindFacts(
                 of.word("name", KIND_ORDER),
-                _cpus(of),
+                cpus_in(of),
                 of.whole("cores", 1, MAX_CPU),
-                _flag(of, "declared"),
+                flag_of(of, "declared"),
             )
             for of in table.tables("kinds", _MAX_KINDS)
         ),
@@ -349,32 +263,32 @@ def _node(table: Checked) -> NodeFacts:
             for of in table.tables("caches", 50)
         ),
         memory_gib=table.whole("memory_gib", 0, 2**20) if table.has("memory_gib") else None,
-        kernel=_line(table, "kernel", 40) if table.has("kernel") else None,
-        drivers=tuple(_line_list(table, "drivers", 10)),
-        virtual_machine=_flag(table, "virtual_machine") if table.has("virtual_machine") else None,
+        kernel=line_of(table, "kernel", 40) if table.has("kernel") else None,
+        drivers=tuple(list_of_lines(table, "drivers", 10)),
+        virtual_machine=flag_of(table, "virtual_machine") if table.has("virtual_machine") else None,
     )
-    if _digest(table) != node.digest:
+    if digest_in(table) != node.digest:
         raise table.wrong("digest", f"{node.digest}, the digest of the facts beside it")
     return node
 
 
 def _instruments(table: Checked) -> Instruments:
-    _only(table, Instruments.__dataclass_fields__)
-    day: str = table.valid("day", _day, "a day such as 2026-11-22")
+    only_keys(table, Instruments.__dataclass_fields__)
+    day: str = table.valid("day", is_day, "a day such as 2026-11-22")
     off = table.table("off")
-    if len(off.values) > _MAX_NOTES or not all(_is_line(name, 100) for name in off.values):
-        raise table.wrong("off", f"at most {_MAX_NOTES} names of one line")
-    fields = {name: tuple(_line_list(off, name, _MAX_NOTES)) for name in off.values}
+    if len(off.values) > MAX_NOTES or not all(is_line(name, 100) for name in off.values):
+        raise table.wrong("off", f"at most {MAX_NOTES} names of one line")
+    fields = {name: tuple(list_of_lines(off, name, MAX_NOTES)) for name in off.values}
     return Instruments(day, table.whole("ok", 0, 1000), table.whole("absent", 0, 1000), fields)
 
 
 def _clusters(file: Checked) -> tuple[NearCpus, ...]:
     clusters = []
     for of in file.tables("latency", _MAX_CLUSTERS):
-        _only(of, NearCpus.__dataclass_fields__)
+        only_keys(of, NearCpus.__dataclass_fields__)
         level = of.whole("level", 1, 100)
-        ends = (_number(of, name, 1e-3, 1e9) for name in ("within_ns", "outside_ns"))
-        clusters.append(NearCpus(_cpus(of), level, *ends))
+        ends = (number_of(of, name, 1e-3, 1e9) for name in ("within_ns", "outside_ns"))
+        clusters.append(NearCpus(cpus_in(of), level, *ends))
     return tuple(clusters)
 
 
@@ -395,19 +309,19 @@ def _cases(file: Checked) -> tuple[list[CaseSummary], frozenset[str]]:
         raise UserError(f"{file.path}: cases[{at}]: {message}{file.advice}")
     beside = {str(of.values["case_id"]): of for of in tables}
     completed = [_completed(case, beside[case.case_id], beside) for case in cases]
-    given = (of for of in tables if of.has("fixed_time") and _flag(of, "fixed_time"))
+    given = (of for of in tables if of.has("fixed_time") and flag_of(of, "fixed_time"))
     return completed, frozenset(str(of.values["case_id"]) for of in given)
 
 
 def _texts(case: Checked) -> dict[str, str]:
     """Return a case's columns as texts, which tables of means are read from."""
-    _line(case, "case_id", 20)
+    line_of(case, "case_id", 20)
     texts = {}
     for name, value in case.values.items():
         if name in BESIDE_COLUMNS or value is None:
             continue
         is_number = type(value) in (int, float) and abs(value) <= _MAX_NUMBER
-        if not is_number and not _is_line(value, 4 * _MAX_LETTERS):
+        if not is_number and not is_line(value, 4 * MAX_LETTERS):
             raise case.wrong(one_line(name, 60), "a number, or a text of one line")
         texts[name] = str(value).strip()
     return texts
@@ -430,9 +344,9 @@ def _completed(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) ->
         for name, of in case.measures.items()
     }
     disturbed = table.table("disturbed") if table.has("disturbed") else replace(table, values={})
-    _only(disturbed, DISTURBANCES)
+    only_keys(disturbed, DISTURBANCES)
     placed, names = table.table("placed"), list(PlacedRuns.__dataclass_fields__)
-    _only(placed, names)
+    only_keys(placed, names)
     counts = PlacedRuns(*(placed.whole(name, 0, _MAX_COUNT) for name in names))
     return replace(
         case,
@@ -472,8 +386,8 @@ def comparison_content(
 def _stated(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) -> dict[str, Stated]:
     stated: dict[str, Stated] = {}
     for of in table.tables("comparisons", 50):
-        _only(of, _COMPARISON)
-        name = _line(of, "objective")
+        only_keys(of, _COMPARISON)
+        name = line_of(of, "objective")
         against: str = of.valid(
             "against",
             lambda value: isinstance(value, str) and value in ids and value != case.case_id,
@@ -482,7 +396,7 @@ def _stated(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) -> di
         if name in stated:
             raise of.wrong("objective", "each objective once")
         of.word("word", _OUTCOMES)
-        stated[name] = Stated(against, _difference(of), _flag(of, "across_attempts"))
+        stated[name] = Stated(against, _difference(of), flag_of(of, "across_attempts"))
     return stated
 
 
@@ -491,21 +405,21 @@ def _difference(of: Checked) -> Difference:
     from analysis.statistics.difference import Difference
 
     difference = Difference(
-        log_ratio=_number(of, "log_ratio", -150, 150),
-        standard_error=_number(of, "standard_error", 0, 1e3),
-        df=_number(of, "df", 1e-3, _MAX_NUMBER),
+        log_ratio=number_of(of, "log_ratio", -150, 150),
+        standard_error=number_of(of, "standard_error", 0, 1e3),
+        df=number_of(of, "df", 1e-3, _MAX_NUMBER),
         n=of.whole("n", 2, _MAX_COUNT),
-        paired=_flag(of, "paired"),
+        paired=flag_of(of, "paired"),
         estimand="typical" if of.word("estimand", _ESTIMANDS) == "typical" else "mean",
         cut=of.whole("cut", 0, _MAX_COUNT),
         units=of.whole("units", 0, _MAX_COUNT),
     )
-    ratio = _number(of, "ratio", 0, math.exp(151))
+    ratio = number_of(of, "ratio", 0, math.exp(151))
     if not math.isclose(ratio, difference.ratio, rel_tol=1e-6):
         raise of.wrong("ratio", f"{difference.ratio:.6g}, which is e to log_ratio")
     interval = difference.interval()
     for name, end in (("low", interval.low), ("high", interval.high)):
-        if of.has(name) and not math.isclose(_number(of, name, 0, 1e300), end, rel_tol=1e-6):
+        if of.has(name) and not math.isclose(number_of(of, name, 0, 1e300), end, rel_tol=1e-6):
             raise of.wrong(name, f"{end:.6g}, the end of the 95 % interval by its error")
     return difference
 
