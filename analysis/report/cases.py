@@ -73,6 +73,19 @@ def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:
     return f"{ratio} ({ratio_interval(difference)})", outcome_text(comparison)
 
 
+def what_is_in(of: TableFindings) -> str:
+    """Return what the numbers of `case_table` are: ratios are of typical values, or of means."""
+    estimands = {
+        comparison.difference.estimand
+        for case in of.cases
+        for comparison in case.comparisons.values()
+    }
+    if not estimands:
+        return "means"
+    typical = " of typical values" if "typical" in estimands else ""
+    return f"means, and ratios{typical} to the baseline"
+
+
 def beyond_lines(table: TableFindings) -> Iterator[str]:
     """Yield what no table shows of the verdicts, each sentence once, under its governor."""
     governors = {verdict.governor for verdict in table.verdicts}

@@ -34,7 +34,7 @@ from analysis.overview.terminal import grid_caption, what_is_undecided
 from analysis.overview.text import cell_text
 from analysis.report import sentences
 from analysis.report.affinity import experiments
-from analysis.report.cases import beyond_lines, case_table, cell_class
+from analysis.report.cases import beyond_lines, case_table, cell_class, what_is_in
 from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
 from analysis.results.files import write_file
@@ -272,6 +272,7 @@ def _template() -> Template:
         "cell_text": cell_text,
         "grid_caption": grid_caption,
         "case_table": case_table,
+        "what_is_in": what_is_in,
         "beyond_lines": beyond_lines,
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,

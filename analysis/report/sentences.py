@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from analysis.format.table import joined
-from analysis.overview.grid import Overview, why_absent
+from analysis.overview.grid import OUTCOMES, Overview, why_absent
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
@@ -95,7 +95,8 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
         parts.append(f"n/a: {why}")
     if any(cell.is_best for cell in cells):
         parts.append("*: best")
-    return f"Changes in % of the baseline. {'; '.join(parts)}." if parts else ""
+    changes = "Changes in % of the baseline. " if words.intersection(OUTCOMES) else ""
+    return f"{changes}{'; '.join(parts)}." if parts else ""
 
 
 def days(results: Results) -> str:

@@ -242,8 +242,7 @@ def compare_command(
 def card_command(results: str, into: Path | None) -> None:
     """Write a card of RESULTS: one small file to share, without the identity of node and user.
 
-    It has the node's kind, means, comparisons with intervals, versions, and a picture;
-    docs/cards.md lists all. Others name it where a command takes RESULTS.
+    docs/cards.md lists what it has. Commands take it as RESULTS.
     """
     from analysis.card.build import write_card
 

@@ -75,7 +75,7 @@ def test_the_first_section_is_the_overview(findings: Answer, page: Page) -> None
 
 
 @pytest.mark.parametrize(
-    ("repetitions", "why"), [(5, "from 10 repetitions on"), (10, "comparison are undecided; about")]
+    ("repetitions", "why"), [(5, "from 10 repetitions on"), (10, "comparison is undecided; about")]
 )
 def test_what_is_undecided_comes_with_the_command_that_helps(
     tmp_path: Path, repetitions: int, why: str
@@ -492,3 +492,18 @@ def test_a_report_of_many_tables_has_figures_of_the_first_and_says_so(
     assert left_out not in short.of("section-1")
     assert f"{left_out} 1; pinstudy figures draws all" in short.of("section-2")
     assert len(short.images) < len(page.images)
+
+
+def test_a_caption_names_ratios_where_there_are_some(tmp_path: Path) -> None:
+    """Those of runs are of typical values; those of a publication are of means."""
+    write(tmp_path, [record(number, 1) for number in (1, 2)])
+    alone = page_of(str(tmp_path)).html
+    assert "Table 1: means</caption>" in alone
+    assert "Changes in %" not in alone
+    assert (
+        "Table 1: means, and ratios to the baseline</caption>"
+        in page_of("published:galante-2025").html
+    )
+    runs = tmp_path / "runs"
+    write(runs, Study({"scheduler": 1.0, "pcores-pin": 0.9}).records())
+    assert "means, and ratios of typical values to the baseline" in page_of(str(runs)).html
