@@ -85,7 +85,7 @@ def chosen_formats(
 def figures_command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
     """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
 
-    A figure of something that was not measured is not drawn; a line says so.
+    A figure of something that was not measured is not drawn.
     """
     from analysis.figures.gallery import write_figures
     from analysis.results.sources import folders_for
@@ -133,8 +133,7 @@ def verdict_command(
 ) -> None:
     """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
 
-    RESULTS is a folder such as results/quick/mynode, a card, or published:galante-2025. The answer
-    is also written to verdict.md beside the records.
+    The answer is also written to verdict.md beside the records.
     """
     from analysis.answer import analyze
     from analysis.output import VERDICT_FILE
@@ -240,7 +239,7 @@ def compare_command(
     help="The file, *.json; without it, card.json in RESULTS.",
 )
 def card_command(results: str, into: Path | None) -> None:
-    """Write a card of RESULTS: one small file to share, without the identity of node and user.
+    """Write a card of RESULTS: a small file to share, without names.
 
     docs/cards.md lists what it has. Commands take it as RESULTS.
     """
