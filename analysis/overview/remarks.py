@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
-from analysis.objectives import ENERGY, TIME, Objective
+from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.overview.fastest import fastest
 from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
 from analysis.results.case_summary import MEASURES, grouped
@@ -26,6 +26,7 @@ from runners.records.disturbances import DISTURBANCES
 
 # More exceptions than that are counted.
 _MAX_EXCEPTIONS = 3
+_MAX_SENTENCES = 3
 _MAX_SLOW = 2
 # A change of energy beside a gain in time, or the reverse, is named from here on.
 _LEAST_SHOWN = 0.01
@@ -84,7 +85,7 @@ def remarks_by_label(
 
 
 def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
-    """Return the answer in at most three sentences: for time, for energy, and what is open."""
+    """Return the answer in at most three sentences: by objective, and what is open."""
     if findings.raced:
         return list(findings.headline)
     sentences = []
@@ -104,12 +105,14 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
             if undecided == total
             else f"{undecided} of {total} settings {'is' if undecided == 1 else 'are'} undecided."
         )
-    return sentences or ["There is none: nothing could be compared."]
+    if not sentences:
+        return ["There is none: no mapping could be compared with another."]
+    return sentences[:_MAX_SENTENCES]
 
 
 def _answered(findings: Findings) -> list[Objective]:
-    """Return the objectives to speak of, also of programs that run as long as they are told."""
-    printed = [of for table in findings.tables if table.fixed_time for of in table.compared_by]
+    """Return the objectives to speak of: time, energy, and what programs print."""
+    printed = [of for table in findings.tables for of in table.compared_by if of not in OBJECTIVES]
     return list({of.identity: of for of in (*_ANSWERED, *printed)}.values())
 
 

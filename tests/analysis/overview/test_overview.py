@@ -140,7 +140,7 @@ def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) 
 
 def test_a_study_without_a_comparison_says_so(tmp_path: Path) -> None:
     text = study(tmp_path, [record(3, run) for run in range(1, 4)])
-    assert "Answer     There is none: nothing could be compared." in text
+    assert "Answer     There is none: no mapping could be compared with another." in text
 
 
 def test_texts_of_records_control_no_terminal(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_mapping_without_a_good_run_keeps_its_place(tmp_path: Path) -> None:
 def test_a_study_without_any_good_run_has_an_overview(tmp_path: Path, outcome: str) -> None:
     gone = {"status": outcome, "reason": "it was not to be", "elapsed_s": None}
     text = study(tmp_path, [record(number, 1, **gone) for number in (1, 2)])
-    assert "Answer     There is none: nothing could be compared." in text
+    assert "Answer     There is none: no mapping could be compared with another." in text
     assert ("n/a" in text) == (outcome == "failed")
     results = open_results(str(tmp_path))
     findings = analyze(results)
@@ -304,3 +304,17 @@ def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
     results = open_results(str(tmp_path))
     (overview,) = overviews_of(analyze(results))
     assert max(map(length, grid_lines(overview, TIME, 60))) <= 60
+
+
+def test_what_a_program_prints_is_in_the_answer_beside_time(tmp_path: Path) -> None:
+    """Printed with a direction, it is an objective of its own."""
+    rates = {"scheduler": 100.0, "pcores-pin": 158.0}
+    facts = {"metric_units": {"rate": "Gflop/s"}, "metric_better": {"rate": "higher"}}
+    runs = [
+        run | facts | {"metrics": {"rate": rates[run["mapping"]] + run["repetition"] / 10}}
+        for run in Study({"scheduler": 1.0, "pcores-pin": 1.0}, noise=0.002).records()
+    ]
+    write(tmp_path, runs)
+    answer = said(tmp_path)["Answer"]
+    assert answer.startswith("Leave threads to the OS scheduler.")
+    assert "For Gflop/s (rate): pin threads on the P-cores (58 % more Gflop/s (rate))." in answer
