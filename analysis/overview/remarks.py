@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from runners.records.disturbances import DISTURBANCES
 _MAX_EXCEPTIONS = 3
 _MAX_SENTENCES = 3
 _MAX_SLOW = 2
+_MAX_REASONS = 2
 # A change of energy beside a gain in time, or the reverse, is named from here on.
 _LEAST_SHOWN = 0.01
 _ANSWERED = (TIME, ENERGY)
@@ -308,36 +310,49 @@ def _left_out(cases: Iterable[CaseFinding]) -> Iterator[str]:
 def _missing(cases: Iterable[CaseFinding], *, is_elsewhere: bool) -> Iterator[str]:
     """Yield what was not measured, each reason once, and the command that says what grants it."""
     measured = [case.summary for case in cases if case.summary.has_runs]
-    by_reason: dict[str, dict[str, None]] = {}
+    by_reason: dict[str, Counter[str]] = {}
     for summary in measured:
         for measure, name in _NAMES.items():
             for reason in summary.reasons.get(measure, ()):
-                by_reason.setdefault(reason, {})[name] = None
+                by_reason.setdefault(reason, Counter())[name] += 1
     for reason, names in _together(by_reason).items():
-        yield f"{listed(list(names))}: {reason}"
+        lacking = []
+        for those in grouped(names.items(), lambda of: of[1]):
+            count = those[0][1]
+            where = "" if count == len(measured) else f" in {count} of {len(measured)} cases"
+            lacking.append(f"{listed([name for name, _ in those])}{where}")
+        yield f"{joined(lacking)}: {reason}"
     if by_reason and not is_elsewhere:
         yield f"what grants it: {PINSTUDY} doctor"
 
 
-def _together(by_reason: Mapping[str, Mapping[str, None]]) -> dict[str, dict[str, None]]:
+def _together(by_reason: Mapping[str, Counter[str]]) -> dict[str, Counter[str]]:
     """Return the reasons, those together that differ only by the event that they begin with."""
-    together: dict[str, dict[str, None]] = {}
+    together: dict[str, Counter[str]] = {}
     bare = [_OF_EVENT.sub("", reason, count=1) for reason in by_reason]
     for reason, short in zip(by_reason, bare, strict=True):
         key = short if bare.count(short) > 1 else reason
-        together.setdefault(key, {}).update(by_reason[reason])
+        together.setdefault(key, Counter()).update(by_reason[reason])
     return together
 
 
 def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
-    """Yield how many runs are in no mean, by what became of them."""
-    counts: dict[str, int] = {}
+    """Yield how many runs are in no mean, by what became of them, with the first reasons."""
+    counts: Counter[str] = Counter()
+    reasons: dict[str, dict[str, None]] = {}
     for case in cases:
-        for status, count in case.summary.excluded.items():
-            counts[status] = counts.get(status, 0) + count
-    if counts:
-        parts = (f"{count} {status}" for status, count in counts.items())
-        yield f"{plural(sum(counts.values()), 'run')} in no mean: {', '.join(parts)}"
+        counts.update(case.summary.excluded)
+        for status in case.summary.excluded:
+            of_status = reasons.setdefault(status, {})
+            of_status.update(dict.fromkeys(case.summary.reasons.get(status, ())))
+    if not counts:
+        return
+    parts = []
+    for status, count in counts.items():
+        shown = list(reasons[status])[:_MAX_REASONS]
+        more = ["…"] if len(reasons[status]) > len(shown) else []
+        parts.append(f"{count} {status}{_in_brackets(joined([*shown, *more]))}")
+    yield f"{plural(sum(counts.values()), 'run')} in no mean: {', '.join(parts)}"
 
 
 def _unproved(cases: Iterable[CaseFinding]) -> Iterator[str]:
