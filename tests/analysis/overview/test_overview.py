@@ -209,7 +209,7 @@ def test_runs_are_counted_once_however_many_regions_they_have(tmp_path: Path) ->
     ]
     write(tmp_path, spoilt(runs, "scheduler", [3], status="failed", reason="exit status 3"))
     remarked = said(tmp_path)
-    assert remarked["Excluded"] == "1 run in no mean: 1 failed"
+    assert remarked["Excluded"] == "1 run in no mean: 1 failed (exit status 3)"
     assert remarked["Unproved"].startswith("where threads were is not proved in 9 of 9 runs: ")
 
 
