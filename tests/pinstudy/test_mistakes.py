@@ -39,7 +39,7 @@ MISTAKES = [
     (("verdict", "mine", "--margin", "one"), "is not a percentage, such as 1%"),
     (("verdict", "mine", "--margin", "0%"), "not more than 0%"),
     (("verdict", "mine", "--baseline", "pcores"), "did you mean 'pcores-pin'"),
-    (("compare", "several", PUBLISHED), "name one of them: several/n1, several/n2"),
+    (("card", "several"), "name one of them: several/n1, several/n2"),
     (("compare", "mine"), "mine has no two programs of one algorithm; name a second folder"),
     (("import", "perf", "log.txt", "--into", "out", "--app", "a", "--threads", "1",
       "--mapping", "scheduler"), "pinstudy: log.txt:1:1: "),
