@@ -8,7 +8,6 @@
 #include <atomic>
 #include <exception>
 #include <future>
-#include <memory>
 #include <new>
 #include <system_error>
 
@@ -19,19 +18,15 @@ std::size_t page_size() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-struct Unmap {
-    void operator()(void* memory) const { munmap(memory, page_size()); }
-};
-
 // A page that nobody has touched before, so that its lines have no past in other cores' caches: the
 // kernel takes it from the NUMA node of the thread that touches it first.
-std::unique_ptr<void, Unmap> fresh_page() {
+Page fresh_page() {
     void* const memory =
         mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         throw std::bad_alloc();
     }
-    return std::unique_ptr<void, Unmap>(memory);
+    return Page(memory);
 }
 
 // How often the calling thread was switched out though it wanted to go on.
@@ -81,6 +76,10 @@ void let_go(int thread, const Cpus& home) {
 
 }  // namespace
 
+void Unmap::operator()(void* memory) const {
+    munmap(memory, page_size());
+}
+
 void Match::play(int thread) noexcept {
     try {
         play_all(thread);
@@ -90,8 +89,7 @@ void Match::play(int thread) noexcept {
 }
 
 void Match::play_all(int thread) {
-    // Kept to the end, so that no page serves two runs.
-    std::vector<std::unique_ptr<void, Unmap>> pages;
+    std::vector<Page>& pages = pages_[static_cast<std::size_t>(thread)];
     for (std::size_t i = 0; i < plan_.size(); ++i) {
         const bool begins = plan_[i].first_begins == (thread == 0);
         if (begins) {

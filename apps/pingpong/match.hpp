@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ struct PlayedRun {
 // What both threads and the line counted, if they do not agree; empty when they do.
 std::string wrong_count(const std::vector<PlayedRun>& runs);
 
+// Gives memory of its own page back to the kernel.
+struct Unmap {
+    void operator()(void* memory) const;
+};
+using Page = std::unique_ptr<void, Unmap>;
+
 // Two threads that make the runs of a plan, in its order. Each calls play() with its number; the
 // memory of a run's line is taken and first touched by the thread that begins it.
 class Match {
@@ -43,6 +50,9 @@ class Match {
     // The runs in the plan's order; valid when both threads have returned.
     const std::vector<PlayedRun>& runs() const { return runs_; }
 
+    // The line of the run that was begun last; valid as long as the match, whoever has returned.
+    const Line& line() const { return *line_; }
+
   private:
     void play_all(int thread);
 
@@ -50,6 +60,9 @@ class Match {
     const Sampling& sampling_;
     Pairing pairing_;
     Line* line_ = nullptr;
+    // By thread. Kept to the end, so that no page serves two runs, and because a thread may still
+    // look at the line of one that has given the pairing up.
+    std::array<std::vector<Page>, 2> pages_;
     std::vector<PlayedRun> runs_;
 };
 

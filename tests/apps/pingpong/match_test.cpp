@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
 namespace pinstudy::pingpong {
@@ -42,6 +43,16 @@ TEST(Match, AThreadThatIsGivenUpFreesTheOther) {
     match.pairing().give_up("enough");
     waiting.join();
     EXPECT_EQ(match.pairing().reason(), "enough");
+}
+
+TEST(Match, ALineOutlivesTheThreadThatBeganItsRun) {
+    const std::vector<RunPlan> plan{{true, 0, 3}};
+    const Sampling sampling = brief();
+    Match match(plan, sampling, std::chrono::milliseconds(1));
+    // Nobody comes: the thread gives the pairing up, while another one could be at the line.
+    match.play(0);
+    ASSERT_TRUE(match.pairing().given_up());
+    EXPECT_EQ(match.line().turn.load(), 0U);
 }
 
 TEST(Match, CountsThatDoNotAgreeAreSaid) {
