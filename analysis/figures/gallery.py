@@ -86,10 +86,18 @@ def _build(sharing: Sharing) -> tuple[str, ...]:
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    """Yield every figure: of the tables, of the affinity experiments, of all runs."""
+    """Yield every figure: of all settings, the tables, the affinity experiments, all runs."""
+    yield from _overview_figures(results, findings)
     for _, drawn in table_figures(results, findings):
         yield drawn
     yield from _other_figures(results, findings)
+
+
+def _overview_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
+    for overview in overviews_of(findings):
+        if overview.columns:
+            yield draw_heat_map(overview, findings)
+    yield draw_overview_plane(results, findings)
 
 
 def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
@@ -97,10 +105,6 @@ def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | N
     if experiments is not None:
         for _, drawn in affinity_figures(results, experiments):
             yield drawn
-    for overview in overviews_of(findings):
-        if overview.columns:
-            yield draw_heat_map(overview, findings)
-    yield draw_overview_plane(results, findings)
     yield draw_drift(results, findings)
 
 
@@ -121,8 +125,9 @@ def write_figures(
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
     findings = analyze(results)
+    of_all = _written(_overview_figures(results, findings), into, formats)
     of_tables = _write_tables(results, findings, into, formats)
-    return of_tables + _written(_other_figures(results, findings), into, formats)
+    return of_all + of_tables + _written(_other_figures(results, findings), into, formats)
 
 
 def _write_tables(
