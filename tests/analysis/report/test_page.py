@@ -89,7 +89,7 @@ def test_what_is_undecided_comes_with_the_command_that_helps(
 
 
 def test_ratios_and_words_stand_beside_the_means(findings: Answer, page: Page) -> None:
-    assert page.html.count("ratios to the baseline</caption>") == 6
+    assert page.html.count("ratios of typical values to the baseline</caption>") == 6
     for number, table in enumerate(findings.tables, 1):
         text = page.of(f"section-{number}")
         for case in table.cases:
