@@ -22,8 +22,7 @@ _ROW, _COLUMN = 0.24, 1.0
 # Inches around the cells.
 _TOP, _BOTTOM = 0.62, 0.34
 _TITLE_LETTER = 0.068
-# From these changes on, in per cent, a colour is stronger; the page's style sheet has the same.
-_STRONGER = (5.0, 25.0)
+# By the strength of a change; the page's style sheet has the same.
 _SHADES = {
     "better": ("#dcecf8", "#aed4f0", "#7fbbe6"),
     "worse": ("#fdebd9", "#fbd0a6", "#f5ab6b"),
@@ -79,8 +78,7 @@ def _draw_cell(axes: Axes, column: int, row: int, cell: Cell, objective: Objecti
 def _look(cell: Cell) -> dict[str, Any]:
     """Return how a cell's rectangle looks; on paper without colours the signs say the same."""
     if cell.word in _SHADES:
-        strength = sum(abs(cell.percent) >= least for least in _STRONGER)
-        return {"facecolor": _SHADES[cell.word][strength], "edgecolor": "white"}
+        return {"facecolor": _SHADES[cell.word][cell.strength], "edgecolor": "white"}
     if cell.word == "equivalent":
         return {"facecolor": _EQUIVALENT, "edgecolor": "white"}
     if cell.word == "undecided":

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
 from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, put_legend
 from analysis.figures.style import GREY, label_text, marker_of, selection_style
-from analysis.objectives import ENERGY, TIME, Objective
+from analysis.objectives import ENERGY, TIME
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.verdict.model import CaseFinding, Findings
@@ -67,15 +67,10 @@ def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
         baseline = baselines.get((case.governor, case.summary.beside))
         if baseline is None or case is baseline or case.summary.beside:
             continue
-        time, energy = (_ratio(case, baseline, objective) for objective in (TIME, ENERGY))
+        time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))
         if math.isfinite(time + energy):
             points.append(_Point(case, time, energy))
     return points
-
-
-def _ratio(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> float:
-    means = [of.samples[objective].mean for of in (case, baseline) if objective in of.samples]
-    return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
 
 
 def _alt_text(points: Sequence[_Point]) -> str:

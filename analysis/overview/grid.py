@@ -31,6 +31,9 @@ Word = Literal[
 ]
 OUTCOMES: tuple[Word, ...] = ("better", "worse", "equivalent", "undecided")
 
+# From these changes on, in per cent, a cell's colour is stronger.
+_STRONGER = (5.0, 25.0)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -63,6 +66,11 @@ class Cell:
     def reach(self) -> float:
         """How far the interval reaches from the ratio, in per cent: on the wider side."""
         return 100 * max(self.ratio - self.low, self.high - self.ratio)
+
+    @property
+    def strength(self) -> int:
+        """How strong the colour of a change is: 0, or 1 from 5 % on, or 2 from 25 %."""
+        return sum(abs(self.percent) >= least for least in _STRONGER)
 
     @property
     def bound(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -254,8 +253,7 @@ def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objectiv
     baseline = next(
         of for of in table.cases if of.is_baseline and (of.governor, of.summary.beside) == shared
     )
-    means = [of.samples[objective].mean for of in (case, baseline) if objective in of.samples]
-    return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
+    return case.mean_ratio(baseline, objective)
 
 
 def _slow(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:

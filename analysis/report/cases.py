@@ -14,8 +14,6 @@ from analysis.verdict.tables import outcome_text, ratio_decimals, ratio_interval
 
 # A cell without a number; a note's marker may follow.
 _ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
-# From these changes on, in per cent, a cell's colour is stronger.
-_STRONGER = (5.0, 25.0)
 
 
 def cell_class(cell: Cell) -> str:
@@ -23,7 +21,7 @@ def cell_class(cell: Cell) -> str:
     name = cell.word.replace(" ", "-")
     if cell.word not in ("better", "worse"):
         return name
-    return f"{name} {name}-{1 + sum(abs(cell.percent) >= least for least in _STRONGER)}"
+    return f"{name} {name}-{1 + cell.strength}"
 
 
 def case_table(of: TableFindings, means: Table) -> Table:

@@ -148,6 +148,11 @@ class CaseFinding:
         vcpus = self.summary.vcpu_mapping
         return f"{vcpus}/{self.mapping}" if vcpus else self.mapping
 
+    def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:
+        """Return the ratio of its mean to another case's; NaN where one is not known."""
+        means = [of.samples[objective].mean for of in (self, other) if objective in of.samples]
+        return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
+
     @property
     def placed(self) -> PlacedRuns:
         """In how many of its runs threads were where they belong, and whether it is compared."""
