@@ -16,6 +16,7 @@ from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP
 from analysis.answer import analyze
 from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
 from analysis.figures.costs import draw_energy_by_kind, draw_slowdowns
+from analysis.figures.course import draw_course
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.experiments import draw_contention, draw_smt, draw_teams
@@ -53,12 +54,13 @@ def table_figures(
         for drawn in draw_imbalance(results, table, f"table-{number}-imbalance"):
             yield at, drawn
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
-        for cost in (
+        for more in (
+            draw_course(results, table, f"table-{number}-course"),
             draw_energy_by_kind(table, f"table-{number}-energy-by-kind"),
             draw_slowdowns(table, f"table-{number}-slowdowns"),
         ):
-            if cost is not None:
-                yield at, cost
+            if more is not None:
+                yield at, more
 
 
 def affinity_figures(

@@ -123,11 +123,12 @@ class CaseSummary:
     `time_min_s` and `time_max_s` are NaN where they are not known. `residency`, `cpu_share`
     (shares) and `freq_ghz` are means by core kind, and so are `waited` and `energy_by_kind`, joules
     of the kind's cores. `team_cpu_s` has the mean CPU seconds of each thread of the team by core
-    kind. `drivers`, `governors_read` and `implementations` are the distinct ones of the averaged
-    runs; so are `energy_aware_read`, the states of energy-aware scheduling, and `schedulers_read`,
-    those of sched_ext (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the
-    study asks for, None where a case takes what is in force. With `no_schedule` the program takes
-    no loop schedule, and that of its table means nothing.
+    kind, `course` those of each quarter of a run. `drivers`, `governors_read` and
+    `implementations` are the distinct ones of the averaged runs; so are `energy_aware_read`, the
+    states of energy-aware scheduling, and `schedulers_read`, those of sched_ext
+    (runners.node.scheduler). `scheduler`, `energy_aware` and `itmt` are what the study asks for,
+    None where a case takes what is in force. With `no_schedule` the program takes no loop schedule,
+    and that of its table means nothing.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
@@ -185,6 +186,7 @@ class CaseSummary:
     waited: Mapping[str, Moments] = field(default_factory=dict)
     energy_by_kind: Mapping[str, Moments] = field(default_factory=dict)
     team_cpu_s: Sequence[Mapping[str, float]] = ()
+    course: Sequence[Mapping[str, float]] = ()
     drivers: Sequence[str] = ()
     governors_read: Sequence[str] = ()
     energy_aware_read: Sequence[str] = ()
@@ -302,8 +304,8 @@ MORE_MEASURES = (
 ENERGY_BY_KIND = "energy_by_kind_j"
 ENERGY_OF_KIND = {kind: f"{ENERGY_BY_KIND}.{kind}" for kind in KIND_ORDER}
 # Columns of a frame that only some records have: by core kind, by the names of an app's own
-# metrics, by thread and core kind. No study of pinstudy's own has as many metrics as are kept, and
-# a figure of more threads could not be read.
+# metrics, by thread or quarter of the run, and core kind. No study of pinstudy's own has as many
+# metrics as are kept, and a figure of more threads could not be read.
 L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
 OF_METRIC = ("mean", "sd", "unit", "better")
@@ -312,6 +314,7 @@ MAX_METRICS = 32
 PLAIN = "1"
 TEAM_CPU_S = "team_cpu_s_{}"
 MAX_TEAM = 64
+COURSE = "course_{}"
 # Between the CPUs of two ranks; a table shows those of no more ranks.
 RANK_SEPARATOR = " | "
 MAX_RANKS_SHOWN = 8

@@ -149,7 +149,7 @@ def by_kind(value: object) -> Iterable[object]:
     return map(value.get, KIND_ORDER) if isinstance(value, dict) else _NO_KIND
 
 
-def by_thread_and_kind(value: object, most: int) -> dict[str, object] | None:
+def by_number_and_kind(value: object, most: int) -> dict[str, object] | None:
     """Return a list of objects by core kind as one object, whose names are such as `0 P`.
 
     Of longer lists the first `most` are taken; what is no time becomes None. None for what is no
@@ -158,9 +158,9 @@ def by_thread_and_kind(value: object, most: int) -> dict[str, object] | None:
     if not isinstance(value, list):
         return None
     return {
-        f"{thread} {kind}": number if number_or_nan(number) >= 0 else None
-        for thread, of_thread in enumerate(value[:most])
-        for kind, number in (of_thread.items() if isinstance(of_thread, dict) else ())
+        f"{at} {kind}": number if number_or_nan(number) >= 0 else None
+        for at, of_one in enumerate(value[:most])
+        for kind, number in (of_one.items() if isinstance(of_one, dict) else ())
         if kind in KIND_ORDER
     }
 

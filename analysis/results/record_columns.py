@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.results import columns
 from analysis.results.case_summary import (
+    COURSE,
     L1D_MISS_RATE,
     MAX_METRICS,
     MAX_TEAM,
@@ -32,6 +33,7 @@ from analysis.results.metrics import METRIC_FACTS, facts_text
 from analysis.results.regions import REGION, region_records
 from base.reading import number_or_nan
 from configs.repetitions import MAX_REPETITIONS, looks_of
+from runners.execution.course import QUARTERS
 from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import SEPARATOR, SHARED, disturbances
 from runners.records.placed_runs import verdict_of
@@ -64,7 +66,7 @@ COLUMNS = (
 )  # fmt: skip
 
 # Objects from names to numbers, of which only some records have any.
-_SPARSE = ("l1d_miss_rate", "metrics", "team_cpu_s")
+_SPARSE = ("l1d_miss_rate", "metrics", "team_cpu_s", "course")
 # The fields that `_row` takes unchanged, and the names of all that it returns.
 _PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
 _ROW = (*_PLAIN, *_VERDICTS, *_COMBINED, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
@@ -102,7 +104,8 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         columns.highest(get("temperature_before_c")),
         get("l1d_miss_rate"),
         get("metrics"),
-        columns.by_thread_and_kind(get("team_cpu_s"), MAX_TEAM),
+        columns.by_number_and_kind(get("team_cpu_s"), MAX_TEAM),
+        columns.by_number_and_kind(get("course"), QUARTERS),
         reasons.number(get("unavailable")),
     )
 
@@ -154,6 +157,7 @@ class RecordColumns:
             "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
             "metrics": Sparse(METRIC, str.isprintable, MAX_METRICS),
             "team_cpu_s": Sparse(TEAM_CPU_S, str.isprintable, MAX_TEAM * len(KIND_ORDER)),
+            "course": Sparse(COURSE, str.isprintable, QUARTERS * len(KIND_ORDER)),
         }
 
     def read(self, part: Part) -> None:

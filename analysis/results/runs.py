@@ -47,7 +47,7 @@ class Runs:
     `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
     of the hottest package before the run. Of interchangeable nodes that divide a study `node_id` is
     the name of their pool, and MADE_ON has the node. Where any record has them,
-    `l1d_miss_rate_<kind>`, `team_cpu_s_<thread> <kind>` and
+    `l1d_miss_rate_<kind>`, `team_cpu_s_<thread> <kind>`, `course_<quarter> <kind>` and
     `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
     than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
     was a race; `planned_looks` is how often results may have been looked at, to end the study when

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.results.case_summary import (
+    COURSE,
     ENERGY_BY_KIND,
     ENERGY_OF_KIND,
     MEASURES,
@@ -83,7 +84,8 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "cpu_share": _means_by_kind(cases, good, "cpu_share_{}", runs.kinds),
         "waited": _moments_by_kind(cases, good, "waited_{}", runs.kinds),
         "energy_by_kind": _moments_by_kind(cases, good, "energy_by_kind_{}_j", runs.kinds),
-        "team_cpu_s": _teams(cases, good),
+        "team_cpu_s": _in_order(cases, good, TEAM_CPU_S),
+        "course": _in_order(cases, good, COURSE),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
         "neighbour": _neighbours(cases, good),
@@ -296,17 +298,17 @@ def _moments_by_kind(
     return [{kind: of for kind, of in of_case.items() if of.n} for of_case in moments]
 
 
-def _teams(cases: _Cases, good: Mask) -> list[list[dict[str, float]]]:
-    """Return the mean CPU seconds by core kind of each thread of the team."""
-    teams: list[list[dict[str, float]]] = cases.new_for_each(list)
-    prefix = TEAM_CPU_S.format("")
+def _in_order(cases: _Cases, good: Mask, pattern: str) -> list[list[dict[str, float]]]:
+    """Return the means by core kind for each thread or quarter that has numbers."""
+    lists: list[list[dict[str, float]]] = cases.new_for_each(list)
+    prefix = pattern.format("")
     names = [name for name in cases.frame.columns if name.startswith(prefix)]
     means = cases.frame.loc[good, names].groupby(cases.number[good], sort=False).mean()
     for number, row in zip(means.index.tolist(), means.to_numpy().tolist(), strict=True):
-        by_thread: dict[int, dict[str, float]] = {}
+        by_number: dict[int, dict[str, float]] = {}
         for name, mean in zip(names, row, strict=True):
             if not math.isnan(mean):
-                thread, kind = name.removeprefix(prefix).split(" ")
-                by_thread.setdefault(int(thread), {})[kind] = mean
-        teams[number] = [by_thread[thread] for thread in sorted(by_thread)]
-    return teams
+                at, kind = name.removeprefix(prefix).split(" ")
+                by_number.setdefault(int(at), {})[kind] = mean
+        lists[number] = [by_number[at] for at in sorted(by_number)]
+    return lists

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 from analysis.answer import analyze
@@ -15,6 +16,7 @@ from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn
 from analysis.figures.gallery import write_figures
 from analysis.figures.rows import MAX_DOTS
+from analysis.figures.style import kind_style
 from analysis.format.numbers import three_digits
 from analysis.objectives import TIME as TIME_OBJECTIVE
 from analysis.overview.settings import overviews_of
@@ -30,6 +32,7 @@ PLANE = "table-1-time-energy-plane"
 KINDS = "table-1-kinds"
 MIGRATIONS = "table-1-migrations"
 IMBALANCE = "table-1-imbalance"
+COURSE = "table-1-course"
 
 
 def drawing_of(folder: Path, name: str, *records: Record) -> Drawing:
@@ -134,8 +137,36 @@ def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
     assert "The imbalance is 30 % for #1 scheduler (performance)." in drawn.alt
 
 
+def test_each_quarter_of_a_run_is_a_bar_as_high_as_its_share_of_the_busiest(tmp_path: Path) -> None:
+    course = [
+        {"P": 6.0, "E": 2.0},
+        {"P": 6.0, "E": 2.0},
+        {"P": 2.0, "E": 2.0},
+        {"P": 0.0, "E": 2.0},
+    ]
+
+    drawn = drawing_of(tmp_path, COURSE, record(1, 1, course=course), record(2, 1))
+
+    bars = [
+        (bar.get_facecolor(), bar.get_x(), bar.get_width(), -bar.get_height() / 0.72)
+        for bar in drawn.figure.axes[0].patches
+        if isinstance(bar, Rectangle)
+    ]
+    p, e = (to_rgba(kind_style(kind).fill) for kind in ("P", "E"))
+    assert [bar[0] for bar in bars] == [p] * 3 + [e] * 4
+    shown = np.array([bar[1:] for bar in bars])
+    assert shown == pytest.approx(
+        np.array(
+            [(0, 25, 6 / 8), (25, 25, 6 / 8), (50, 25, 2 / 8)]
+            + [(x, 25, 2 / 8) for x in (0, 25, 50, 75)]
+        )
+    )
+    assert {"25 %", "n/a"} <= {*texts(drawn.figure)}
+    assert "of the busiest one's, is 25 % for #1 scheduler (performance)." in drawn.alt
+
+
 def test_of_results_in_which_work_was_not_looked_at_nothing_is_said(study: Figures) -> None:
-    assert IMBALANCE not in study
+    assert not {IMBALANCE, COURSE} & study.keys()
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None:

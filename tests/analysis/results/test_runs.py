@@ -427,3 +427,18 @@ def test_cpu_times_by_thread_and_kind_are_columns_and_nothing_else_in_their_list
     }
     (case,) = summarise(runs)
     assert list(case.team_cpu_s) == [{"E": 0.5, "P": 2.0}, {"E": 1.0}]
+
+
+def test_cpu_times_of_quarters_are_averaged_over_runs(tmp_path: Path) -> None:
+    courses = ([{"P": 2.0, "E": 0.5}, {"P": 1.0, "E": 0.0}, {"P": 3.0}, {"P": 4.0}, {"P": 9.0}],
+               [{"P": 4.0, "E": 1.5}, {"P": 3.0, "E": 0.0}, {"P": 5.0}, {"P": -4.0}])  # fmt: skip
+    write(tmp_path, [record(1, n, course=of) for n, of in enumerate(courses, 1)])
+
+    (case,) = summarise(read_runs(tmp_path))
+
+    assert [dict(quarter) for quarter in case.course] == [
+        {"P": 3.0, "E": 1.0},
+        {"P": 2.0, "E": 0.0},
+        {"P": 4.0},
+        {"P": 4.0},
+    ]

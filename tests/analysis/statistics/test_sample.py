@@ -38,6 +38,20 @@ def test_the_level_of_a_small_sample_is_expanded() -> None:
     assert expanded_level(100_000) == pytest.approx(0.95, abs=1e-4)
 
 
+@pytest.mark.parametrize("n", [100, 101, 250, 1000])
+def test_two_values_bound_the_median_of_a_large_sample(n: int) -> None:
+    # The median is between the k-th value and the k-th last unless fewer than k, or more than
+    # n - k, of the values are below it, each with probability 1/2.
+    (sample,) = describe([np.arange(n, 0, -1.0)])
+    interval = sample.median_interval
+    assert interval is not None
+    k = int(interval.low)
+    assert interval == Interval(k, n + 1 - k)
+    covered = sum(math.comb(n, below) for below in range(k, n - k + 1)) / 2**n
+    one_further = sum(math.comb(n, below) for below in range(k + 1, n - k)) / 2**n
+    assert one_further < 0.95 <= covered
+
+
 @pytest.mark.parametrize(
     ("values", "position", "score"),
     [
