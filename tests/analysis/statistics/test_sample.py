@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 from analysis.statistics.sample import Interval, describe, expanded_level
 
@@ -26,8 +27,9 @@ def test_one_value_has_no_spread_and_few_have_no_intervals() -> None:
     assert four.mean_interval is four.median_interval is None
 
 
-def test_equal_values_have_intervals_without_width() -> None:
-    (sample,) = describe([of(2, 2, 2, 2, 2, 2)])
+@pytest.mark.parametrize("n", [6, 100])
+def test_equal_values_have_intervals_without_width(n: int) -> None:
+    (sample,) = describe([of(*[2] * n)])
     assert sample.mean_interval == sample.median_interval == Interval(2, 2)
     assert sample.outliers == ()
 
@@ -36,6 +38,31 @@ def test_the_level_of_a_small_sample_is_expanded() -> None:
     # Phi(-sqrt(10 / 9) * 2.262157) = 0.00855 in each tail.
     assert expanded_level(10) == pytest.approx(1 - 2 * 0.00855, abs=1e-4)
     assert expanded_level(100_000) == pytest.approx(0.95, abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [100, 999])
+def test_the_mean_of_a_large_sample_without_skewness_has_students_interval(n: int) -> None:
+    half = np.random.default_rng(7).normal(size=n // 2)
+    values = 50 + np.concatenate([half, -half, np.zeros(n % 2)])
+    (sample,) = describe([values])
+    expected = stats.t.interval(0.95, n - 1, 50, np.std(values, ddof=1) / math.sqrt(n))
+    assert sample.mean_interval is not None
+    assert (sample.mean_interval.low, sample.mean_interval.high) == pytest.approx(expected)
+
+
+def test_the_mean_of_a_large_skewed_sample_has_the_bootstraps_interval() -> None:
+    values = np.random.default_rng(8).exponential(size=150)
+    (sample,) = describe([values])
+    bootstrap = stats.bootstrap(
+        (values,), np.mean, n_resamples=100_000, confidence_level=expanded_level(150),
+        method="BCa", random_state=np.random.default_rng(9),
+    ).confidence_interval  # fmt: skip
+    width = bootstrap.high - bootstrap.low
+    assert sample.mean_interval is not None
+    assert sample.mean_interval.low == pytest.approx(bootstrap.low, abs=0.02 * width)
+    assert sample.mean_interval.high == pytest.approx(bootstrap.high, abs=0.02 * width)
+    # Further above the mean than below it.
+    assert sample.mean_interval.high + sample.mean_interval.low > 2.05 * sample.mean
 
 
 @pytest.mark.parametrize("n", [100, 101, 250, 1000])
