@@ -1,8 +1,8 @@
-"""The fastest case of a program among all its tables: which threads, build and schedule win."""
+"""The fastest cases of a program among all its tables: which threads, build and schedule win."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from analysis.format.numbers import three_digits
@@ -12,11 +12,15 @@ from analysis.results.case_summary import grouped
 from analysis.results.command_lines import command_lines
 from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA
+from analysis.statistics.difference import Difference
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
-from analysis.verdict.phrases import rounded
-from analysis.verdict.values import values_by_case
+from analysis.verdict.phrases import listed, rounded
+from analysis.verdict.values import Values, values_by_case
 from base.text import one_line
+
+# More cases that may be as fast are counted.
+_MAX_NAMED = 2
 
 
 class _Placed(NamedTuple):
@@ -33,18 +37,22 @@ class _Placed(NamedTuple):
 
 
 class _Winner(NamedTuple):
-    """The fastest case, what it is compared with, and the speed-up with its 95 % interval."""
+    """The fastest case, what it is compared with, and the speed-up with its 95 % interval.
+
+    `others` are the cases that may be as fast.
+    """
 
     best: _Placed
     reference: _Placed
     speed_up: str
+    others: Sequence[_Placed]
 
 
 def fastest(results: Results, findings: Findings, settings: Sequence[Setting]) -> Iterator[str]:
     """Yield the fastest case of each program that has several tables, and its command line.
 
     It is that of the least mean time, and its speed-up is over the baseline with fewest threads.
-    A command line stands between backticks.
+    Cases that are not shown to be slower follow. A command line stands between backticks.
     """
     labels = labels_of_cases(settings)
     winners = [
@@ -56,14 +64,23 @@ def fastest(results: Results, findings: Findings, settings: Sequence[Setting]) -
     lines = {}
     if results.runs is not None and results.folder is not None:
         lines = command_lines(results.folder, {won.best.case.case_id for won in winners})
-    for best, reference, speed_up in winners:
-        name, other = (
-            f"{labels[of.at, of.case.number]} {of.case.full_mapping}" for of in (best, reference)
+    for best, reference, speed_up, others in winners:
+        name, other, *also = (
+            f"{labels[of.at, of.case.number]} {of.case.full_mapping}"
+            for of in (best, reference, *others)
         )
         time_s = three_digits(best.case.samples[TIME].mean)
-        yield one_line(f"{name}, {time_s} s: {speed_up} times as fast as {other}", None)
+        text = f"{name}, {time_s} s: {speed_up} times as fast as {other}{_not_slower(also)}"
+        yield one_line(text, None)
         if line := lines.get(best.case.case_id):
             yield f"`{one_line(line, None)}`"
+
+
+def _not_slower(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    which = listed(names) if len(names) <= _MAX_NAMED else f"{len(names)} other cases"
+    return f"; not shown to be slower: {which}"
 
 
 def _candidates(findings: Findings) -> Iterator[_Placed]:
@@ -83,23 +100,36 @@ def _work(placed: _Placed) -> tuple[object, ...]:
 def _winner(results: Results, cases: Sequence[_Placed]) -> Iterator[_Winner]:
     """Yield the fastest case, if it is surely faster than the baseline with fewest threads.
 
-    The interval is widened for the choice among all cases (Bonferroni).
+    Intervals are widened for the choice among all cases (Bonferroni).
     """
     baselines = [placed for placed in cases if placed.case.is_baseline]
     if not baselines:
         return
     best = min(cases, key=lambda placed: placed.case.samples[TIME].mean)
     reference = min(baselines, key=lambda placed: (placed.threads, placed.at))
-    values = {}
+    values: Mapping[str, Values] = {}
     if results.runs is not None:
         frame = results.runs.frame
-        ids = [placed.case.case_id for placed in (best, reference)]
+        ids = [placed.case.case_id for placed in cases]
         values = values_by_case(frame[frame["case_id"].isin(ids)], (TIME,))
-    found = difference_between(reference.case.summary, best.case.summary, values, TIME)
-    if found is None or not found.standard_error > 0:
+
+    def times_the_best(placed: _Placed) -> Difference | None:
+        found = difference_between(placed.case.summary, best.case.summary, values, TIME)
+        return found if found is not None and found.standard_error > 0 else None
+
+    level = 1 - ALPHA / len(cases)
+    found = times_the_best(reference)
+    if found is None:
         return
-    interval = found.interval(1 - ALPHA / len(cases))
+    interval = found.interval(level)
     if interval.low > 1:
         ends = (found.ratio, interval.low, interval.high)
         times, low, high = (rounded(end, interval.half_width, 3) for end in ends)
-        yield _Winner(best, reference, f"{times} ({low} to {high})")
+        others = [
+            placed
+            for placed in cases
+            if placed is not best
+            and (of := times_the_best(placed)) is not None
+            and of.interval(level).low <= 1
+        ]
+        yield _Winner(best, reference, f"{times} ({low} to {high})", others)
