@@ -184,7 +184,8 @@ def test_a_stopped_supervisor_ends_with_pinstudy(tmp_path: Path) -> None:
     with started(tmp_path, "run", "both.yaml") as process:
         until((tmp_path / "begun").exists, what="the program runs")
         everyone = list(descendants(process.pid))
-        (supervisor,) = (
+        # What it has just forked still has its command line.
+        supervisor = next(
             pid for pid in everyone if "co_runner_supervisor.py" in " ".join(command_line(pid))
         )
         os.kill(supervisor, signal.SIGSTOP)
