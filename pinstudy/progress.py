@@ -180,10 +180,9 @@ class TerminalProgress:
         """Return what is known of each comparison; nothing where it would fill the terminal."""
         if self._grid is None:
             return []
-        from analysis.objectives import TIME
         from analysis.overview.text import grid_lines
 
-        lines = grid_lines(self._grid.overview(), TIME, columns)
+        lines = grid_lines(self._grid.overview(), self._grid.objective, columns)
         return lines if len(lines) + _OTHER_LINES <= height else []
 
     def _label(self, case: Case) -> str:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.objectives import TIME
+from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
     Cell,
     Overview,
@@ -19,7 +19,8 @@ from analysis.overview.grid import (
     program_names,
     unique_names,
 )
-from analysis.results.case_summary import TableKey, grouped
+from analysis.results.case_summary import Metric, TableKey, grouped
+from analysis.results.metrics import objective_of
 from base.reading import number_or_nan
 from runners.plan.case import Case
 from runners.race.student_t import Moments, quantile
@@ -35,23 +36,31 @@ class LiveGrid:
     def __init__(self, cases: Sequence[Case], records: Iterable[Mapping[str, Any]] = ()) -> None:
         """`records` are those of earlier attempts."""
         self._cases = cases
+        self._objectives = {case.case_id: _objective(case) for case in cases}
         self._baselines = {
             case_id: baseline
             for baseline, others in compared_with(cases).items()
             for case_id in others
         }
-        # Seconds by case and repetition.
-        self._times: dict[str, dict[int, float]] = {case.case_id: {} for case in cases}
+        # By case and repetition, in the unit of the case's objective.
+        self._values: dict[str, dict[int, float]] = {case.case_id: {} for case in cases}
         for record in records:
             self.add(record)
 
+    @property
+    def objective(self) -> Objective:
+        """What is shown: time, or what programs of a given time print if all are such."""
+        shown = list(self._objectives.values())
+        return TIME if TIME in shown or not shown else shown[0]
+
     def add(self, record: Mapping[str, Any]) -> None:
         """Add a record; only good runs count."""
-        elapsed_s, case_id = number_or_nan(record.get("elapsed_s")), record.get("case_id")
-        repetition = record.get("repetition")
-        is_good = record.get("status") == OK and not record.get("warmup") and elapsed_s > 0
-        if is_good and case_id in self._times and type(repetition) is int:
-            self._times[str(case_id)].setdefault(repetition, elapsed_s)
+        case_id, repetition = record.get("case_id"), record.get("repetition")
+        if case_id not in self._values or type(repetition) is not int:
+            return
+        value = _value(record, self._objectives[str(case_id)])
+        if record.get("status") == OK and not record.get("warmup") and value > 0:
+            self._values[str(case_id)].setdefault(repetition, value)
 
     def overview(self) -> Overview:
         """Return what is known so far."""
@@ -66,7 +75,11 @@ class LiveGrid:
                 those[0].table,
                 those[0].governor,
                 None,
-                {TIME: dict(zip(_names(those), map(self._cell, those), strict=True))},
+                {
+                    self._objectives[those[0].case_id]: dict(
+                        zip(_names(those), map(self._cell, those), strict=True)
+                    )
+                },
             )
             for those in grouped(self._cases, _shared)
         ]
@@ -74,15 +87,15 @@ class LiveGrid:
         return Overview(columns_of(settings), tuple(settings), governor)
 
     def _cell(self, case: Case) -> Cell:
-        mine = self._times[case.case_id]
+        mine = self._values[case.case_id]
         mean = math.fsum(mine.values()) / len(mine) if mine else math.nan
         baseline = self._baselines.get(case.case_id)
         if baseline is None:
             return Cell("baseline", case.number, mean)
-        theirs = self._times[baseline]
+        theirs = self._values[baseline]
         logs = Moments.of(
-            math.log(seconds / theirs[repetition])
-            for repetition, seconds in mine.items()
+            math.log(value / theirs[repetition])
+            for repetition, value in mine.items()
             if repetition in theirs
         )
         if not logs.count:
@@ -93,6 +106,21 @@ class LiveGrid:
             half = quantile(_LEVEL, logs.count - 1) * error
         low, ratio, high = (math.exp(min(logs.mean + by, 700.0)) for by in (-half, 0.0, half))
         return Cell("estimate", case.number, mean, ratio, low, high)
+
+
+def _objective(case: Case) -> Objective:
+    """Return what tells cases apart: time, or the number by which programs of a given time are."""
+    rated = next((of for of in case.app.metrics if of.better), None)
+    if not case.app.fixed_time or rated is None:
+        return TIME
+    return objective_of(Metric(rated.name, (rated.unit,), rated.better))
+
+
+def _value(record: Mapping[str, Any], objective: Objective) -> float:
+    if objective == TIME:
+        return number_or_nan(record.get("elapsed_s"))
+    printed = record.get("metrics")
+    return number_or_nan(printed.get(objective.short) if isinstance(printed, dict) else None)
 
 
 def _key(case: Case) -> TableKey:

@@ -99,12 +99,17 @@ def _starts(row: str) -> list[int]:
     return starts
 
 
+def is_digest(text: str) -> bool:
+    """Return whether what a record calls a digest may be a part of a file's name."""
+    return _DIGEST.fullmatch(text) is not None
+
+
 def read_node(folder: Path, digest: str) -> dict[str, Any] | None:
     """Return what the file of a node below a results folder holds; None where there is none.
 
     `digest` is what a record says, which may be anything.
     """
-    if not _DIGEST.fullmatch(digest):
+    if not is_digest(digest):
         return None
     node = read_json(folder / "nodes" / f"{digest}.json")
     return node if isinstance(node, dict) else None

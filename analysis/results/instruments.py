@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.format.table import Column, Table, joined
-from analysis.results.files import read_json
+from analysis.results.files import is_digest, read_json
 from base.text import one_line, plural
 from runners.prove.proof import Proof, parse, path_beside
 
@@ -27,7 +27,7 @@ def read_proofs(folder: Path, digests: Iterable[str]) -> dict[str, Proof]:
     """Return what was found of the instruments of each node, by its digest; not all have a file."""
     found = {}
     for digest in digests:
-        data = read_json(path_beside(folder, digest)) if digest.isalnum() else None
+        data = read_json(path_beside(folder, digest)) if is_digest(digest) else None
         try:
             proof = parse(data) if isinstance(data, dict) else None
         except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from analysis.format.lines import plain
 from analysis.objectives import TIME
 from analysis.overview.live import LiveGrid
 from analysis.overview.text import grid_lines
+from configs.app import Metric
 from pinstudy.progress import TerminalProgress
 from tests.pinstudy.study.test_progress import outline
 from tests.runners.cases import PUBLISHED, case
@@ -52,6 +54,24 @@ def test_each_comparison_has_its_ratio_and_interval_so_far_and_no_word() -> None
     # Of one pair there is no interval.
     assert single.ratio == pytest.approx(2.0)
     assert math.isnan(single.low)
+
+
+def test_programs_of_a_given_time_show_what_they_print_and_are_compared_by() -> None:
+    rate = Metric("rate", "rate (.*)", "Gflop/s", better="higher")
+    app = replace(CASES[0].app, metrics=(Metric("n", "n (.*)", "1"), rate), fixed_time=True)
+    cases = [replace(case, app=app) for case in CASES[:2]]
+    rates = [(40.0, 60.0), (42.0, 66.0)]
+    grid = LiveGrid(cases)
+    for repetition, of_both in enumerate(rates, 1):
+        for of, printed in zip(cases, of_both, strict=True):
+            run = {"case_id": of.case_id, "repetition": repetition, "elapsed_s": 10.0}
+            grid.add(run | {"status": "ok", "warmup": False, "metrics": {"rate": printed}})
+    assert grid.objective.higher
+    shown = plain(grid_lines(grid.overview(), grid.objective, 80))
+    # The geometric mean of 60 / 40 and 66 / 42.
+    assert "41.0 Gflop/s" in shown
+    assert "+54 ±" in shown
+    assert LiveGrid([*cases, CASES[2]]).objective == TIME
 
 
 def test_only_good_runs_count_and_a_study_begins_with_nothing() -> None:
