@@ -56,11 +56,12 @@ class CoRuns:
                 if execution:
                     self._end(execution)
             self._next = self._current = None
-        if self._told:
+        # Nobody listens where pinstudy was killed.
+        with suppress(BrokenPipeError):
             # The measured program may still run.
-            while self._problem and self._obey():
+            while self._told and self._problem and self._obey():
                 pass
-        send(self._answers, self._seen() if self._told else self._problem or "was ended")
+            send(self._answers, self._seen() if self._told else self._problem or "was ended")
 
     def _run(self) -> None:
         self._current = self._prepared()

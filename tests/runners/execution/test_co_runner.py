@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.execution.co_runner import co_run_reading, invalid_reason
-from runners.execution.co_runs import Proofs
+from runners.execution.co_runner import Job, co_run_reading, invalid_reason
+from runners.execution.co_runs import CoRuns, Proofs
 from runners.execution.execute import CoRun, Observation
 from runners.execution.placement import Proof
 from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending
+from runners.plan.command_line import Launch
 from tests.runners.cases import case
 
 SECOND = 1_000_000_000
@@ -127,3 +130,17 @@ def test_the_threads_that_are_shown_are_those_that_worked_most() -> None:
         together.add(PROVED, observed(cpu_s, threads=(trace,), looks=tid))
     assert [trace.tid for trace in together.threads] == [2]
     assert together.looks == 2
+
+
+def test_a_supervisor_whose_starter_was_killed_ends_without_a_word(tmp_path: Path) -> None:
+    commands, no_more = os.pipe()
+    nobody, answers = os.pipe()
+    os.close(no_more)
+    os.close(nobody)
+    launch = Launch((), ("/bin/true",), dict(os.environ), {}, ())
+    job = Job(case(), launch, tmp_path / "no witness", tuple(os.sched_getaffinity(0)), os.getpid())
+    try:
+        CoRuns(job, commands, answers).run()
+    finally:
+        os.close(commands)
+        os.close(answers)
