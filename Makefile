@@ -52,7 +52,9 @@ test-properties: ## Draw other examples for the tests of properties, TIMES=5 tim
 
 test-programs: ## Run the programs' slow tests: minutes
 	@tools/setup.sh test
-	@ctest --preset gcc --label-regex slow && ctest --preset clang --label-regex slow
+	@for preset in gcc clang; do \
+	    cmake --build build/$$preset --parallel "$$(nproc)" --target slow-tests && ctest --preset $$preset --label-regex slow || exit 1; \
+	done
 
 test-setup: ## Set up on a root that lacks packages, as root, on Debian, by the network
 	@tools/setup.sh lint

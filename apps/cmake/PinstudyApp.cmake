@@ -43,17 +43,20 @@ endfunction()
 # test of CTest's by the name <app>-<variant>, with the labels between them, because a process for
 # each of its cases would take longer than they. The sources of OPENMP are compiled for each variant,
 # the others once for all; program_under_test.hpp names the tested program. Tests with other labels
-# go into a further call with the same NAME.
+# go into a further call with the same NAME. Those with the label slow are built by the target
+# slow-tests alone.
 function(pinstudy_app_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "PTHREADS" "NAME" "SOURCES;OPENMP;LABELS")
   pinstudy_variants(variants)
   string(JOIN "-" name ${arg_NAME} ${arg_LABELS})
   set(once "")
+  set(objects "")
   if(arg_SOURCES)
-    add_library(test-${name}-once OBJECT ${arg_SOURCES})
-    target_link_libraries(test-${name}-once PRIVATE pinstudy::flags)
-    pinstudy_test_options(test-${name}-once)
-    set(once $<TARGET_OBJECTS:test-${name}-once>)
+    set(objects test-${name}-once)
+    add_library(${objects} OBJECT ${arg_SOURCES})
+    target_link_libraries(${objects} PRIVATE pinstudy::flags)
+    pinstudy_test_options(${objects})
+    set(once $<TARGET_OBJECTS:${objects}>)
   endif()
   foreach(variant IN LISTS variants)
     set(test test-${name}-${variant})
@@ -69,6 +72,10 @@ function(pinstudy_app_test)
     if(TARGET ${arg_NAME}-${variant})
       set(program "$<TARGET_FILE:${arg_NAME}-${variant}>")
       add_dependencies(${test} ${arg_NAME}-${variant})
+    endif()
+    if("slow" IN_LIST arg_LABELS)
+      set_target_properties(${test} ${objects} PROPERTIES EXCLUDE_FROM_ALL ON)
+      add_dependencies(slow-tests ${test})
     endif()
     target_compile_definitions(
       ${test} PRIVATE PINSTUDY_VARIANT="${variant}" PINSTUDY_PROGRAM="${program}"
