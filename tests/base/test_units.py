@@ -9,7 +9,7 @@ from base.units import duration, parse_duration, percent
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("30 s", 30.0), ("10 min", 600.0), ("1.5 h", 5400.0), ("250ms", 0.25), (" 2 s ", 2.0)],
+    [("30 s", 30), ("10 min", 600), ("5m", 300), ("1.5 h", 5400), ("250ms", 0.25), (" 2 s ", 2)],
 )
 def test_a_number_with_its_unit_becomes_seconds(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
@@ -19,7 +19,7 @@ def test_a_number_with_its_unit_becomes_seconds(text: str, seconds: float) -> No
     ("text", "message"),
     [
         ("10", "has no unit; write 10 s, 10 min or 10 h"),
-        ("10 minutes", "unknown unit 'minutes'; known: ms, s, min, h"),
+        ("10 minutes", "unknown unit 'minutes'; known: ms, s, m, min, h"),
         ("ten s", "is not a duration"),
         ("-1 s", "is not a duration"),
         ("0 s", "longer than nothing"),
