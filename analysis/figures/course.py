@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why_not_measured
+from analysis.figures.drawing import Drawing, extremes, sentences
 from analysis.figures.rows import label_empty_rows, row_figure
 from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
-from analysis.results.sources import Results
 from analysis.verdict.model import TableFindings
 from base.text import plural
 from runners.execution.course import QUARTERS
@@ -25,17 +24,15 @@ _QUARTER = 100 / QUARTERS
 _Course = Sequence[Mapping[str, float]]
 
 
-def draw_course(results: Results, table: TableFindings, name: str) -> Drawing | NotDrawn | None:
+def draw_course(table: TableFindings, name: str) -> Drawing | None:
     """Draw the CPU time of each quarter of the cases' runs, the core kinds stacked.
 
-    None for results that were not asked for it: imported or published ones.
+    None where none was measured: for the reasons that the figure of each thread's CPU time gives.
     """
     cases = table.cases
     courses = {row: case.summary.course for row, case in enumerate(cases)}
     courses = {row: course for row, course in courses.items() if _busiest_s(course) > 0}
     if not courses:
-        if results.why_absent([case.summary for case in cases], ("course",)):
-            return NotDrawn(name, TITLE, why_not_measured(results, cases, ("course",)))
         return None
     kinds = {kind for course in courses.values() for quarter in course for kind in quarter}
     used = [kind for kind in KNOWN_KINDS if kind in kinds]

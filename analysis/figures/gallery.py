@@ -55,7 +55,7 @@ def table_figures(
             yield at, drawn
         yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
         for more in (
-            draw_course(results, table, f"table-{number}-course"),
+            draw_course(table, f"table-{number}-course"),
             draw_energy_by_kind(table, f"table-{number}-energy-by-kind"),
             draw_slowdowns(table, f"table-{number}-slowdowns"),
         ):

@@ -42,7 +42,7 @@ def off_fields(proofs: Iterable[Proof]) -> dict[str, str]:
     reasons: dict[str, list[str]] = {}
     for proof in proofs:
         for finding in proof.off:
-            why = f"{finding.name} was off on {proof.node_id}, by `pinstudy prove`: {finding.why}"
+            why = f"{finding.name}: off on {proof.node_id}, by `pinstudy prove`: {finding.why}"
             for field in finding.fields:
                 reasons.setdefault(field, []).append(one_line(why))
     return {field: joined(dict.fromkeys(of)) for field, of in reasons.items()}

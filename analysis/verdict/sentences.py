@@ -363,8 +363,10 @@ def _across_attempts(evidence: Evidence) -> str:
 
 
 def _lacking(evidence: Evidence) -> str:
-    lost = unusable(evidence.lacking)
-    cases = [case for case in evidence.lacking if case not in lost]
+    # What was left out is said of all settings together.
+    run = [case for case in evidence.lacking if case.summary.skip_reason is None]
+    lost = unusable(run)
+    cases = [case for case in run if case not in lost]
     if not cases:
         return ""
     noun = evidence.objective.noun

@@ -29,7 +29,7 @@ OFF = Finding(
 )
 FINE = Finding("migrations", "", "ok", "200 moves", "200", "", ("migrations",))
 WHEN = "2026-11-26T09:12:00Z"
-REASON = "energy package by powercap was off on node, by `pinstudy prove`: stands still"
+REASON = "energy package by powercap: off on node, by `pinstudy prove`: stands still"
 
 
 @pytest.fixture

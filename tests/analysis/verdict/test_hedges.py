@@ -102,9 +102,13 @@ def test_lost_runs_of_those_compared_are_counted(
 
 
 def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
-    missing = left_out(4, "no E-cores") | {"threads": 8, "variant": "libgomp"}
-    text = verdict(findings_of(tmp_path, [*Study(FASTER).records(), missing])).sentences
-    assert text[-1] == "Not compared with #1 scheduler in time: #4 ecores-set."
+    study = Study(FASTER | {"ecores-set": 1.2})
+    failed = spoilt(study, "ecores-set", range(1, 11), status="failed", reason="too long")
+    # What was left out is said of all settings together.
+    missing = left_out(5, "no E-cores") | {"threads": 8, "variant": "libgomp"}
+    text = verdict(findings_of(tmp_path, [*failed, missing])).sentences
+    named = [sentence for sentence in text if sentence.startswith("Not compared")]
+    assert named == ["Not compared with #1 scheduler in time: #4 ecores-set."]
 
 
 def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> None:
