@@ -164,9 +164,13 @@ class TerminalProgress:
         """Return whether all comparisons are decided; report what came of the look."""
         self._show(f"looking at the results of {repetitions} repetitions")
         is_decided = self._decided()
-        found = "every comparison is decided" if is_decided else "undecided, so it goes on"
+        found = "every comparison is decided" if is_decided else "not every comparison is decided"
         self._say(f"after {repetitions} repetitions: {found}")
         return is_decided
+
+    def out_of_time(self, repetitions: int) -> None:
+        """Report why there are no more repetitions."""
+        self._say(f"after {repetitions} repetitions: the time is up")
 
     def waiting(self, reason: str) -> None:
         """Show what the run waits for, until it starts."""

@@ -79,6 +79,9 @@ class Injector:
     def eliminated(self, case: Case, out: Eliminated) -> None:
         """No case races here."""
 
+    def out_of_time(self, repetitions: int) -> None:
+        """Not called: nothing ends these studies early."""
+
     def decided(self, repetitions: int) -> bool:
         """The number of repetitions is fixed here."""
         raise SystemExit(f"asked whether {repetitions} repetitions decide")

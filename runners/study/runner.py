@@ -64,6 +64,9 @@ class Progress(Protocol):
     def decided(self, repetitions: int) -> bool:
         """Return whether all comparisons are decided after so many repetitions of each case."""
 
+    def out_of_time(self, repetitions: int) -> None:
+        """The study ends after so many repetitions of each case, because its time is up."""
+
     def waiting(self, reason: str) -> None:
         """The next run has to wait, for this reason."""
 
@@ -168,7 +171,8 @@ class Runner:
             nonlocal ahead
             ahead = self.schedule.forecast(left)
 
-        listener = Listener(ended, eliminated, expected, self.progress.decided)
+        shown = self.progress
+        listener = Listener(ended, eliminated, expected, shown.decided, shown.out_of_time)
         for planned in self.schedule.pending(listener):
             self._make_run(planned, cases[planned.case_id], ahead)
             ahead.count_run(planned.case_id, self.schedule.history.mean_s(planned.case_id))

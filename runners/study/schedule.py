@@ -31,7 +31,8 @@ class Listener:
     """Callbacks for changes of what is pending.
 
     `ended` gets a case that has reached its precision, `eliminated` one that is out of a race.
-    `decided` returns whether every comparison is decided after so many repetitions of each case.
+    `decided` returns whether every comparison is decided after so many repetitions of each case,
+    `out_of_time` gets their number where a study has no time for more.
     `expected` gets the pending runs as each block of a race begins: only that block is certain, the
     runs after it are a forecast, which the next block corrects.
     """
@@ -40,6 +41,7 @@ class Listener:
     eliminated: Callable[[Eliminated], None] = lambda _: None
     expected: Callable[[list[PlannedRun]], None] = lambda _: None
     decided: Callable[[int], bool] = lambda _: False
+    out_of_time: Callable[[int], None] = lambda _: None
 
 
 NO_LISTENER = Listener()
@@ -177,6 +179,7 @@ class DecideSchedule(Schedule):
                 if number - 1 in self._looks and listener.decided(number - 1):
                     return
                 if not self._has_time_for(left, yielded):
+                    listener.out_of_time(number - 1)
                     return
             yielded += left
             yield from left

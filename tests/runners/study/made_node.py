@@ -107,6 +107,8 @@ class Quiet:
 
     def eliminated(self, case: Case, out: Eliminated) -> None: ...
 
+    def out_of_time(self, repetitions: int) -> None: ...
+
     def decided(self, repetitions: int) -> bool:
         self.looks.append(repetitions)
         return repetitions >= self.decided_after

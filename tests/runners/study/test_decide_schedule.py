@@ -28,6 +28,7 @@ class Steady(World):
 
     decided_after: int = 10_000
     looks: list[int] = field(default_factory=list, compare=False)
+    timed_out: list[int] = field(default_factory=list, compare=False)
 
     def record(self, planned: PlannedRun) -> dict[str, Any]:
         """Return the record of a run: the same for the same run, whenever it is made."""
@@ -46,7 +47,7 @@ class Steady(World):
     def ran(self, records: list[dict[str, Any]], at_most: int = 10_000) -> list[dict[str, Any]]:
         """Return the records after an attempt that makes at most so many runs."""
         records, known = list(records), self.history(records)
-        listener = Listener(decided=self.look)
+        listener = Listener(decided=self.look, out_of_time=self.timed_out.append)
         for made, planned in enumerate(schedule_of(self.plan, known).pending(listener)):
             if made >= at_most:
                 break
@@ -98,13 +99,16 @@ def test_it_ends_with_the_look_that_decides(
 
 @pytest.mark.parametrize("within_s", [1.0, 40.0, 60.0, 10_000.0])
 def test_no_block_is_begun_that_the_time_is_too_short_for(within_s: float) -> None:
-    made = world(within_s=within_s).ran([])
+    steady = world(within_s=within_s)
+    made = steady.ran([])
     took_s = len(made) * (RUN_S + OVERHEAD_S)
     block_s = CASES * (RUN_S + OVERHEAD_S)
     number = repetitions(made)
     assert number >= 5
     assert number == 5 or took_s <= within_s
     assert number == 40 or took_s + block_s > within_s
+    # Whoever waits is told why there are no more.
+    assert steady.timed_out == ([] if number == 40 else [number])
 
 
 @given(st.integers(0, 130), st.integers(1, 45))
