@@ -49,7 +49,9 @@ def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     title = label_text(caption, round((width - 0.2) / _TITLE_LETTER))
     figure.text(0.1 / width, 1 - 0.08 / height, title, va="top", weight="bold")
     for at, column in enumerate(overview.columns):
-        axes.text(at + 0.5, -0.25, label_text(column, 18), ha="center", va="bottom")
+        # Of guests the mapping of the virtual CPUs and that of the threads, one below the other.
+        heading = "/\n".join(label_text(part, 18) for part in column.split("/"))
+        axes.text(at + 0.5, -0.25, heading, ha="center", va="bottom")
     for row, (label, setting) in enumerate(zip(labels, settings, strict=True)):
         axes.text(-0.05, row + 0.5, label, ha="right", va="center")
         for at, column in enumerate(overview.columns):

@@ -369,6 +369,8 @@ def test_the_overview_has_a_cell_for_each_comparison_in_the_words_of_the_termina
             assert setting.label in cells
             of_time = setting.cells[TIME_OBJECTIVE].values()
             assert {cell_text(cell, TIME_OBJECTIVE) for cell in of_time} <= set(cells)
+        # The two mappings of a guest have a line each.
+        assert {column.replace("/", "/\n") for column in overview.columns} <= set(cells)
     # Two of these cases were left out.
     assert "n/a" in shown and "lulesh x4 powersave" in shown
     assert "12 settings by 5 mappings" in drawn.alt
