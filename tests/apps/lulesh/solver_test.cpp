@@ -66,7 +66,7 @@ TEST(Solver, YieldsTheSameBitsForEverySchedule) {
         std::vector<double> in_a_team;
         testing::for_every_team_and_schedule([&](const std::string& how) {
             std::vector<double>& first = max_threads() == 1 ? alone : in_a_team;
-            const std::vector<double> values = after(edge, 3);
+            const std::vector<double> values = after(edge, 8);
             if (first.empty()) {
                 first = values;
             }
