@@ -110,7 +110,7 @@ test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in
 	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest -m vm $(or $(ARGS),$(call workers,2,worksteal) tests/runners/vm tests/pinstudy)
 
-VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed \
+VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed[both] \
 	test_stopped_by_a_signal_it_ends_its_guest_first[boot] \
 	test_emulation_is_refused_unless_it_is_allowed
 

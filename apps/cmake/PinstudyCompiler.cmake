@@ -6,6 +6,7 @@
 #          PINSTUDY_ALL_VARIANTS, both
 #          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
 #          PINSTUDY_PROGRAM_LINK_FLAGS, further link flags for what is installed
+#          PINSTUDY_NOT_OPTIMISED, options of sources that take longer to compile than to run
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(pinstudy_runtime libgomp)
@@ -69,6 +70,9 @@ if(NOT PINSTUDY_SANITIZE)
     set(PINSTUDY_PROGRAM_LINK_FLAGS -static-libstdc++ -static-libgcc)
   endif()
 endif()
+
+# For what takes long to compile and no time to run. glibc's checks want optimisation.
+set(PINSTUDY_NOT_OPTIMISED -O0 -U_FORTIFY_SOURCE)
 
 set(pinstudy_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")

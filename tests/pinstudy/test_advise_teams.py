@@ -23,8 +23,9 @@ TWO_THREADS = """\
 #include <omp.h>
 #include "work.h"
 int main(void) {
+  const long enough = looks_so_far() + 8;
 #pragma omp parallel num_threads(2)
-  for (int i = 0; i < 4; i++) work(0.05);
+  work_until(0.1, enough);
 }
 """
 # A parent that waits for twelve working processes, each in its own session.
@@ -45,6 +46,7 @@ NOTHING = """\
 #include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }
 """
+RACE = ("--runs", "10", "--threads", "1,2", "--wait-policies", "none")
 
 
 def build(folder: Path, source: str) -> None:
@@ -74,8 +76,7 @@ def advise(
 @pytest.mark.usefixtures("cpus")
 def test_what_two_searches_of_a_command_have_in_common_is_shown_once(tmp_path: Path) -> None:
     build(tmp_path, TWO_THREADS)
-    arguments = ("--runs", "10", "--threads", "1,2", "--no-report")
-    done = search(tmp_path, *arguments, OMP_NUM_THREADS="5")
+    done = search(tmp_path, *RACE, "--no-report", OMP_NUM_THREADS="5")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     once = ("What is asked", "What was found", "What will be done", "What will be done instead")
@@ -87,7 +88,7 @@ def test_what_two_searches_of_a_command_have_in_common_is_shown_once(tmp_path: P
 @pytest.mark.parametrize("count", ["5", "1"])
 def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path, count: str) -> None:
     build(tmp_path, TWO_THREADS)
-    err, advice = advise(tmp_path, "--runs", "10", "--threads", "1,2", OMP_NUM_THREADS=count)
+    err, advice = advise(tmp_path, *RACE, OMP_NUM_THREADS=count)
     ignored = f"it starts 2 threads whatever it is told ({count} here); write {{threads}}"
     assert err.count(ignored) == 1
     assert advice["reference"]["threads"] == 2
@@ -99,11 +100,10 @@ def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path, c
 @pytest.mark.usefixtures("cpus")
 def test_cases_that_start_the_same_threads_race_once(tmp_path: Path) -> None:
     build(tmp_path, TWO_THREADS)
-    arguments = ("--runs", "10", "--threads", "1,2")
-    _, advice = advise(tmp_path, *arguments, OMP_NUM_THREADS="2")
+    _, advice = advise(tmp_path, *RACE, OMP_NUM_THREADS="2")
     same = [out for out in advice["eliminated"] if out["why"] == "same threads"]
     assert {out["threads"] for out in same} == {1}
-    output = search(tmp_path, *arguments, OMP_NUM_THREADS="2").stdout
+    output = search(tmp_path, *RACE, OMP_NUM_THREADS="2").stdout
     ignored = "It starts 2 threads whatever it is told; write {threads} where it takes"
     assert " ".join(output.split()).count(ignored) == 1
 

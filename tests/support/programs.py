@@ -1,10 +1,15 @@
-"""Programs of the build, as tests start them."""
+"""Programs that tests start: those of the build, and those that work until they were looked at."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from runners.host.software import WITNESS, find_program
+from tests.support.tools import ROOT, need_tool
+
+# They wait for the looks that tests.support.held counts (work.h).
+PLACED = ROOT / "tests" / "runners" / "execution" / "placed"
 
 
 def built(name: str) -> Path:
@@ -17,3 +22,17 @@ def built(name: str) -> Path:
 def witness() -> Path:
     """Return the path of the parent of programs under study."""
     return built(WITNESS)
+
+
+def build_placed(name: str, folder: Path, compiler: str = "gcc", option: str = "-pthread") -> Path:
+    """Build a program of PLACED; return its path."""
+    path = folder / name
+    source = PLACED / f"{name}.c"
+    command = [need_tool(compiler), "-O1", option, "-o", str(path), str(source)]
+    subprocess.run(command, check=True)
+    return path
+
+
+def build_team(runtime: str, folder: Path) -> Path:
+    """Build the program of a team of libgomp's or libomp's threads; return its path."""
+    return build_placed("team", folder, {"libgomp": "gcc", "libomp": "clang"}[runtime], "-fopenmp")

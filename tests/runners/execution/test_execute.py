@@ -16,7 +16,8 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.placement import Expected, Proof, busy_threads
 from runners.execution.witness import LaunchError
 from runners.plan.command_line import Launch
-from tests.support.programs import built, witness
+from tests.support.held import looks_counted
+from tests.support.programs import build_team, built, witness
 from tests.support.studies import two_cpus, write_program
 from tests.support.tools import ROOT, need_tool
 from tests.support.wait import HANG_S, until
@@ -177,23 +178,25 @@ def test_the_last_mask_of_the_shortest_program_is_seen() -> None:
     assert proof_of(seen, "pin", (cpu,), 1).verdict == "unproved"
 
 
-def team(program: str, places: str, mask: str, size: str = "30000") -> Observation:
-    return run(
-        [str(built(program)), size],
-        [need_tool("taskset"), "-c", mask],
-        OMP_NUM_THREADS="2",
-        OMP_PLACES=places,
-        OMP_PROC_BIND="close",
-        OMP_DYNAMIC="false",
-        OMP_WAIT_POLICY="passive",
-        OMP_SCHEDULE="static",
-    )
+def team(runtime: str, folder: Path, places: str, mask: str) -> Observation:
+    """Run a team of two that works until there were enough looks at it."""
+    with looks_counted(folder / "looks") as looks:
+        return run(
+            [str(build_team(runtime, folder))],
+            [need_tool("taskset"), "-c", mask],
+            LOOKS=str(looks),
+            OMP_NUM_THREADS="2",
+            OMP_PLACES=places,
+            OMP_PROC_BIND="close",
+            OMP_DYNAMIC="false",
+            OMP_WAIT_POLICY="passive",
+        )
 
 
-@pytest.mark.parametrize("program", ["mandelbrot-libgomp", "mandelbrot-libomp"])
-def test_places_are_proved_with_both_runtimes(program: str) -> None:
+@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
+def test_places_are_proved_with_both_runtimes(tmp_path: Path, runtime: str) -> None:
     first, second = two_cpus()
-    seen = team(program, f"{{{second}}},{{{first}}}", f"{first},{second}")
+    seen = team(runtime, tmp_path, f"{{{second}}},{{{first}}}", f"{first},{second}")
     proof = proof_of(seen, "pin", (first, second), 2)
     assert (proof.verdict, proof.reason) == ("proved", "")
 
@@ -207,14 +210,14 @@ IGNORED = [
 ]
 
 
-@pytest.mark.parametrize("program", ["mandelbrot-libgomp", "mandelbrot-libomp"])
+@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
 @pytest.mark.parametrize(("places", "mask", "wanted"), IGNORED, ids=["outside the mask", "invalid"])
 def test_a_runtime_that_silently_ignores_its_places_is_caught(
-    program: str, places: str, mask: str, wanted: tuple[int, int]
+    tmp_path: Path, runtime: str, places: str, mask: str, wanted: tuple[int, int]
 ) -> None:
     first, second = two_cpus()
     names = str.maketrans({"A": str(first), "B": str(second)})
-    seen = team(program, places.translate(names), mask.translate(names))
+    seen = team(runtime, tmp_path, places.translate(names), mask.translate(names))
     assert seen.ending.exit_code == 0
     expected = (first, second) if wanted == (0, 1) else wanted
     assert proof_of(seen, "pin", expected, 2).verdict == "violated"

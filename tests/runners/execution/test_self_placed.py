@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,9 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.placement import Expected, Proof
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
-from tests.support.programs import witness
+from tests.support.programs import build_placed, witness
 from tests.support.studies import two_cpus
 from tests.support.tools import need_tool
-
-SOURCES = Path(__file__).with_name("placed")
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
@@ -27,9 +24,8 @@ pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("placed")
-    for source in SOURCES.glob("*.c"):
-        command = [need_tool("gcc"), "-O1", "-pthread", "-o", str(folder / source.stem)]
-        subprocess.run([*command, str(source)], check=True)
+    for name in {case[0] for case in CASES}:
+        build_placed(name, folder)
     return folder
 
 

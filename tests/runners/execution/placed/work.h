@@ -43,16 +43,26 @@ static inline char* looks(void) {
     return digits;
 }
 
-/* Uses so much CPU time, and more until it was looked at afterwards. */
-static inline void work(double seconds) {
+static inline long looks_so_far(void) {
+    char* digits = looks();
+    const long number = atol(digits);
+    munmap(digits, 1);
+    return number;
+}
+
+/* Uses so much CPU time, and more until it was looked at afterwards and there were so many looks. */
+static inline void work_until(double seconds, long number) {
     char* digits = looks();
     work_unseen(seconds);
     /* The next look may have begun before this. */
-    const long enough = atol(digits) + 2;
+    const long next = atol(digits) + 2;
+    const long enough = next > number ? next : number;
     while (atol(digits) < enough) {
     }
     munmap(digits, 1);
 }
+
+static inline void work(double seconds) { work_until(seconds, 0); }
 
 /* Binds the calling thread to one CPU; to none of them, nothing. */
 static inline void bind_to(int cpu) {
