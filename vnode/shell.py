@@ -57,10 +57,10 @@ def main() -> int:
             node.power_cut()
 
 
-def ten_cases(node: VirtualNode, folder: Path) -> int:
-    """Run the study of the ten cases, show pinstudy's output, and copy its results to a folder."""
+def ten_cases(node: VirtualNode, folder: Path, name: str = "ten-cases-twice") -> int:
+    """Run a study of the ten cases, show pinstudy's output, and copy its results to a folder."""
     print("The ten cases run; that takes some minutes.", flush=True)
-    ended = pinstudy(node, *study("ten-cases-twice"), timeout=STUDY_LIMIT_S)
+    ended = pinstudy(node, *study(name), timeout=STUDY_LIMIT_S)
     print(ended.output + ended.errors)
     for path in node.shell(f"find {RESULTS} -type f").splitlines():
         copy = folder / Path(path).relative_to(RESULTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -22,16 +23,18 @@ def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
 
     # The gallery of the documentation shows this study, where it is kept.
     folder = Path(os.environ.get("PINSTUDY_VNODE_STUDY", tmp_path))
-    status = ten_cases(node, folder)
+    status = ten_cases(node, folder, "ten-cases")
 
     assert status == 0
     assert settings(node) == before
     (tables,) = folder.glob("*/*/tables.md")
     text = tables.read_text(encoding="utf-8")
     assert "numbers of a virtual node's model, not of hardware" in text
-    assert "n/a" not in text
-    runs = records(node, "ten-cases-twice")
-    assert sorted(run["case_number"] for run in runs) == sorted([*range(1, 11)] * 2)
+    # Nothing else is absent.
+    assert set(re.findall(r"n/a[^|]*", text)) == {"n/a (a) "}
+    assert "(a) one run has no standard deviation" in text
+    runs = records(node, "ten-cases")
+    assert sorted(run["case_number"] for run in runs) == [*range(1, 11)]
     late = []
     for run in runs:
         assert run["status"] == "ok", run
@@ -49,7 +52,7 @@ def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
         assert run["energy_pkg_j"] > run["energy_core_j"] > 0
     # If the host stalls an emulated CPU while its counters are switched on, they miss a hundredth
     # of a short run, and its counts are left out.
-    assert len(set(late)) <= 3, late
+    assert len(set(late)) <= 2, late
 
 
 def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
