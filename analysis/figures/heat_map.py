@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,7 +13,7 @@ from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.rows import Entry
 from analysis.figures.style import BLACK, GREY, LETTER, label_text
 from analysis.objectives import Objective
-from analysis.overview.grid import Cell, Overview
+from analysis.overview.grid import Cell, Overview, Setting
 from analysis.overview.terminal import grid_caption
 from analysis.overview.text import cell_text
 from analysis.verdict.model import Findings
@@ -32,40 +33,56 @@ _EQUIVALENT = "#e6e8eb"
 
 def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     """Draw the overview in the objective that is looked at first."""
-    objective = overview.first
-    settings = [setting for setting in overview.settings if setting.has(objective)]
-    labels = [label_text(setting.label) for setting in settings]
+    caption = grid_caption(findings, overview, overview.first)
+    count = len(_settings_of(overview))
+    alt = sentences(f"{count} settings by {len(overview.columns)} mappings.", caption)
+    name = "overview-guests" if "/" in overview.columns[0] else "overview"
+    how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
+    return Drawing(name, TITLE, how, alt, heat_map([overview], findings))
+
+
+def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
+    """Return a figure of these overviews, one below the other, with one legend."""
+    labels = [label_text(of.label) for overview in overviews for of in _settings_of(overview)]
     left = 0.15 + LETTER * max(map(len, labels), default=0)
-    width = left + _COLUMN * len(overview.columns) + 0.1
-    height = _TOP + _ROW * len(settings) + _BOTTOM
+    width = left + _COLUMN * max(len(overview.columns) for overview in overviews) + 0.1
+    height = _TOP * len(overviews) + _ROW * len(labels) + _BOTTOM
     figure = Figure(figsize=(width, height))
-    axes = figure.add_axes(
-        (left / width, _BOTTOM / height, 1 - (left + 0.1) / width, _ROW * len(settings) / height)
-    )
-    axes.set_axis_off()
-    axes.set_xlim(0, len(overview.columns))
-    axes.set_ylim(len(settings), 0)
-    caption = grid_caption(findings, overview, objective)
-    title = label_text(caption, round((width - 0.2) / _TITLE_LETTER))
-    figure.text(0.1 / width, 1 - 0.08 / height, title, va="top", weight="bold")
-    for at, column in enumerate(overview.columns):
-        # Of guests the mapping of the virtual CPUs and that of the threads, one below the other.
-        heading = "/\n".join(label_text(part, 18) for part in column.split("/"))
-        axes.text(at + 0.5, -0.25, heading, ha="center", va="bottom")
-    for row, (label, setting) in enumerate(zip(labels, settings, strict=True)):
-        axes.text(-0.05, row + 0.5, label, ha="right", va="center")
-        for at, column in enumerate(overview.columns):
-            if cell := setting.cells[objective].get(column):
-                _draw_cell(axes, at, row, cell, objective)
+    top = height
+    for overview in overviews:
+        caption = grid_caption(findings, overview, overview.first)
+        title = label_text(caption, round((width - 0.2) / _TITLE_LETTER))
+        figure.text(0.1 / width, (top - 0.08) / height, title, va="top", weight="bold")
+        deep = _ROW * len(_settings_of(overview))
+        top -= _TOP + deep
+        wide = _COLUMN * len(overview.columns)
+        axes = figure.add_axes((left / width, top / height, wide / width, deep / height))
+        _draw_cells(axes, overview)
     figure.legend(
         handles=_legend(), loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=4, borderpad=0.3,
         handletextpad=0.4, columnspacing=1.2,
     )  # fmt: skip
-    count = len(settings)
-    alt = sentences(f"{count} settings by {len(overview.columns)} mappings.", caption)
-    name = "overview-guests" if "/" in overview.columns[0] else "overview"
-    how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
-    return Drawing(name, TITLE, how, alt, figure)
+    return figure
+
+
+def _settings_of(overview: Overview) -> list[Setting]:
+    return [setting for setting in overview.settings if setting.has(overview.first)]
+
+
+def _draw_cells(axes: Axes, overview: Overview) -> None:
+    settings, objective = _settings_of(overview), overview.first
+    axes.set_axis_off()
+    axes.set_xlim(0, len(overview.columns))
+    axes.set_ylim(len(settings), 0)
+    for at, column in enumerate(overview.columns):
+        # Of guests the mapping of the virtual CPUs and that of the threads, one below the other.
+        heading = "/\n".join(label_text(part, 18) for part in column.split("/"))
+        axes.text(at + 0.5, -0.25, heading, ha="center", va="bottom")
+    for row, setting in enumerate(settings):
+        axes.text(-0.05, row + 0.5, label_text(setting.label), ha="right", va="center")
+        for at, column in enumerate(overview.columns):
+            if cell := setting.cells[objective].get(column):
+                _draw_cell(axes, at, row, cell, objective)
 
 
 def _draw_cell(axes: Axes, column: int, row: int, cell: Cell, objective: Objective) -> None:

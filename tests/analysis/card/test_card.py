@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,10 @@ from hypothesis import strategies as st
 
 from analysis.answer import Answer, analyze
 from analysis.card.build import card_text
+from analysis.card.picture import picture_of
+from analysis.objectives import TIME
+from analysis.overview.settings import overviews_of
+from analysis.overview.text import cell_text
 from analysis.results.alone import alone_of
 from analysis.results.card_file import Card, Instruments, NearCpus, card_of, read_card
 from analysis.results.files import Checked
@@ -227,3 +232,17 @@ def test_cases_are_read_as_they_were_written(
         assert theirs.placed == mine.placed
         for name in ("elapsed_s", "energy_pkg_j", "migrations"):
             assert theirs.measures[name] == mine.measures[name]
+
+
+def test_its_picture_has_every_comparison_also_of_guests() -> None:
+    findings = analyze(open_results(PUBLICATION))
+    svg = ElementTree.fromstring(picture_of(findings) or "")
+    shown = {text for element in svg.iter() if (text := "".join(element.itertext()).strip())}
+    outside, guests = overviews_of(findings)
+    for setting in (*outside.settings, *guests.settings):
+        assert setting.label in shown
+        cells = setting.cells[TIME].values()
+        assert {cell_text(cell, TIME) for cell in cells} <= shown
+    assert set(outside.columns) <= shown
+    # The mapping of the virtual CPUs is on a line of its own.
+    assert {column.partition("/")[0] + "/" for column in guests.columns} <= shown
