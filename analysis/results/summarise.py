@@ -185,7 +185,10 @@ def _measures(
 def _moments(cases: _Cases, good: Mask, names: Mapping[str, str]) -> list[dict[str, Moments]]:
     """Return the moments of some columns over each case's runs, by the names for the columns."""
     numbers = pd.RangeIndex(cases.count)
-    values = cases.frame.loc[good, list(names)].groupby(cases.number[good], sort=False)
+    columns = cases.frame.loc[good, list(names)]
+    if not columns.notna().to_numpy().any():
+        return [dict.fromkeys(names.values(), Moments()) for _ in range(cases.count)]
+    values = columns.groupby(cases.number[good], sort=False)
     mean, sd = values.mean().reindex(numbers), values.std(ddof=1).reindex(numbers)
     known = values.count().reindex(numbers, fill_value=0)
     of_cases: list[dict[str, Moments]] = cases.new_for_each(dict)
