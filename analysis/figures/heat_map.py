@@ -17,6 +17,7 @@ from analysis.overview.grid import Cell, Overview, Setting
 from analysis.overview.terminal import grid_caption
 from analysis.overview.text import cell_text
 from analysis.verdict.model import Findings
+from base.text import plural
 
 TITLE = "All comparisons"
 _ROW, _COLUMN = 0.24, 1.0
@@ -34,8 +35,8 @@ _EQUIVALENT = "#e6e8eb"
 def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     """Draw the overview in the objective that is looked at first."""
     caption = grid_caption(findings, overview, overview.first)
-    count = len(_settings_of(overview))
-    alt = sentences(f"{count} settings by {len(overview.columns)} mappings.", caption)
+    count = plural(len(_settings_of(overview)), "setting")
+    alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", caption)
     name = "overview-guests" if "/" in overview.columns[0] else "overview"
     how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
     return Drawing(name, TITLE, how, alt, heat_map([overview], findings))
