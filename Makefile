@@ -95,7 +95,7 @@ test-prove: ## Test the instruments of virtual nodes that are honest, and of lia
 	@.venv/bin/python -m pytest -m prove $(or $(ARGS),$(call workers,2,load) tests/vnode)
 
 VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own_lists \
-	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was \
+	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was[once] \
 	test_prove.py::test_each_lie_of_the_node_is_found[lost_after_migration]
 
 test-vnode-small: ## Run three of both, as continuous integration does
