@@ -84,10 +84,13 @@ vnode-study: ## Run the ten cases in the virtual node; results/vnode-… has the
 	@tools/setup.sh vnode
 	@.venv/bin/python -m vnode.shell --study $(ARGS)
 
+# Continuous integration runs the ten cases once, `make test-vnode` twice.
+ONCE = test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was[once]
+
 test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode
 	@tools/setup.sh vnode-arm
-	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),$(call workers,2,loadfile) --no-loadscope-reorder tests/vnode)
+	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),$(call workers,2,loadfile) --no-loadscope-reorder tests/vnode --deselect "tests/vnode/$(ONCE)")
 
 test-prove: ## Test the instruments of virtual nodes that are honest, and of liars: 8 min; options of pytest in ARGS=
 	@tools/setup.sh vnode
@@ -95,7 +98,7 @@ test-prove: ## Test the instruments of virtual nodes that are honest, and of lia
 	@.venv/bin/python -m pytest -m prove $(or $(ARGS),$(call workers,2,load) tests/vnode)
 
 VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own_lists \
-	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was[once] \
+	$(ONCE) \
 	test_prove.py::test_each_lie_of_the_node_is_found[lost_after_migration]
 
 test-vnode-small: ## Run three of both, as continuous integration does

@@ -91,11 +91,13 @@ def write_report(source: str, into: Path | None = None) -> Path:
     return write_file(folder / FILE, report_html(results, analyze(results)))
 
 
-def report_html(results: Results, answer: Answer) -> str:
-    """Return the report as HTML that needs nothing but itself."""
-    pictured = range(min(len(answer.tables), MAX_PICTURED))
+def report_html(results: Results, answer: Answer, pictured: int = MAX_PICTURED) -> str:
+    """Return the report as HTML that needs nothing but itself.
+
+    It has the figures of the first `pictured` tables.
+    """
     measured = affinity(results, answer)
-    of_tables = _pictures(table_figures(results, answer, pictured))
+    of_tables = _pictures(table_figures(results, answer, range(len(answer.tables))[:pictured]))
     of_experiments = _pictures(affinity_figures(results, measured)) if measured else {}
     drift = _picture(draw_drift(results, answer))
     places = places_of(answer)
@@ -122,7 +124,7 @@ def report_html(results: Results, answer: Answer) -> str:
         tables=list(zip(answer.tables, means, strict=True)),
         shared=list(shared_notes(means)),
         of_tables=_explained_once(of_tables),
-        most_pictured=MAX_PICTURED,
+        most_pictured=pictured,
         experiments=experiments(results, measured, answer) if measured else [],
         of_experiments=of_experiments,
         programs=compare_programs(results, answer),

@@ -20,6 +20,7 @@ import shutil
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from configs.variables import BY_AFFINITY
 
 PROGRAM = "program"
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
+# Each package's name and version, and below them its files after a blank (dpkg-query(1)).
+_WITH_FILES = "${Package} ${Version}\n${db-fsys:Files}"
 # Libraries with threads of their own, and what tells them how many: OpenBLAS's README ("Setting the
 # number of threads"; NumPy's and SciPy's packages bring it as libscipy_openblas), oneMKL's guide
 # ("Environment variables"), BLIS's guide (Multithreading), oneTBB's reference
@@ -281,8 +284,16 @@ def runtime_among(libraries: Mapping[str, Path]) -> OpenMPRuntime | str:
     return "the program loads no OpenMP runtime"
 
 
+@cache
 def _package_version(path: Path) -> str:
-    """Return the package of a file and its version; distributions strip the compiler's own mark."""
+    """Return the package of a library and its version; distributions strip the compiler's own mark.
+
+    dpkg-query -S reads the lists of all packages, which takes a second. Debian names the package of
+    a library after it, so those of such a name are asked first.
+    """
+    named = f"{path.name.partition('.so')[0]}*"
+    if found := _owner(path, output_of(["dpkg-query", "-W", "-f", _WITH_FILES, named]) or ""):
+        return found
     owner = output_of(["dpkg-query", "-S", str(path)])
     if owner:
         package = owner.split(": ")[0]
@@ -290,3 +301,14 @@ def _package_version(path: Path) -> str:
     else:
         answer = output_of(["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}", str(path)])
     return answer.strip() if answer else "not known: the file belongs to no package"
+
+
+def _owner(path: Path, packages: str) -> str:
+    """Return the line of the package with this file; `packages` are as `_WITH_FILES` prints them."""
+    package = ""
+    for line in packages.splitlines():
+        if not line.startswith(" "):
+            package = line
+        elif line[1:] == str(path):
+            return package
+    return ""

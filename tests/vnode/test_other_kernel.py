@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.support.tools import missing
 from tests.vnode.conftest import USUAL, Guests
-from vnode.commands import RESULTS, pinstudy, records, start_study, study, until
+from vnode.commands import (
+    RESULTS,
+    pinstudy,
+    records,
+    start_study,
+    study,
+    until,
+    without_pandas,
+)
 from vnode.node import VirtualNode
 from vnode.shape import OTHER, Shape
 
@@ -18,15 +28,26 @@ pytestmark = pytest.mark.vnode
 NAME = "ten-cases"
 
 
-@pytest.fixture
-def begun(guests: Guests) -> Iterator[VirtualNode]:
-    """Give a node that was switched off during a study."""
+@pytest.fixture(scope="module")
+def switched_off(guests: Guests) -> Iterator[tuple[VirtualNode, Path]]:
+    """Give a node that was switched off during a study, and a copy of its disk."""
     node = guests.boot(USUAL)
     start_study(node, NAME)
     until(node, lambda: len(records(node, NAME)) >= 3)
     node.power_cut()
-    yield node
+    assert node.disk
+    yield node, Path(shutil.copyfile(node.disk, node.disk.with_name("switched-off")))
     guests.close()
+
+
+@pytest.fixture
+def begun(switched_off: tuple[VirtualNode, Path]) -> Iterator[VirtualNode]:
+    """Give the node as it was switched off."""
+    node, disk = switched_off
+    assert node.disk
+    shutil.copyfile(disk, node.disk)
+    yield node
+    node.power_cut()
 
 
 def comes_back(node: VirtualNode, shape: Shape) -> None:
@@ -53,7 +74,8 @@ def test_a_study_is_not_continued_by_another_kernel(begun: VirtualNode) -> None:
     assert "--fresh" in line
     assert records(node, NAME) == before
 
-    anew = pinstudy(node, *study(NAME), "--fresh")
+    with without_pandas(node):
+        anew = pinstudy(node, *study(NAME), "--fresh")
 
     assert anew.status == 0, anew
     # The older runs stay, in another folder than the newer ones.
@@ -79,7 +101,8 @@ def test_a_study_goes_on_once_the_boot_options_are_as_they_were(begun: VirtualNo
     assert records(node, NAME) == before
     node.power_cut()
     comes_back(node, USUAL)
-    ended = pinstudy(node, *study(NAME))
+    with without_pandas(node):
+        ended = pinstudy(node, *study(NAME))
     assert ended.status == 0, ended
     good = [run["case_number"] for run in records(node, NAME) if run["status"] == "ok"]
     assert sorted(good) == list(range(1, 11))

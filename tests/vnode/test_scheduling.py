@@ -16,6 +16,7 @@ from vnode.commands import (
     start_study,
     study,
     until,
+    without_pandas,
 )
 from vnode.node import KEPT, VirtualNode
 from vnode.shape import Shape
@@ -184,7 +185,8 @@ def test_after_a_power_cut_the_study_goes_on_with_the_kernels_own_scheduler(
     node.power_cut()
     node.boot()
     assert journal_exists(node)
-    ended = pinstudy(node, *study(NAME))
+    with without_pandas(node):
+        ended = pinstudy(node, *study(NAME))
 
     assert ended.status == 0, ended
     assert "the node was rebooted" in ended.errors

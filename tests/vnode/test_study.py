@@ -64,6 +64,7 @@ def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
     assert len(set(late)) <= most_late, late
 
 
+@pytest.mark.usefixtures("records_only")
 def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
     node: VirtualNode,
 ) -> None:
@@ -89,6 +90,7 @@ def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
         assert runs[case]["residency"] == pytest.approx({kind: 1.0, other: 0.0}, abs=0.01), case
 
 
+@pytest.mark.usefixtures("records_only")
 def test_a_second_study_is_refused_while_one_runs(node: VirtualNode) -> None:
     first = start_study(node, "ten-cases")
     until(node, lambda: len(records(node, "ten-cases")) > 0)

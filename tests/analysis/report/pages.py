@@ -49,6 +49,7 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.texts[section]).split())
 
 
-def page_of(folder: Path | str) -> Page:
+def page_of(folder: Path | str, pictured: int = 0) -> Page:
+    """Return the report of results, with the figures of so many tables: drawing takes the longest."""
     results = open_results(str(folder))
-    return Page(report_html(results, analyze(results)))
+    return Page(report_html(results, analyze(results), pictured))

@@ -13,7 +13,7 @@ from analysis.answer import Answer, analyze
 from analysis.imports.perf import import_logs
 from analysis.overview.settings import overviews_of
 from analysis.overview.text import cell_text
-from analysis.report.page import write_report
+from analysis.report.page import MAX_PICTURED, write_report
 from analysis.results.sources import open_results
 from base.errors import UserError
 from runners.records.shard import line_of
@@ -48,7 +48,7 @@ def findings(study: Path) -> Answer:
 
 @pytest.fixture(scope="module")
 def page(study: Path) -> Page:
-    return page_of(study)
+    return page_of(study, MAX_PICTURED)
 
 
 def test_a_study_of_ranks_asks_about_ranks_and_has_a_table_for_each_number(tmp_path: Path) -> None:
@@ -483,12 +483,11 @@ def test_the_tables_of_a_study_are_a_light_file(page: Page) -> None:
 
 
 def test_a_report_of_many_tables_has_figures_of_the_first_and_says_so(
-    study: Path, page: Page, monkeypatch: pytest.MonkeyPatch
+    study: Path, page: Page
 ) -> None:
     left_out = "this report has the figures of the first"
     assert left_out not in page.of("section-2")
-    monkeypatch.setattr("analysis.report.page.MAX_PICTURED", 1)
-    short = page_of(study)
+    short = page_of(study, pictured=1)
     assert left_out not in short.of("section-1")
     assert f"{left_out} 1; pinstudy figures draws all" in short.of("section-2")
     assert len(short.images) < len(page.images)

@@ -223,3 +223,10 @@ def test_our_variants_load_the_runtime_they_are_named_after(family: str) -> None
     assert isinstance(found, OpenMPRuntime)
     assert found.name == family
     assert any(character.isdigit() for character in found.version)
+
+
+def test_a_file_whose_package_has_another_name_is_found_too() -> None:
+    need_tool("dpkg-query")
+    found = runtime_among({"libgomp.so.1": Path("/usr/bin/env")})
+    assert isinstance(found, OpenMPRuntime)
+    assert found.version.startswith("coreutils ")
