@@ -304,7 +304,7 @@ def _package_version(path: Path) -> str:
 
 
 def _owner(path: Path, packages: str) -> str:
-    """Return the line of the package with this file; `packages` are as `_WITH_FILES` prints them."""
+    """Return the line of the package with this file, among those that `_WITH_FILES` prints."""
     package = ""
     for line in packages.splitlines():
         if not line.startswith(" "):

@@ -50,6 +50,6 @@ class Page(HTMLParser):
 
 
 def page_of(folder: Path | str, pictured: int = 0) -> Page:
-    """Return the report of results, with the figures of so many tables: drawing takes the longest."""
+    """Return the report of results, with the figures of so many tables, which take long."""
     results = open_results(str(folder))
     return Page(report_html(results, analyze(results), pictured))
