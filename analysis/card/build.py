@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +52,9 @@ from runners.latency.measure import FILE_NAME as LATENCY_FILE
 from runners.prove.finding import counted
 from runners.prove.proof import Proof
 from runners.records.placed_runs import PlacedRuns
-from runners.records.reader import read_records
 from runners.study.machine import STUDY_FILE
 
 FILE = f"card{SUFFIX}"
-# The runs of a case agree in what is read from them.
-_MAX_RECORDS = 2000
 _MAX_LETTERS = 400
 _LAUNCHERS = ("perf", "likwid-pin", "taskset", "numactl", "openmpi", "mpich", "srun")
 # Of the node, or of other tables than the card's; `slowdown` follows from the means.
@@ -231,9 +227,7 @@ def _days(results: Results) -> tuple[str, str] | None:
 def _versions(results: Results) -> dict[str, str]:
     """Return the versions of what took part, as numbers; several of one are joined by commas."""
     found: dict[str, dict[str, None]] = {}
-    if results.runs is None or results.folder is None:
-        return {"pinstudy": VERSION}
-    for record in islice(read_records(results.folder / "records"), _MAX_RECORDS):
+    for record in results.runs.firsts if results.runs is not None else ():
         versions = record.get("versions")
         known = versions if isinstance(versions, dict) else {}
         for name, version in (

@@ -9,7 +9,7 @@ from analysis.format.numbers import three_digits
 from analysis.objectives import TIME
 from analysis.overview.grid import Setting, labels_of_cases
 from analysis.results.case_summary import grouped
-from analysis.results.command_lines import command_lines
+from analysis.results.first_records import command_lines
 from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.difference import Difference
@@ -62,8 +62,8 @@ def fastest(results: Results, findings: Findings, settings: Sequence[Setting]) -
         for winner in _winner(results, of_work)
     ]
     lines = {}
-    if results.runs is not None and results.folder is not None:
-        lines = command_lines(results.folder, {won.best.case.case_id for won in winners})
+    if results.runs is not None:
+        lines = command_lines(results.runs.firsts, {won.best.case.case_id for won in winners})
     for best, reference, speed_up, others in winners:
         name, other, *also = (
             f"{labels[of.at, of.case.number]} {of.case.full_mapping}"

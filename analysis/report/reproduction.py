@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from analysis.advice.race_records import rule_of
 from analysis.format.table import Column, Table
 from analysis.report.exclusions import Place
-from analysis.results.command_lines import MAX_RECORDS, command_line
 from analysis.results.files import read_limited
+from analysis.results.first_records import Record, command_lines
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF
-from runners.records.reader import read_records
-from runners.records.values import BASELINE, SKIPPED
+from runners.records.values import SKIPPED
 from runners.study.machine import APPS, STUDY_FILE
 
 MAX_STUDY_CHARACTERS = 100_000
@@ -66,8 +63,8 @@ def reproduction(
     """Return how to reproduce the results; None for those that pinstudy did not make."""
     if results.runs is None or results.folder is None:
         return None
-    parts = _parts_of(results.folder / "records", places)
-    if parts is None:
+    # A folder has imported runs only, or none.
+    if any("imported" in record for record in results.runs.firsts):
         return None
     frame = results.runs.frame
     names = [str(name) for name in frame["study"].dropna().unique()]
@@ -91,7 +88,7 @@ def reproduction(
         study=study,
         digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
         apps={app: text for app, text in texts.items() if text is not None},
-        parts=parts,
+        parts=_parts_of(results.runs.firsts, places),
     )
 
 
@@ -104,28 +101,19 @@ def _text_of(path: Path) -> str | None:
     return text.replace("\r\n", "\n").expandtabs()
 
 
-def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
-    """Return the versions and command lines of runs; None for imported ones.
-
-    A folder has imported runs only, or none.
-    """
+def _parts_of(records: Iterable[Record], places: Mapping[str, Place]) -> Parts:
+    """Return the versions and command lines of runs."""
+    ran = [record for record in records if record.get("status") != SKIPPED]
     versions: dict[str, list[str]] = {}
     rules: dict[str, None] = {}
-    lines: dict[str, str] = {}
-    for record in islice(read_records(folder), MAX_RECORDS):
-        if "imported" in record:
-            return None
-        if record.get("status") in (SKIPPED, BASELINE):
-            continue
+    lines = command_lines(ran, places)
+    for record in ran:
         for what, version in _versions(record):
             known = versions.setdefault(what, [])
             if version not in known and len(known) < MAX_DIFFERENT:
                 known.append(version)
         if rule := _rule(record.get("repetition_rule")):
             rules[rule] = None
-        case_id = record.get("case_id")
-        if isinstance(case_id, str) and case_id in places and (line := command_line(record)):
-            lines.setdefault(case_id, line)
     return Parts(
         list(rules)[:MAX_DIFFERENT],
         Table(
@@ -145,7 +133,7 @@ def _parts_of(folder: Path, places: Mapping[str, Place]) -> Parts | None:
     )
 
 
-def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _versions(record: Record) -> list[tuple[str, str]]:
     pairs = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
     versions, runtime = record.get("versions"), record.get("runtime")
     if isinstance(versions, dict):

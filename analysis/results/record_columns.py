@@ -29,6 +29,7 @@ from analysis.results.case_summary import (
     TEAM_CPU_S,
 )
 from analysis.results.columns import Reasons, Sparse, Texts
+from analysis.results.first_records import FirstRecords
 from analysis.results.metrics import METRIC_FACTS, facts_text
 from analysis.results.regions import REGION, region_records
 from base.reading import number_or_nan
@@ -142,7 +143,7 @@ class RecordColumns:
     which row of which table they belong to.
     `ruled`: a precision or a race ended the repetitions of a record's case; `raced`: a race did.
     `planned_looks` is how many looks at the results the rule of a record allows, 1 without one.
-    `sparse` has the columns that only some records have.
+    `sparse` has the columns that only some records have, and `firsts` what is no column.
     """
 
     def __init__(self) -> None:
@@ -151,6 +152,7 @@ class RecordColumns:
         self.raced = self.ruled = False
         self.planned_looks = 1
         self.reasons = Reasons()
+        self.firsts = FirstRecords()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_COMBINED)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
         self.sparse = {
@@ -173,6 +175,7 @@ class RecordColumns:
             elif record.get("status") != BASELINE:
                 if not self.raced and "repetition_rule" in record:
                     self._take_rule(record["repetition_rule"])
+                self.firsts.add(record)
                 yield _row(record, self.reasons)
                 if "regions" in record or record.get("region_marks") is not None:
                     yield from (_row(of, self.reasons) for of in region_records(record))
@@ -192,6 +195,7 @@ class RecordColumns:
         self.raced |= others.raced
         self.ruled |= others.ruled
         self.planned_looks = max(self.planned_looks, others.planned_looks)
+        self.firsts.merge(others.firsts)
         numbers = {
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }

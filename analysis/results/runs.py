@@ -19,6 +19,7 @@ import pandas as pd
 
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
+from analysis.results.first_records import FirstRecords
 from analysis.results.record_columns import REASONS, RecordColumns, columns_of
 from analysis.results.regions import REGION
 from base import PINSTUDY
@@ -57,7 +58,7 @@ class Runs:
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
     of runners.records.values), `unusable` those that do not say which row they belong to.
     `repeated` has the records, with the frame's columns, of repetitions of which several records
-    tell the end.
+    tell the end. `firsts` has what all runs of a case in an attempt agree in and no column has.
     """
 
     frame: pd.DataFrame
@@ -70,6 +71,7 @@ class Runs:
     ruled: bool = False
     planned_looks: int = 1
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
+    firsts: FirstRecords = field(default_factory=FirstRecords)
 
 
 def read_runs(folder: Path) -> Runs:
@@ -102,6 +104,7 @@ def read_runs(folder: Path) -> Runs:
         ruled=columns.ruled,
         planned_looks=columns.planned_looks,
         repeated=repeated,
+        firsts=columns.firsts,
     )
 
 
