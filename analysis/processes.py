@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -52,11 +53,17 @@ def pool(workers: int) -> ProcessPoolExecutor:
     """
     here = os.getcwd()  # noqa: PTH109 - what os.chdir takes
     with elsewhere():
-        return _Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(here,))
+        return _Pool(
+            workers,
+            mp_context=get_context("spawn"),
+            initializer=_begin,
+            initargs=(here, gc.get_threshold()),
+        )
 
 
-def _begin(folder: str) -> None:
+def _begin(folder: str, collections: tuple[int, int, int]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*collections)
     with suppress(OSError):
         os.chdir(folder)
 

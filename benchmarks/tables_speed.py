@@ -1,5 +1,7 @@
 """How fast and lean `pinstudy tables` is, beside two peers that only parse the same records.
 
+So is `pinstudy report`, up to 100 000 records, beside the tables: it draws, tests and has a size.
+
 Records are like those of a hybrid CPU's runs: counters of two PMUs, eight threads, some fields that
 were not measured; about 6 KB each. Every program runs on the same files as a process of its own, so
 that imports count: seconds from start to end, seconds of CPU (what else runs here does not count in
@@ -29,6 +31,8 @@ BYTES_PER_RECORD = 6500
 SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10), (1_000_000, 100))
 # Seconds and MB that pinstudy is to stay under, on 2 cores of 2024.
 LIMITS = {1000: (2, 1000), 100_000: (8, 1000), 1_000_000: (80, 2000)}
+# Those of the report, whose file has at most so many MB.
+REPORT_LIMITS = {1000: (4, 3), 100_000: (10, 3)}
 MAPPINGS = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
 PEERS = {
     "json.loads of each line": """\
@@ -273,6 +277,15 @@ def measure(runs: int, per_case: int) -> None:
             cost = cost_of([sys.executable, "-c", code, *shards])
             ratio = ours.cpu_s / cost.cpu_s
             print(f"{peer:28} {cost}   pinstudy: {ratio:.2f} times as much CPU", flush=True)
+        if runs in REPORT_LIMITS:
+            _measure_report(folder, *REPORT_LIMITS[runs])
+
+
+def _measure_report(folder: Path, seconds: int, megabytes: int) -> None:
+    cost = cost_of([ROOT / "bin" / "pinstudy", "report", folder])
+    file_mb = (folder / "report.html").stat().st_size / 1e6
+    limits = f"limits: {seconds} s, {megabytes} MB"
+    print(f"{'pinstudy report':28} {cost}   a file of {file_mb:.1f} MB; {limits}", flush=True)
 
 
 def has_room(runs: int) -> bool:
