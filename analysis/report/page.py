@@ -53,8 +53,8 @@ from base.text import as_typed, printable
 
 FILE = "report.html"
 _HERE = Path(__file__).parent
-# A table's take some 130 KB and a quarter of a second. With so many, a study of 100 000 runs of 1000
-# cases has its report within ten seconds and three megabytes (`make bench`).
+# A table's take some 130 KB and a quarter of a second. With so many, the report of 100 000 runs of
+# 1000 cases is made within ten seconds and has less than three megabytes (`make bench`).
 MAX_PICTURED = 12
 # The style sheet switches between so many grids.
 MAX_SWITCHED = 8
