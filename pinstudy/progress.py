@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from base.text import printable, team_in_words
 from base.units import duration, percent
 from configs.scheduling import recorded_words
-from configs.study import RUNTIME_DEFAULT
+from configs.study import CURRENT_GOVERNOR, RUNTIME_DEFAULT
 from pinstudy.output import say, styled
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
@@ -153,12 +153,16 @@ class TerminalProgress:
         else:
             say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
-    def eliminated(self, case: Case, out: Eliminated) -> None:
-        """Report which case makes no more runs, and why."""
-        worse_by = out.worse_by or 0.0
-        behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""
-        reason = f": {out.reason}" if out.reason else ""
-        self._say(f"ruled out: {self._label(case)}: {WHYS[out.why]}{behind}{reason}")
+    def eliminated(self, out: Sequence[tuple[Case, Eliminated]]) -> None:
+        """Report which cases make no more runs, and why; each reason once."""
+        by_reason: dict[str, list[str]] = {}
+        for case, one in out:
+            worse_by = one.worse_by or 0.0
+            behind = f" ({percent(worse_by)} behind the best)" if worse_by > 0 else ""
+            reason = ": ".join(filter(None, (WHYS[one.why], one.reason)))
+            by_reason.setdefault(reason, []).append(f"{self._label(case)}{behind}")
+        for reason, labels in by_reason.items():
+            self._say(f"ruled out: {'; '.join(labels)}: {reason}")
 
     def decided(self, repetitions: int) -> bool:
         """Return whether all comparisons are decided; report what came of the look."""
@@ -197,7 +201,9 @@ class TerminalProgress:
         waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
         how = f", schedule {case.schedule}" if case.takes_schedule else ""
         under = f", {words}" if (words := case.scheduling.words) else ""
-        return f"{team}, {mapping}{how}{waiting}, governor {case.governor}{under}"
+        governor = case.governor
+        set_to = "" if governor == CURRENT_GOVERNOR else f", governor {governor}"
+        return f"{team}, {mapping}{how}{waiting}{set_to}{under}"
 
     def _show(self, text: str) -> None:
         if self._bar:

@@ -21,6 +21,7 @@ from pinstudy.output import (
     say_lines,
     terminal_width,
     without_library,
+    wrap,
 )
 from pinstudy.streams import lost_reason
 from runners.records.reader import read_records
@@ -48,13 +49,13 @@ def announce(session: Session, quiet: bool = False, again: bool = False) -> None
     if again:
         say("What will be done instead")
         for line in summary.summary():
-            say(f"  {line}")
+            say(wrap(line, "  "))
         return
     say("What was found")
     print_columns(machine.findings())
     say("What will be done")
     for line in [*summary.summary(), *machine.outlook(summary.plan)]:
-        say(f"  {line}")
+        say(wrap(line, "  "))
 
 
 def make_runs(

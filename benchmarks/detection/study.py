@@ -8,7 +8,7 @@ slowdown is work that the program does like its other work.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class Injector:
         """Nothing may be skipped here."""
         raise SystemExit(f"{case.label}: {reason}")
 
-    def eliminated(self, case: Case, out: Eliminated) -> None:
+    def eliminated(self, out: Sequence[tuple[Case, Eliminated]]) -> None:
         """No case races here."""
 
     def out_of_time(self, repetitions: int) -> None:

@@ -26,7 +26,7 @@ DECISIONS = {
 }
 # Why a case makes no more runs, from the nearest to the best on.
 WHYS = {
-    "not best": "not told from the best, which promised more when one had to be taken",
+    "not best": "not told from the best, which promised more",
     "worse": "worse than the best, with the confidence of all such decisions together",
     "far worse": "after one run so far from the best that noise is not the reason",
     "not placed": "more than a tenth of its runs were not proved to be where it puts its threads",

@@ -7,7 +7,7 @@ that the seed gives.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -58,8 +58,8 @@ class Progress(Protocol):
     def ended(self, case: Case, saved: int) -> None:
         """A case has reached its precision and ends, `saved` runs before its maximum."""
 
-    def eliminated(self, case: Case, out: Eliminated) -> None:
-        """A case is out of the race; `out` has the reason."""
+    def eliminated(self, out: Sequence[tuple[Case, Eliminated]]) -> None:
+        """Cases go out of the race together, each for its reason."""
 
     def decided(self, repetitions: int) -> bool:
         """Return whether all comparisons are decided after so many repetitions of each case."""
@@ -164,8 +164,8 @@ class Runner:
             if saved := ahead.drop(case_id):
                 self.progress.ended(cases[case_id], saved)
 
-        def eliminated(one: Eliminated) -> None:
-            self.progress.eliminated(cases[one.case_id], one)
+        def eliminated(out: Sequence[Eliminated]) -> None:
+            self.progress.eliminated([(cases[one.case_id], one) for one in out])
 
         def expected(left: list[PlannedRun]) -> None:
             nonlocal ahead

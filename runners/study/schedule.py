@@ -30,15 +30,15 @@ REFERENCE = (1, 1)
 class Listener:
     """Callbacks for changes of what is pending.
 
-    `ended` gets a case that has reached its precision, `eliminated` one that is out of a race.
-    `decided` returns whether every comparison is decided after so many repetitions of each case,
-    `out_of_time` gets their number where a study has no time for more.
-    `expected` gets the pending runs as each block of a race begins: only that block is certain, the
-    runs after it are a forecast, which the next block corrects.
+    `ended` gets a case that has reached its precision, `eliminated` those that go out of a race
+    together. `decided` returns whether every comparison is decided after so many repetitions of
+    each case, `out_of_time` gets their number where a study has no time for more. `expected` gets
+    the pending runs as each block of a race begins: only that block is certain, the runs after it
+    are a forecast, which the next block corrects.
     """
 
     ended: Callable[[str], None] = lambda _: None
-    eliminated: Callable[[Eliminated], None] = lambda _: None
+    eliminated: Callable[[Sequence[Eliminated]], None] = lambda _: None
     expected: Callable[[list[PlannedRun]], None] = lambda _: None
     decided: Callable[[int], bool] = lambda _: False
     out_of_time: Callable[[int], None] = lambda _: None
@@ -240,8 +240,8 @@ class RaceSchedule(Schedule):
                     yield from after
                     return
             race.take(block, self.history.race_runs)
-            for one in race.eliminated[reported:]:
-                listener.eliminated(one)
+            if out := race.eliminated[reported:]:
+                listener.eliminated(out)
             reported = len(race.eliminated)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:

@@ -6,20 +6,23 @@ import threading
 
 import pytest
 
-from configs.repetitions import Precision
+from configs.repetitions import Precision, Race
 from pinstudy.progress import TerminalProgress
+from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
+from runners.race.state import Eliminated
 from runners.study.history import History
 from runners.study.summary import PlanSummary
 from tests.runners.cases import case, study
 
 
-def outline(**changes: object) -> PlanSummary:
+def outline(*cases: Case, **changes: object) -> PlanSummary:
     def launch(_: object) -> None:
         raise AssertionError("nothing is launched")
 
-    return PlanSummary(Plan(study(**changes), (case(),), (), {}), History(), launch)  # type: ignore[arg-type]
+    plan = Plan(study(**changes), cases or (case(),), (), {})
+    return PlanSummary(plan, History(), launch)  # type: ignore[arg-type]
 
 
 def test_waiting_and_warnings_are_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,6 +57,29 @@ def test_a_range_of_repetitions_is_shown_with_what_is_left_at_most(
         f"{name}: precise enough, 4 fewer to run",
         "[3/at most 6] idle baseline",
         f"[3/at most 6] {name}, repetition 6 of 5 to 9, unknown left",
+    ]
+
+
+def test_what_goes_out_of_a_race_together_has_each_reason_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = [
+        (case(threads=threads, number=threads), Eliminated("", 1, why, worse_by, reason=reason))
+        for threads, why, worse_by, reason in (
+            (1, "not best", 0.2, ""),
+            (2, "failed", None, "exit status 3"),
+            (3, "not best", -0.01, ""),
+            (4, "failed", None, "exit status 4"),
+        )
+    ]
+    racing = [one for one, _ in out]
+    with TerminalProgress(outline(*racing, race=Race())) as progress:
+        progress.eliminated(out)
+    assert capsys.readouterr().err.splitlines() == [
+        "ruled out: 1 thread, pcores-pin, waiting active (20 % behind the best); "
+        "3 threads, pcores-pin, waiting active: not told from the best, which promised more",
+        "ruled out: 2 threads, pcores-pin, waiting active: its run was not good: exit status 3",
+        "ruled out: 4 threads, pcores-pin, waiting active: its run was not good: exit status 4",
     ]
 
 

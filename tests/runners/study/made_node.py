@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +105,7 @@ class Quiet:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def eliminated(self, case: Case, out: Eliminated) -> None: ...
+    def eliminated(self, out: Sequence[tuple[Case, Eliminated]]) -> None: ...
 
     def out_of_time(self, repetitions: int) -> None: ...
 
