@@ -15,7 +15,7 @@ from analysis.figures.style import BLACK, GREY, LETTER, label_text
 from analysis.objectives import Objective
 from analysis.overview.grid import Cell, Overview, Setting
 from analysis.overview.terminal import grid_caption
-from analysis.overview.text import cell_text
+from analysis.overview.text import NOT_COMPARED, cell_text
 from analysis.verdict.model import Findings
 from base.text import plural
 
@@ -39,7 +39,10 @@ def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", caption)
     name = "overview-guests" if "/" in overview.columns[0] else "overview"
     how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
-    return Drawing(name, TITLE, how, alt, heat_map([overview], findings))
+    cells = [cell for of in _settings_of(overview) for cell in of.cells[overview.first].values()]
+    alone = any(cell.word == "not compared" for cell in cells)
+    why = f"{NOT_COMPARED}: not compared." if alone else ""
+    return Drawing(name, TITLE, sentences(how, why), alt, heat_map([overview], findings))
 
 
 def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:

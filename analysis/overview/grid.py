@@ -15,9 +15,10 @@ from analysis.objectives import TIME, Objective
 from analysis.results.case_summary import TableKey, grouped
 from base.text import one_line
 
-# The words of comparisons, which are analysis.statistics.decision's. `mean`: it is compared with
-# nothing. `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was,
-# and no run is good, or none measured this.
+# The words of comparisons, which are analysis.statistics.decision's. `mean`: in its setting
+# nothing is compared. `not compared`: others are; it has too few runs whose threads were in place.
+# `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was, and no run
+# is good, or none measured this.
 Word = Literal[
     "better",
     "worse",
@@ -25,6 +26,7 @@ Word = Literal[
     "undecided",
     "baseline",
     "mean",
+    "not compared",
     "estimate",
     "left out",
     "absent",

@@ -86,21 +86,24 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
     for objective in table.objectives:
         if objective != TIME and not any(objective in case.samples for case in cases):
             continue
+        compared = any(objective in case.comparisons for case in cases)
+        alone: Word = "not compared" if compared else "mean"
         cells[objective] = {
-            column: _cell(case, objective, (case.case_id, objective) in recommended)
+            column: _cell(case, objective, alone, (case.case_id, objective) in recommended)
             for column, case in zip(columns, cases, strict=True)
         }
     return cells
 
 
-def _cell(case: CaseFinding, objective: Objective, is_best: bool) -> Cell:
+def _cell(case: CaseFinding, objective: Objective, alone: Word, is_best: bool) -> Cell:
+    """Return the cell of a case; `alone` is its word where it is compared with no baseline."""
     sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
     word: Word
     if sample is None:
         word = "absent" if case.summary.skip_reason is None else "left out"
         return Cell(word, case.number)
     if comparison is None:
-        word = "baseline" if case.is_baseline else "mean"
+        word = "baseline" if case.is_baseline else alone
         return Cell(word, case.number, sample.mean)
     difference = comparison.difference
     interval = difference.interval()

@@ -12,6 +12,7 @@ from analysis.format.numbers import three_digits
 from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Cell, Overview, Setting, Word, why_absent
 
+NOT_COMPARED = "x"
 MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
 BEST = "*"
 _GAP = "  "
@@ -136,7 +137,7 @@ def _parts(
 def _in_brackets(energy: Cell | None) -> str:
     if energy is None or energy.word in ("left out", "absent"):
         return ""
-    if energy.word in ("baseline", "mean"):
+    if math.isnan(energy.ratio):
         return f" ({_with_unit(energy.mean, ENERGY)})"
     return f" ({_signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
 
@@ -149,8 +150,10 @@ def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Par
     if cell.word in ("left out", "absent"):
         return _Parts("n/a", "", "faint")
     if math.isnan(cell.ratio):
-        known = not math.isnan(cell.mean)
-        return _Parts(_with_unit(cell.mean, objective) if known else "", "", "plain")
+        mean = "" if math.isnan(cell.mean) else _with_unit(cell.mean, objective)
+        if cell.word == "not compared":
+            return _Parts(f"{NOT_COMPARED} {mean}", "", "faint")
+        return _Parts(mean, "", "plain")
     mark, style = MARKS.get(cell.word, ""), _STYLES[cell.word]
     best = BEST if cell.is_best else ""
     if cell.word == "equivalent":
@@ -242,6 +245,7 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
             ("worse", f"{bad}12 ±1 worse, in % of the baseline"),
             ("equivalent", f"= alike: surely within {100 * margin:g} %"),
             ("undecided", "? undecided"),
+            ("not compared", f"{NOT_COMPARED} not compared"),
         )
         if word in words
     ]

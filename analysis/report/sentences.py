@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 from analysis.format.table import joined
 from analysis.overview.grid import OUTCOMES, Overview, why_absent
+from analysis.overview.text import NOT_COMPARED
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
@@ -88,6 +89,7 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
             ("worse", "orange: worse"),
             ("equivalent", f"= grey: alike, surely within {100 * findings.margin:g} %"),
             ("undecided", "? hatched: undecided"),
+            ("not compared", f"{NOT_COMPARED}: not compared"),
         )
         if word in words
     ]

@@ -77,6 +77,7 @@ _NEEDED = (
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
 # The column that tells which set of reasons a run has, until these are a frame of their own.
 REASONS = "unavailable"
+UNSEEN_TASKS = "tasks that were not seen, of another container or short ones"
 # Runs at a time: few enough to stay in a processor's cache.
 CHUNK = 500
 
@@ -96,7 +97,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         _joined(get("daemons"), SEPARATOR),
         _joined(get("rank_cpus"), RANK_SEPARATOR),
         facts_text(get("metric_units"), get("metric_better")),
-        _neighbour(get("foreign_tasks")) if SHARED in disturbed else None,
+        _neighbour(record) if SHARED in disturbed else None,
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
         *columns.by_kind(get("cpu_share")),
@@ -111,15 +112,28 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
     )
 
 
-def _neighbour(tasks: object) -> str | None:
-    """Return seconds and command of the task with most CPU time, as `0.21 python`; None if none."""
+def _neighbour(record: Mapping[str, Any]) -> str | None:
+    """Return seconds and command of the task with most CPU time, as `0.21 python`; None if none.
+
+    Tasks of another container have time on the CPUs and no entry in /proc, and so have short ones.
+    Where such took more than any task that was seen, UNSEEN_TASKS stands for them.
+    """
+    tasks = record.get("foreign_tasks")
+    if not isinstance(tasks, list):
+        return None
     known = [
         (number_or_nan(task.get("cpu_s")), task["command"])
-        for task in (tasks if isinstance(tasks, list) else ())
+        for task in tasks
         if isinstance(task, dict) and isinstance(task.get("command"), str)
     ]
     known = [(seconds, command) for seconds, command in known if 0 < seconds < math.inf]
-    return "{:.2f} {}".format(*max(known)) if known else None
+    most_s, command = max(known, default=(0.0, None))
+    busy_s = number_or_nan(record.get("foreign_cpu_s"))
+    interrupts_s = number_or_nan(record.get("interrupts_s") or 0)
+    unseen_s = busy_s - interrupts_s - sum(seconds for seconds, _ in known)
+    if unseen_s > most_s:
+        most_s, command = unseen_s, UNSEEN_TASKS
+    return f"{most_s:.2f} {command}" if command else None
 
 
 def _joined(names: object, separator: str) -> str | None:

@@ -77,6 +77,24 @@ def test_a_cell_has_a_mark_a_change_and_its_uncertainty(tmp_path: Path) -> None:
     assert re.fullmatch(r"\+\d+(\.\d)? ±(1|0\.\d)", worse)
 
 
+def test_a_case_that_lost_runs_to_placement_is_marked_and_not_compared(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.9}).records()
+    for run in records:
+        if run["mapping"] == "pcores-pin" and run["repetition"] <= 3:
+            run.update(UNPROVED)
+    text = study(tmp_path, records)
+    (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
+    assert re.search(r"\*  +x 36\.\d s$", row)
+    assert "x not compared" in text
+
+
+def test_without_a_baseline_no_mean_is_marked(tmp_path: Path) -> None:
+    text = study(tmp_path, Study({"pcores-set": 0.9, "pcores-pin": 0.9}))
+    (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
+    assert re.fullmatch(r"lulesh x8 +36\.\d s +36\.\d s", row)
+    assert "not compared" not in text.split("Answer")[0]
+
+
 def test_a_narrow_terminal_gets_a_line_for_each_mapping(tmp_path: Path) -> None:
     times = dict.fromkeys(("scheduler", "pcores-set", "pcores-pin", "ecores-pin"), 1.0)
     text = study(tmp_path, Study(times), 36)

@@ -50,16 +50,40 @@ def test_several_causes_have_a_line_each_and_their_cases_stand_together(tmp_path
     "tasks",
     [
         None,
-        [],
         "python",
-        [{"command": 3, "cpu_s": 1.0}, 7, {"cpu_s": 1.0}],
-        [{"command": "x", "cpu_s": "much"}, {"command": "x", "cpu_s": -1.0}],
-        [{"command": "x", "cpu_s": float("inf")}],
+        7,
     ],
 )
 def test_neighbours_that_are_not_known_are_other_tasks(tmp_path: Path, tasks: object) -> None:
     lines = causes_of(tmp_path, {"foreign_cpu_s": 0.4, "foreign_tasks": tasks}, 1)
     assert "shared their CPUs with other tasks; end that" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [],
+        [{"command": "python", "cpu_s": 0.01}],
+        [{"command": 3, "cpu_s": 1.0}, 7, {"cpu_s": 1.0}],
+        [{"command": "x", "cpu_s": "much"}, {"command": "x", "cpu_s": -1.0}],
+        [{"command": "x", "cpu_s": float("inf")}],
+    ],
+)
+def test_a_task_is_not_blamed_for_what_others_took_that_were_not_seen(
+    tmp_path: Path, tasks: object
+) -> None:
+    """In a container /proc has no tasks of others, but their time is on the CPUs."""
+    busy = {"foreign_cpu_s": 0.5, "interrupts_s": 0.1, "foreign_tasks": tasks}
+    (line,) = causes_of(tmp_path, busy, 1)
+    assert "with tasks that were not seen, of another container or short ones (up to 0." in line
+    assert "python" not in line
+
+
+@pytest.mark.parametrize("interrupts_s", [0.31, None])
+def test_interrupts_are_no_task(tmp_path: Path, interrupts_s: float | None) -> None:
+    busy = BUSY | {"foreign_cpu_s": 0.6, "interrupts_s": interrupts_s}
+    (line,) = causes_of(tmp_path, busy, 1)
+    assert ("python" in line) == (interrupts_s is not None)
 
 
 def test_runs_that_nothing_disturbed_name_no_cause(tmp_path: Path) -> None:
