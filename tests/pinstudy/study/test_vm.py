@@ -134,7 +134,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(
         # A second's sleep takes a second on the host's clock, too.
         assert 1.0 <= record["elapsed_s"] < 1.0 + record["clock"]["window_s"]
         assert abs(record["clock"]["drift_s"]) <= record["clock"]["uncertainty_s"] + 0.01
-        # An emulated guest cannot tell what a busy host takes from it in the middle of an interrupt.
+        # An emulated guest cannot tell what a busy host takes from it during an interrupt.
         why = record["unavailable"].get("placement", "")
         assert record["placement"]["verdict"] == "proved" or "processes account for" in why
         assert record["vm_accelerator"] in ("kvm", "tcg")
