@@ -39,10 +39,9 @@ def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", caption)
     name = "overview-guests" if "/" in overview.columns[0] else "overview"
     how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
-    cells = [cell for of in _settings_of(overview) for cell in of.cells[overview.first].values()]
-    alone = any(cell.word == "not compared" for cell in cells)
-    why = f"{NOT_COMPARED}: not compared." if alone else ""
-    return Drawing(name, TITLE, sentences(how, why), alt, heat_map([overview], findings))
+    words = {cell.word for cell in overview.cells_of(overview.first)}
+    marked = f"{NOT_COMPARED}: not compared." if "not compared" in words else ""
+    return Drawing(name, TITLE, sentences(how, marked), alt, heat_map([overview], findings))
 
 
 def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:

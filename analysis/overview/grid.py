@@ -145,14 +145,18 @@ class Overview:
         found = {of.identity: of for setting in self.settings for of in setting.cells}
         return list(found.values())
 
-    def is_compared(self, objective: Objective) -> bool:
-        """Whether any case is compared in an objective."""
-        return any(
-            cell.is_compared
+    def cells_of(self, objective: Objective) -> list[Cell]:
+        """The cells of the settings that have numbers of an objective."""
+        return [
+            cell
             for setting in self.settings
             if setting.has(objective)
             for cell in setting.cells[objective].values()
-        )
+        ]
+
+    def is_compared(self, objective: Objective) -> bool:
+        """Whether any case is compared in an objective."""
+        return any(cell.is_compared for cell in self.cells_of(objective))
 
     @property
     def first(self) -> Objective:
