@@ -100,19 +100,24 @@ def working_folder(pattern: str | None) -> Iterator[Path | None]:
     if pattern is None:
         yield None
         return
-    folder = new_folder()
-    try:
+    with temporary_folder() as folder:
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
-def new_folder() -> Path:
-    """Return a new folder for temporary files of this user's; raises StudyError without room."""
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a new folder for temporary files while the context lasts.
+
+    Raises StudyError when there is no room for it.
+    """
     try:
-        return Path(tempfile.mkdtemp(prefix="pinstudy-"))
+        folder = tempfile.mkdtemp(prefix="pinstudy-")
     except OSError as error:
         raise _storage_error(error) from None
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def written_text(folder: Path, pattern: str) -> str:

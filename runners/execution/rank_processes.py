@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import socket
 import subprocess
 import time
@@ -18,7 +17,7 @@ from typing import IO
 
 from base.command import wait_for
 from base.errors import StudyError
-from runners.execution.output_file import new_folder
+from runners.execution.output_file import temporary_folder
 from runners.execution.witness import (
     LAUNCH_LIMIT_S,
     Ending,
@@ -54,36 +53,19 @@ class RankProcesses:
         self._ranks: list[Witness] = []
         self._ended: dict[int, Ending] = {}
         self._name = Path(launch.launcher[0]).name
-        self._folder = new_folder()
-        try:
-            self._launcher = self._start(witness, launch, out, folder)
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
-        try:
-            self._meet([rank.program for rank in launch.ranks])
-        except BaseException:
-            self.close()
-            raise
-
-    def _start(
-        self, witness: Path, launch: Launch, out: IO[bytes], folder: Path | None
-    ) -> subprocess.Popen[bytes]:
-        path = self._folder / "ranks"
-        if len(os.fsencode(path)) > MAX_SOCKET_PATH:
-            raise StudyError(
-                f"{path}: too long for a socket, whose path has {MAX_SOCKET_PATH} characters at "
-                "most; name another folder in $TMPDIR, and start the same command again"
-            )
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(str(path))
-        self._socket.listen(len(launch.ranks))
-        as_rank = (str(witness), "--rank", str(path))
-        commands = [(*rank.launcher, *as_rank) for rank in launch.ranks]
-        programs = self._folder / "programs"
-        programs.write_text(multiple_programs(commands))
-        words = started_ranks(launch.mpi, launch.launcher, commands, str(programs))
-        return start_launcher(words, launch.environment, out, self._err, folder=folder)
+        # What is there only until the ranks have come is not left behind by a kill -9 after that.
+        with temporary_folder() as meeting, _listening(meeting / "ranks") as listener:
+            as_rank = (str(witness), "--rank", listener.getsockname())
+            commands = [(*rank.launcher, *as_rank) for rank in launch.ranks]
+            programs = meeting / "programs"
+            programs.write_text(multiple_programs(commands))
+            words = started_ranks(launch.mpi, launch.launcher, commands, str(programs))
+            self._launcher = start_launcher(words, launch.environment, out, err, folder=folder)
+            try:
+                self._meet(listener, [rank.program for rank in launch.ranks])
+            except BaseException:
+                self.close()
+                raise
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -178,17 +160,15 @@ class RankProcesses:
         """End all processes."""
         for rank in self._ranks:
             rank.close()
-        self._socket.close()
         reaped = all(rank.reaped for rank in self._ranks)
         end_launcher(self._launcher, self.witness_pids, reaped=reaped)
-        shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _meet(self, programs: Sequence[Sequence[str]]) -> None:
+    def _meet(self, listener: socket.socket, programs: Sequence[Sequence[str]]) -> None:
         """Wait for all ranks; raises LaunchError when they are not those that were asked for."""
         by_number: dict[int, Witness] = {}
         deadline = time.monotonic() + LAUNCH_LIMIT_S
         while len(by_number) < len(programs):
-            rank = self._accept(deadline)
+            rank = self._accept(listener, deadline)
             self._ranks.append(rank)
             number = rank.expect("rank", LAUNCH_LIMIT_S)[0]
             if not number.isdecimal() or int(number) not in range(len(programs)):
@@ -201,14 +181,14 @@ class RankProcesses:
         for rank, program in zip(self._ranks, programs, strict=True):
             rank.hand_over(program)
 
-    def _accept(self, deadline: float) -> Witness:
-        while not select.select([self._socket], [], [], _PAUSE_S)[0]:
+    def _accept(self, listener: socket.socket, deadline: float) -> Witness:
+        while not select.select([listener], [], [], _PAUSE_S)[0]:
             if self._launcher.poll() is not None:
                 raise LaunchError(self._failure())
             if time.monotonic() >= deadline:
                 limit = f"{LAUNCH_LIMIT_S:g} s"
                 raise LaunchError(f"{self._name} did not start all ranks within {limit}")
-        descriptor = self._socket.accept()[0].detach()
+        descriptor = listener.accept()[0].detach()
         return Witness(descriptor, descriptor, self._name, self._failure)
 
     def _failure(self) -> str:
@@ -232,6 +212,19 @@ class RankProcesses:
             return 0
         status = self._launcher.returncode
         return status << 8 if status >= 0 else -status
+
+
+def _listening(path: Path) -> socket.socket:
+    """Return a socket at which ranks report; raises StudyError where its path is too long."""
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise StudyError(
+            f"{path}: too long for a socket, whose path has {MAX_SOCKET_PATH} characters at "
+            "most; name another folder in $TMPDIR, and start the same command again"
+        )
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen()
+    return listener
 
 
 def _reaped(rank: Witness) -> Ending:

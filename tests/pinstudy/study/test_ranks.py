@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -93,14 +95,20 @@ def test_a_launcher_that_refuses_root_is_named_before_anything_is_started(tmp_pa
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_rank_and_no_launcher_outlives_pinstudy(
-    tmp_path: Path, mpi: str, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    mpi: str,
+    number: signal.Signals,
+    monkeypatch: pytest.MonkeyPatch,
+    at_end: ExitStack,
 ) -> None:
     need_mpi(mpi)
     program = build_ranks(mpi, tmp_path)
     write(tmp_path, mpi, program)
     study = tmp_path / "ranks.yaml"
     study.write_text(study.read_text().replace("small", "endless"))
-    for name, value in ALLOW_ROOT.items():
+    # The path of a socket has 107 characters at most.
+    temporary = at_end.enter_context(TemporaryDirectory())
+    for name, value in {**ALLOW_ROOT, "TMPDIR": temporary}.items():
         monkeypatch.setenv(name, value)
     with started(tmp_path, "run", "ranks.yaml") as process:
         until(lambda: ranks_below(process.pid, program), what="a rank runs")
@@ -109,6 +117,7 @@ def test_no_rank_and_no_launcher_outlives_pinstudy(
         process.send_signal(number)
         assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
         wait_until_gone(everyone)
+    assert not list(Path(temporary).glob("pinstudy-*"))
 
 
 def ranks_below(pid: int, program: Path) -> bool:
