@@ -13,7 +13,7 @@ from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.rows import Entry
 from analysis.figures.style import BLACK, GREY, LETTER, label_text
 from analysis.objectives import Objective
-from analysis.overview.grid import Cell, Overview, Setting
+from analysis.overview.grid import Cell, Overview
 from analysis.overview.terminal import grid_caption
 from analysis.overview.text import NOT_COMPARED, cell_text
 from analysis.verdict.model import Findings
@@ -33,34 +33,39 @@ _EQUIVALENT = "#e6e8eb"
 
 
 def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
-    """Draw the overview in the objective that is looked at first."""
-    caption = grid_caption(findings, overview, overview.first)
-    count = plural(len(_settings_of(overview)), "setting")
-    alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", caption)
+    """Draw the overview in the objectives that are looked at first."""
+    captions = (grid_caption(findings, overview, objective) for objective in overview.leading)
+    count = plural(len(overview.settings_of(overview.leading[0])), "setting")
+    alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", *captions)
     name = "overview-guests" if "/" in overview.columns[0] else "overview"
     how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
-    words = {cell.word for cell in overview.cells_of(overview.first)}
+    words = {cell.word for of in overview.leading for cell in overview.cells_of(of)}
     marked = f"{NOT_COMPARED}: not compared." if "not compared" in words else ""
     return Drawing(name, TITLE, sentences(how, marked), alt, heat_map([overview], findings))
 
 
 def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     """Return a figure of these overviews, one below the other, with one legend."""
-    labels = [label_text(of.label) for overview in overviews for of in _settings_of(overview)]
+    grids = [(of, objective) for of in overviews for objective in of.leading]
+    labels = [
+        label_text(setting.label)
+        for overview, objective in grids
+        for setting in overview.settings_of(objective)
+    ]
     left = 0.15 + LETTER * max(map(len, labels), default=0)
     width = left + _COLUMN * max(len(overview.columns) for overview in overviews) + 0.1
-    height = _TOP * len(overviews) + _ROW * len(labels) + _BOTTOM
+    height = _TOP * len(grids) + _ROW * len(labels) + _BOTTOM
     figure = Figure(figsize=(width, height))
     top = height
-    for overview in overviews:
-        caption = grid_caption(findings, overview, overview.first)
+    for overview, objective in grids:
+        caption = grid_caption(findings, overview, objective)
         title = label_text(caption, round((width - 0.2) / _TITLE_LETTER))
         figure.text(0.1 / width, (top - 0.08) / height, title, va="top", weight="bold")
-        deep = _ROW * len(_settings_of(overview))
+        deep = _ROW * len(overview.settings_of(objective))
         top -= _TOP + deep
         wide = _COLUMN * len(overview.columns)
         axes = figure.add_axes((left / width, top / height, wide / width, deep / height))
-        _draw_cells(axes, overview)
+        _draw_cells(axes, overview, objective)
     figure.legend(
         handles=_legend(), loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=4, borderpad=0.3,
         handletextpad=0.4, columnspacing=1.2,
@@ -68,12 +73,8 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     return figure
 
 
-def _settings_of(overview: Overview) -> list[Setting]:
-    return [setting for setting in overview.settings if setting.has(overview.first)]
-
-
-def _draw_cells(axes: Axes, overview: Overview) -> None:
-    settings, objective = _settings_of(overview), overview.first
+def _draw_cells(axes: Axes, overview: Overview, objective: Objective) -> None:
+    settings = overview.settings_of(objective)
     axes.set_axis_off()
     axes.set_xlim(0, len(overview.columns))
     axes.set_ylim(len(settings), 0)
@@ -84,7 +85,7 @@ def _draw_cells(axes: Axes, overview: Overview) -> None:
     for row, setting in enumerate(settings):
         axes.text(-0.05, row + 0.5, label_text(setting.label), ha="right", va="center")
         for at, column in enumerate(overview.columns):
-            if cell := setting.cells[objective].get(column):
+            if cell := setting.cells_of(objective).get(column):
                 _draw_cell(axes, at, row, cell, objective)
 
 

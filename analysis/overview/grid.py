@@ -96,9 +96,14 @@ class Setting:
     beside: str | None
     cells: Mapping[Objective, Mapping[str, Cell]]
 
-    def has(self, objective: Objective) -> bool:
-        """Whether its cases have numbers of an objective, of this unit."""
-        return any(of.identity == objective.identity for of in self.cells)
+    def cells_of(self, objective: Objective) -> Mapping[str, Cell]:
+        """Return the cells of an objective by column; none where its numbers have another unit."""
+        has_it = any(of.identity == objective.identity for of in self.cells)
+        return self.cells[objective] if has_it else {}
+
+    def is_compared(self, objective: Objective) -> bool:
+        """Whether any case is compared in an objective."""
+        return any(cell.is_compared for cell in self.cells_of(objective).values())
 
     @property
     def label(self) -> str:
@@ -145,24 +150,35 @@ class Overview:
         found = {of.identity: of for setting in self.settings for of in setting.cells}
         return list(found.values())
 
+    def settings_of(self, objective: Objective) -> list[Setting]:
+        """Return the settings that have numbers of an objective."""
+        return [setting for setting in self.settings if setting.cells_of(objective)]
+
     def cells_of(self, objective: Objective) -> list[Cell]:
-        """The cells of the settings that have numbers of an objective."""
+        """Return the cells of an objective that are in a column."""
         return [
             cell
             for setting in self.settings
-            if setting.has(objective)
-            for cell in setting.cells[objective].values()
+            for column, cell in setting.cells_of(objective).items()
+            if column in self.columns
         ]
 
     def is_compared(self, objective: Objective) -> bool:
         """Whether any case is compared in an objective."""
-        return any(cell.is_compared for cell in self.cells_of(objective))
+        return any(of.is_compared(objective) for of in self.settings)
 
     @property
-    def first(self) -> Objective:
-        """The objective to look at first: time, or what programs of a given time print."""
-        compared = [objective for objective in self.objectives if self.is_compared(objective)]
-        return TIME if TIME in compared or not compared else compared[-1]
+    def leading(self) -> list[Objective]:
+        """The objectives to look at first: those that compare each setting that is compared.
+
+        They are time, and what programs of a given time print.
+        """
+        leading, left = [], list(self.settings)
+        for objective in sorted(self.objectives, key=lambda of: of != TIME):
+            if any(of.is_compared(objective) for of in left):
+                leading.append(objective)
+                left = [of for of in left if not of.is_compared(objective)]
+        return leading or [TIME]
 
 
 _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (

@@ -31,11 +31,11 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
     for overview in overviews:
         if not overview.columns:
             continue
-        first = overview.first
-        grid, has_energy = grid_with_energy(overview, first, width)
-        caption = grid_caption(findings, overview, first, ENERGY.noun if has_energy else "")
-        lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
-        lines += [*grid, (Piece(""),)]
+        for objective in overview.leading:
+            grid, has_energy = grid_with_energy(overview, objective, width)
+            caption = grid_caption(findings, overview, objective, ENERGY.noun if has_energy else "")
+            lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
+            lines += [*grid, (Piece(""),)]
     if marks := legend(overviews, findings.margin):
         lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
     for label, texts in remarks_by_label(results, findings, overviews):
@@ -73,14 +73,14 @@ def grid_caption(
     findings: Findings, overview: Overview, objective: Objective = TIME, also: str = ""
 ) -> str:
     """Return what the numbers of a grid are, and of how many runs; `also` stands in brackets."""
-    cells = [
-        (column, cell)
+    baselines = dict.fromkeys(
+        column
         for setting in overview.settings
-        for column, cell in setting.cells.get(objective, {}).items()
-    ]
-    baselines = dict.fromkeys(column for column, cell in cells if cell.word == "baseline")
+        for column, cell in setting.cells_of(objective).items()
+        if cell.word == "baseline"
+    )
     against = ""
-    if any(cell.is_compared for _, cell in cells):
+    if overview.is_compared(objective):
         against = f" against {' or '.join(baselines)} in %, 95 % intervals"
     typical = any(
         comparison.difference.estimand == "typical"

@@ -56,12 +56,11 @@ def grid_with_energy(
 def _in_columns(
     overview: Overview, objective: Objective, *, brackets: bool, is_short: bool
 ) -> list[Line]:
-    labels = _labels(overview.settings, is_short)
+    settings = overview.settings_of(objective)
+    labels = _labels(settings, is_short)
     heads = _heads(overview.columns)
     columns = [
-        _column(
-            [_parts(of, objective, column, brackets, is_short) for of in overview.settings], head
-        )
+        _column([_parts(of, objective, column, brackets, is_short) for of in settings], head)
         for column, head in zip(overview.columns, heads, strict=True)
     ]
     width = max(map(len, labels))
@@ -124,13 +123,13 @@ def _column(parts: Sequence[_Parts], head: Sequence[str]) -> list[Piece]:
 def _parts(
     setting: Setting, objective: Objective, column: str, brackets: bool, is_short: bool
 ) -> _Parts:
-    cell = setting.cells.get(objective, {}).get(column)
+    cell = setting.cells_of(objective).get(column)
     if cell is None:
         return _Parts("", "", "plain")
     parts = cell_parts(cell, objective, is_short)
     if not brackets:
         return parts
-    energy = setting.cells.get(ENERGY, {}).get(column)
+    energy = setting.cells_of(ENERGY).get(column)
     return parts._replace(behind=f"{parts.behind}{_in_brackets(energy)}")
 
 
@@ -214,10 +213,10 @@ def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: i
     """Return each setting with its mappings below it."""
     names = max(map(len, overview.columns))
     lines: list[Line] = []
-    for setting in overview.settings:
+    for setting in overview.settings_of(objective):
         label = wrap(setting.label, width, subsequent_indent=_GAP, break_on_hyphens=False)
         lines += lines_of("\n".join(label), "strong")
-        columns = [of for of in overview.columns if of in setting.cells.get(objective, {})]
+        columns = [of for of in overview.columns if of in setting.cells_of(objective)]
         parts = [_parts(setting, objective, of, brackets, is_short=False) for of in columns]
         for column, cell in zip(columns, _column(parts, ("",))[1:], strict=True):
             start = f"{_GAP}{column.ljust(names)}{_GAP}"
@@ -228,11 +227,10 @@ def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: i
 def legend(overviews: Iterable[Overview], margin: float) -> str:
     """Return what the marks mean, of those in the grids of what is looked at first."""
     shown = [
-        (cell, overview.first.higher)
+        (cell, objective.higher)
         for overview in overviews
-        for setting in overview.settings
-        for column, cell in setting.cells.get(overview.first, {}).items()
-        if column in overview.columns
+        for objective in overview.leading
+        for cell in overview.cells_of(objective)
     ]
     cells = [cell for cell, _ in shown]
     words = {cell.word for cell in cells}
@@ -251,6 +249,8 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
     ]
     if {"better", "worse"} <= words:
         parts[:2] = [f"{good} better", f"{bad} worse, in % of the baseline"]
+    if len(higher) > 1:
+        parts.insert(2, "the other way round where more is better")
     if why := why_absent(words):
         parts.append(f"n/a {why}")
     if any(cell.is_best for cell in cells):

@@ -76,10 +76,8 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
     cells = [
         cell
         for overview in overviews
-        for setting in overview.settings
-        for of_objective in setting.cells.values()
-        for column, cell in of_objective.items()
-        if column in overview.columns
+        for objective in overview.objectives
+        for cell in overview.cells_of(objective)
     ]
     words = {cell.word for cell in cells}
     parts = [

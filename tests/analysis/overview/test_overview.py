@@ -284,6 +284,27 @@ def test_more_of_a_rate_is_better_and_the_legend_says_so(tmp_path: Path) -> None
     assert "+ better, - worse, in % of the baseline" in text
 
 
+def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints(tmp_path: Path) -> None:
+    """Of two programs of a given time one prints its rate in Gflop/s, the other in GB/s."""
+    stream = {"app": "stream", "metric_units": {"rate": "GB/s"}}
+    tables = (Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1}).records(),
+              printing(RATES, fixed_time=True),
+              [run | stream for run in printing(RATES, fixed_time=True)])  # fmt: skip
+    write(tmp_path, [
+        run | {"case_id": f"{at}-{run['case_id']}", "run_id": f"{at}-{run['run_id']}",
+               "table_number": at, "app": run["app"] if at else "lu"}
+        for at, runs in enumerate(tables) for run in runs
+    ])  # fmt: skip
+    time, gflops, gbytes, rest = shown(tmp_path).split("\n\n", 4)[1:]
+    named = [re.findall(r"^(\w+) +x8", grid, re.M) for grid in (time, gflops, gbytes)]
+    assert named == [["lu", "lulesh", "stream"], ["lulesh"], ["stream"]]
+    assert ("100 Gflop/s" in gflops, "100 GB/s" in gbytes) == (True, True)
+    marks = " ".join(rest.split("\n\n")[0].split())
+    assert marks == (
+        "- better, + worse, in % of the baseline, the other way round where more is better, * best"
+    )
+
+
 def test_a_legend_has_the_marks_that_are_shown(tmp_path: Path) -> None:
     """Times are alike; the rate, which is not shown here, is better and worse."""
     text = study(tmp_path, printing(RATES))
