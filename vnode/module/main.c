@@ -17,8 +17,7 @@ static const struct part {
 } parts[] = {
 	{ frequency_start, frequency_stop },
 	{ powercap_start, powercap_stop },
-	{ power_pmu_start, power_pmu_stop },
-	{ core_energy_start, core_energy_stop },
+	{ energy_pmus_start, energy_pmus_stop },
 	{ core_pmus_start, core_pmus_stop },
 	{ sensors_start, sensors_stop },
 	{ scheduler_start, scheduler_stop },

@@ -31,10 +31,8 @@ u64 uj_of(const struct cpumask *cpus);
 
 int powercap_start(void);
 void powercap_stop(void);
-int power_pmu_start(void);
-void power_pmu_stop(void);
-int core_energy_start(void);
-void core_energy_stop(void);
+int energy_pmus_start(void);
+void energy_pmus_stop(void);
 int core_pmus_start(void);
 void core_pmus_stop(void);
 int sensors_start(void);
