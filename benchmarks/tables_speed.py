@@ -33,7 +33,14 @@ SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10), (1_000_000, 10
 LIMITS = {1000: (2, 1000), 100_000: (8, 1000), 1_000_000: (80, 2000)}
 # Those of the report, whose file has at most so many MB.
 REPORT_LIMITS = {1000: (4, 3), 100_000: (10, 3)}
-MAPPINGS = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
+# Of each mapping the selection, the binding, its mechanism and the CPUs.
+MAPPINGS = {
+    "scheduler": ("all", "none", "none", "0-23"),
+    "pcores-set": ("pcores", "set", "taskset", "0-7"),
+    "pcores-pin": ("pcores", "pin", "OMP_PLACES", "0-7"),
+    "ecores-set": ("ecores", "set", "taskset", "8-15"),
+    "ecores-pin": ("ecores", "pin", "OMP_PLACES", "8-15"),
+}
 PEERS = {
     "json.loads of each line": """\
 import json, sys
@@ -84,10 +91,11 @@ def _line(run: int, attempt: int, cases: int) -> str:
 def _varying(run: int, attempt: int, cases: int) -> dict[str, Any]:
     block, case = divmod(run, cases)
     table, row = divmod(case, 10)
-    noise = (run * 7919 % 1000) / 1e5
+    noise = (run * 7919 % 1009) / 1e5
     elapsed_s = (1 + row / 10) * (1 + noise)
-    p_share = 1.0 if row % 5 < 3 else 0.0
-    pinned = row % 5 in (2, 4)
+    mapping = list(MAPPINGS)[row % 5]
+    selection, binding, mechanism, cpus = MAPPINGS[mapping]
+    p_share = 0.0 if selection == "ecores" else 1.0
     return {
         "schema": 3,
         "case_id": f"{case:016x}",
@@ -101,8 +109,11 @@ def _varying(run: int, attempt: int, cases: int) -> dict[str, Any]:
         "started_at": f"2025-03-{run // 86400 % 28 + 1:02}T{run // 3600 % 24:02}:"
         f"{run // 60 % 60:02}:{run % 60:02}.250+00:00",
         "size": f"s{table}",
-        "mapping": MAPPINGS[row % 5],
-        "mechanism": "OMP_PLACES" if pinned else "taskset",
+        "mapping": mapping,
+        "selection": selection,
+        "binding": binding,
+        "mechanism": mechanism,
+        "cpus": cpus,
         "governor": "performance" if row < 5 else "powersave",
         "governor_read": "performance" if row < 5 else "powersave",
         "elapsed_s": elapsed_s,
@@ -111,7 +122,7 @@ def _varying(run: int, attempt: int, cases: int) -> dict[str, Any]:
         "max_rss_bytes": 60_000_000 + run % 4096 * 4096,
         "task_clock_s": elapsed_s * 7.95,
         "context_switches": 40 + run % 100,
-        "migrations": 8 if pinned else 2886 + run % 997,
+        "migrations": 8 if binding == "pin" else 2886 + run % 997,
         "cache_misses": 2_612_315_255 + run % 99991,
         "residency": {"P": p_share, "E": 1.0 - p_share},
         "freq_ghz": {"P": 4.877 + noise} if p_share else {"E": 4.1 + noise},
@@ -162,9 +173,6 @@ def _same() -> dict[str, Any]:
         "app": "lulesh",
         "variant": "libgomp",
         "threads": 8,
-        "selection": "pcores",
-        "binding": "set",
-        "cpus": "0-7",
         "schedule": "static",
         "wait_policy": "passive",
         "status": "ok",

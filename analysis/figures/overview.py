@@ -12,6 +12,7 @@ from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measu
 from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, put_legend
 from analysis.figures.style import GREY, label_text, marker_of, selection_style
 from analysis.objectives import ENERGY, TIME
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.verdict.model import CaseFinding, Findings
@@ -46,11 +47,14 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
     axes.set_ylabel("mean package energy over that of the baseline")
     axes.axvline(1.0, **_EQUAL)
     axes.axhline(1.0, **_EQUAL)
-    for point in points:
-        style = selection_style(point.case.summary.selection)
+    # Together those that look alike: a file has half as much text for each.
+    for alike in grouped(points, lambda of: (of.case.summary.selection, of.case.summary.binding)):
+        of_first = alike[0].case.summary
+        style = selection_style(of_first.selection)
         axes.plot(
-            point.time, point.energy, marker_of(point.case.summary.binding), markersize=6,
-            color=style.colour, markerfacecolor=style.face, alpha=0.85,
+            [of.time for of in alike], [of.energy for of in alike], marker_of(of_first.binding),
+            markersize=6, linestyle="none", color=style.colour, markerfacecolor=style.face,
+            alpha=0.85,
         )  # fmt: skip
     put_legend(figure, entries)
     caption = (

@@ -2,9 +2,13 @@
 
 // Tables are sorted by their headings: numbers as numbers, what has none at the end either way.
 
-function keyOf(row, column) {
-  const cell = row.cells[column];
-  return "number" in cell.dataset ? Number(cell.dataset.number) : cell.textContent.trim();
+// A cell's number stands at its beginning; a note's marker or a unit may follow.
+const NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?=$|[ (])/;
+
+function keyOf(row, column, numeric) {
+  const text = row.cells[column].textContent.trim();
+  const number = numeric ? text.match(NUMBER) : null;
+  return number ? Number(number[0]) : text;
 }
 
 function compare(a, b, numeric) {
@@ -17,7 +21,7 @@ function sortBy(table, column) {
   const heading = headings[column];
   const down = heading.getAttribute("aria-sort") === "ascending";
   const numeric = heading.classList.contains("number");
-  const rows = [...table.tBodies[0].rows].map((row) => [keyOf(row, column), row]);
+  const rows = [...table.tBodies[0].rows].map((row) => [keyOf(row, column, numeric), row]);
   const known = numeric ? rows.filter(([key]) => typeof key === "number") : rows;
   const unknown = numeric ? rows.filter(([key]) => typeof key !== "number") : [];
   known.sort(([a], [b]) => (down ? -1 : 1) * compare(a, b, numeric));
