@@ -190,7 +190,8 @@ class TerminalProgress:
             return []
         from analysis.overview.text import grid_lines
 
-        lines = grid_lines(self._grid.overview(), self._grid.objective, columns)
+        overview = self._grid.overview()
+        lines = [line for of in overview.leading for line in grid_lines(overview, of, columns)]
         return lines if len(lines) + _OTHER_LINES <= height else []
 
     def _label(self, case: Case) -> str:

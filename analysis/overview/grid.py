@@ -85,7 +85,8 @@ class Setting:
     """What the cases of a line share, in short; `table` is the place of its table.
 
     `governor` and `beside` are those of its verdicts. `cells` are by objective and then by column;
-    an objective that no case has is missing.
+    an objective that no case has is missing. `leading` is the one to look at first: time, or what a
+    program of a given time prints.
     """
 
     program: str
@@ -95,6 +96,7 @@ class Setting:
     governor: str
     beside: str | None
     cells: Mapping[Objective, Mapping[str, Cell]]
+    leading: Objective = TIME
 
     def cells_of(self, objective: Objective) -> Mapping[str, Cell]:
         """Return the cells of an objective by column; none where its numbers have another unit."""
@@ -169,16 +171,9 @@ class Overview:
 
     @property
     def leading(self) -> list[Objective]:
-        """The objectives to look at first: those that compare each setting that is compared.
-
-        They are time, and what programs of a given time print.
-        """
-        leading, left = [], list(self.settings)
-        for objective in sorted(self.objectives, key=lambda of: of != TIME):
-            if any(of.is_compared(objective) for of in left):
-                leading.append(objective)
-                left = [of for of in left if not of.is_compared(objective)]
-        return leading or [TIME]
+        """The objectives to look at first, at least one: time, then what programs print."""
+        found = {of.leading.identity: of.leading for of in self.settings}
+        return sorted(found.values(), key=lambda of: of != TIME) or [TIME]
 
 
 _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (

@@ -47,12 +47,6 @@ class LiveGrid:
         for record in records:
             self.add(record)
 
-    @property
-    def objective(self) -> Objective:
-        """What is shown: time, or what programs of a given time print if all are such."""
-        shown = list(self._objectives.values())
-        return TIME if TIME in shown or not shown else shown[0]
-
     def add(self, record: Mapping[str, Any]) -> None:
         """Add a record; only good runs count."""
         case_id, repetition = record.get("case_id"), record.get("repetition")
@@ -67,22 +61,18 @@ class LiveGrid:
         keys = {case.table: _key(case) for case in self._cases}
         name_of = program_names(list(keys.values()))
         governors = {case.governor for case in self._cases}
-        settings = [
-            Setting(
-                name_of(keys[those[0].table]),
-                keys[those[0].table].threads_label,
-                _under(those[0], has_governor=len(governors) > 1),
-                those[0].table,
-                those[0].governor,
-                None,
-                {
-                    self._objectives[those[0].case_id]: dict(
-                        zip(_names(those), map(self._cell, those), strict=True)
-                    )
-                },
-            )
-            for those in grouped(self._cases, _shared)
-        ]
+        settings = []
+        for those in grouped(self._cases, _shared):
+            of = those[0]
+            key, objective = keys[of.table], self._objectives[of.case_id]
+            cells = {objective: dict(zip(_names(those), map(self._cell, those), strict=True))}
+            under = _under(of, has_governor=len(governors) > 1)
+            settings.append(
+                Setting(
+                    name_of(key), key.threads_label, under, of.table, of.governor, None, cells,
+                    objective,
+                )
+            )  # fmt: skip
         governor = governors.pop() if len(governors) == 1 else ""
         return Overview(columns_of(settings), tuple(settings), governor)
 

@@ -66,12 +66,18 @@ def test_programs_of_a_given_time_show_what_they_print_and_are_compared_by() -> 
         for of, printed in zip(cases, of_both, strict=True):
             run = {"case_id": of.case_id, "repetition": repetition, "elapsed_s": 10.0}
             grid.add(run | {"status": "ok", "warmup": False, "metrics": {"rate": printed}})
-    assert grid.objective.higher
-    shown = plain(grid_lines(grid.overview(), grid.objective, 80))
+    (objective,) = grid.overview().leading
+    assert objective.higher
+    shown = plain(grid_lines(grid.overview(), objective, 80))
     # The geometric mean of 60 / 40 and 66 / 42.
     assert "41.0 Gflop/s" in shown
     assert "+54 ±" in shown
-    assert LiveGrid([*cases, CASES[2]]).objective == TIME
+    other = replace(CASES[2], app=replace(app, name="other", fixed_time=False), table=2)
+    overview = LiveGrid([*cases, other]).overview()
+    assert overview.leading == [TIME, objective]
+    shown, of_time = (plain(grid_lines(overview, of, 80)) for of in (objective, TIME))
+    assert ("demo" in of_time, "other" in of_time) == (False, True)
+    assert ("demo" in shown, "other" in shown) == (True, False)
 
 
 def test_only_good_runs_count_and_a_study_begins_with_nothing() -> None:
