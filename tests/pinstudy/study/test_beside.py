@@ -29,18 +29,23 @@ MAIN = f"""\
 while [ $(wc -l <starts) -lt $((first + 3)) ]; do :; done
 """
 BLOCKED = "#!/bin/sh\nread _ <gate\n"
+# Goes on beside a program only: its witness is then started by the co-runners' supervisor.
+BESIDE = (
+    "read -r s </proc/$PPID/stat; set -- ${s##*) }; "
+    "grep -q co_runner_supervisor /proc/$2/cmdline || exit 0\n"
+)
 CO_RUNNER = {
     **{"app": "other", "variant": "plain", "size": "small", "threads": 1},
     "mapping": "scheduler",
 }
 
 
-def write(folder: Path, main: str, other: str, beside: object = CO_RUNNER, **keys: object) -> None:
+def write(folder: Path, main: str, other: str, beside: object = CO_RUNNER) -> None:
     (folder / "starts").touch()
     os.mkfifo(folder / "gate")
     for name, text in (("main", main), ("other", other)):
         program = write_program(folder / name, text)
-        write_app(folder, name, program, {"small": {"arguments": ""}}, **keys)
+        write_app(folder, name, program, {"small": {"arguments": ""}})
     write_study(folder, "both", "main", "small", beside=beside, collect=["perf"])
 
 
@@ -77,15 +82,12 @@ def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
 
 
 def test_a_co_runner_that_does_not_end_has_no_time_and_the_reason(tmp_path: Path) -> None:
-    write(tmp_path, f"#!/bin/sh\n{WORK}", BLOCKED, [CO_RUNNER, "nothing"])
-    # Alone it would wait for ever: its own limit ends it there.
-    app = tmp_path / "apps" / "other.yaml"
-    app.write_text(app.read_text() + "limit: 2 s\n")
+    blocked = f"#!/bin/sh\n{BESIDE}read _ <gate\n"
+    write(tmp_path, f"#!/bin/sh\n{WORK}", blocked, [CO_RUNNER, "nothing"])
     done = pinstudy(tmp_path, "run", "both.yaml")
 
     assert done.returncode == 0, done.stderr
     runs = by_app(tmp_path)
-    assert runs["other", False]["status"] == "timeout"
     beside = runs["main", True]
     assert beside["status"] == "ok", beside
     assert beside["beside_completed"] == 0
@@ -129,7 +131,9 @@ def test_a_run_whose_co_runner_fails_meanwhile_is_not_averaged(tmp_path: Path) -
 
 
 def test_a_program_ended_at_its_limit_ends_its_co_runner(tmp_path: Path) -> None:
-    write(tmp_path, BLOCKED, f"#!/bin/sh\necho $$ >>starts\n{WORK}", limit="1 s")
+    write(tmp_path, BLOCKED, f"#!/bin/sh\necho $$ >>starts\n{WORK}")
+    app = tmp_path / "apps" / "main.yaml"
+    app.write_text(app.read_text() + "limit: 1 s\n")
     pinstudy(tmp_path, "run", "both.yaml")
 
     assert by_app(tmp_path)["main", True]["status"] == "timeout"
@@ -166,11 +170,13 @@ def test_no_co_runner_outlives_pinstudy(tmp_path: Path, number: signal.Signals) 
 
 
 def test_a_co_runner_that_something_kills_fails_the_run(tmp_path: Path) -> None:
-    blocked = "#!/bin/sh\necho $PPID >>witness\nread _ <never\n"
+    blocked = f"#!/bin/sh\n{BESIDE}echo $PPID >witness\nread _ <gate\n"
     # A killed witness may leave its program behind, which the supervisor then kills.
-    main = "kill -9 $(cat witness); while [ -d /proc/$(cat witness) ]; do :; done"
-    os.mkfifo(tmp_path / "never")
-    write(tmp_path, f"#!/bin/sh\n{main}\n{WORK}", blocked, limit="5 s")
+    main = (
+        "while [ ! -s witness ]; do :; done; kill -9 $(cat witness); "
+        "while [ -d /proc/$(cat witness) ]; do :; done"
+    )
+    write(tmp_path, f"#!/bin/sh\n{main}\n{WORK}", blocked)
     pinstudy(tmp_path, "run", "both.yaml")
 
     run = by_app(tmp_path)["main", True]
