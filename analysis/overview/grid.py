@@ -175,6 +175,16 @@ class Overview:
         found = {of.leading.identity: of.leading for of in self.settings}
         return sorted(found.values(), key=lambda of: of != TIME) or [TIME]
 
+    @property
+    def shown(self) -> list[Objective]:
+        """The objectives that have a grid: the leading ones, then all that compare any case."""
+        compared = filter(self.is_compared, self.objectives)
+        return list({of.identity: of for of in (*self.leading, *compared)}.values())
+
+    def shows(self, objective: Objective) -> bool:
+        """Whether an objective has a grid."""
+        return any(of.identity == objective.identity for of in self.shown)
+
 
 _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
     (lambda key: key.variant, "{}"),

@@ -27,7 +27,7 @@ from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.figures.overview import draw_overview_plane
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
-from analysis.objectives import TIME, Objective
+from analysis.objectives import Objective
 from analysis.overview.grid import Overview
 from analysis.overview.remarks import remarks_by_label
 from analysis.overview.settings import overviews_of
@@ -116,7 +116,7 @@ def report_html(results: Results, answer: Answer, pictured: int = MAX_PICTURED) 
         question=sentences.question(answer, again.study if again else None),
         sheets=sheets,
         overviews=overviews,
-        objectives=_compared_objectives(overviews),
+        objectives=_objectives(overviews),
         legend=sentences.legend(overviews, answer),
         said=said[1],
         remarks=others,
@@ -151,14 +151,9 @@ def _pictures(
     return pictures
 
 
-def _compared_objectives(overviews: Sequence[Overview]) -> list[Objective]:
-    """Return the objectives in which anything is compared, and time; the tables have all means."""
-    found = {
-        objective.identity: objective
-        for overview in overviews
-        for objective in overview.objectives
-        if objective == TIME or overview.is_compared(objective)
-    }
+def _objectives(overviews: Sequence[Overview]) -> list[Objective]:
+    """Return the objectives that a reader can choose from; the tables have all means."""
+    found = {of.identity: of for overview in overviews for of in overview.shown}
     return list(found.values())[:MAX_SWITCHED]
 
 

@@ -76,7 +76,7 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
     cells = [
         cell
         for overview in overviews
-        for objective in overview.objectives
+        for objective in overview.shown
         for cell in overview.cells_of(objective)
     ]
     words = {cell.word for cell in cells}

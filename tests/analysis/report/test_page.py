@@ -22,6 +22,7 @@ from runners.records.shard import line_of
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
 from tests.analysis.report.pages import Page, page_of
+from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.results import TWO_THREADS, Study, left_out, record, without, write
 from tests.support.tools import DATA
 
@@ -481,6 +482,14 @@ def test_the_policy_lets_nothing_in_and_only_this_script_run(page: Page) -> None
     without_pictures = re.sub(r' src="data:[^"]*"', "", page.html)
     assert "http://" not in without_pictures
     assert "https://" not in without_pictures
+
+
+def test_a_program_of_a_given_time_has_a_grid_of_what_it_prints_and_none_of_times(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, printing(RATES, fixed_time=True))
+    grids = re.findall(r'<caption id="grid-\d+-\d+-caption">([^;]+)', page_of(tmp_path).html)
+    assert grids == ["typical Gflop/s (rate) against scheduler in %, 95 % intervals"]
 
 
 def test_the_tables_of_a_study_are_a_light_file(page: Page) -> None:
