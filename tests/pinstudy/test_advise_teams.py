@@ -123,4 +123,7 @@ def test_a_run_too_short_to_be_proved_is_refused_with_what_helps(tmp_path: Path)
     assert "where its threads ran could not be proved: " in err
     assert "give it a larger size: a run of 1 s or more can be proved" in err
     assert advice["decision"] == "no reference"
-    assert [record["warmup"] for record in records(tmp_path)] == [True, True]
+    runs = sorted(records(tmp_path), key=lambda run: run["started_at"])
+    assert all(run["warmup"] for run in runs)
+    # On a busy node its one thread may be seen at first: the search begins anew with one thread.
+    assert [run["case_id"] for run in runs].count(runs[-1]["case_id"]) == 2
