@@ -258,27 +258,31 @@ def _latex_table(table: Table) -> str:
 
 def _latex_text(text: str) -> str:
     """Escape LaTeX's special characters, and replace those its fonts may lack."""
-    return "".join(_LATEX.get(c, c if c.isascii() else "?") for c in text)
+    escaped = text.translate(_LATEX)
+    return escaped if escaped.isascii() else "".join(c if c.isascii() else "?" for c in escaped)
 
 
 # With these a formula begins, in one spreadsheet or another.
 _FORMULA = ("=", "+", "-", "@")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    "`": r"\textasciigrave{}",
-    "…": r"\ldots{}",
-    "\N{EN DASH}": "--",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "→": r"$\to$",
-    "µ": r"$\mu$",
-} | {c: f"\\{c}" for c in "&%$#_{}"}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "''",
+        "`": r"\textasciigrave{}",
+        "…": r"\ldots{}",
+        "\N{EN DASH}": "--",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "→": r"$\to$",
+        "µ": r"$\mu$",
+    }
+    | {c: f"\\{c}" for c in "&%$#_{}"}
+)
 
 _STYLES: dict[str, Callable[[Sequence[Table]], str]] = {
     "text": _text,
