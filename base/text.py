@@ -59,7 +59,8 @@ def printable(text: str, allowed: str = "\n\t") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in allowed else "\ufffd" for c in text)
+    others = {ord(c): "\ufffd" for c in set(text) if not c.isprintable() and c not in allowed}
+    return text.translate(others) if others else text
 
 
 def one_line(text: str, most: int | None = MAX_LINE_CHARACTERS) -> str:

@@ -215,9 +215,9 @@ def _csv(tables: Sequence[Table]) -> str:
     rows = [row for table in tables for row in table.raw_values]
     names = list(dict.fromkeys(name for row in rows for name in row))
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _csv_value(value) for name, value in row.items()} for row in rows)
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_csv_value(row.get(name, "")) for name in names] for row in rows)
     return stream.getvalue()
 
 
