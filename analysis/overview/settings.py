@@ -79,7 +79,7 @@ def _under(case: CaseFinding, *, has_governor: bool, has_size: bool) -> str:
 
 
 def _leading(cells: Mapping[Objective, Mapping[str, Cell]], table: TableFindings) -> Objective:
-    """Return what a setting is looked at by first: what compares it, as far as anything does."""
+    """Return what a setting is looked at by first: what compares it, if anything does."""
     objectives = [objective for objective in table.compared_by if objective in cells] or [TIME]
     compared = (of for of in objectives if any(cell.is_compared for cell in cells[of].values()))
     return next(compared, objectives[0])

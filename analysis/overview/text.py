@@ -250,7 +250,7 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
     if {"better", "worse"} <= words:
         parts[:2] = [f"{good} better", f"{bad} worse, in % of the baseline"]
     if len(higher) > 1:
-        parts.insert(2, "the other way round where more is better")
+        parts.insert(len(words & {"better", "worse"}), "the other way round where more is better")
     if why := why_absent(words):
         parts.append(f"n/a {why}")
     if any(cell.is_best for cell in cells):

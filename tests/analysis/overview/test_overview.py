@@ -305,6 +305,19 @@ def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints(tmp_pa
     )
 
 
+def test_the_directions_stand_behind_the_marks_that_they_are_of(tmp_path: Path) -> None:
+    tables = (Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.0}).records(),
+              printing(RATES | {"ecores-pin": 100.0}, fixed_time=True))  # fmt: skip
+    write(tmp_path, [
+        run | {"case_id": f"{at}-{run['case_id']}", "run_id": f"{at}-{run['run_id']}",
+               "table_number": at, "app": run["app"] if at else "lu"}
+        for at, runs in enumerate(tables) for run in runs
+    ])  # fmt: skip
+    marks = " ".join(shown(tmp_path, 160).split())
+    better = "-12 ±1 better, in % of the baseline, the other way round where more is better, "
+    assert f"{better}= alike: surely within 1 %" in marks
+
+
 def test_a_legend_has_the_marks_that_are_shown(tmp_path: Path) -> None:
     """Times are alike; the rate, which is not shown here, is better and worse."""
     text = study(tmp_path, printing(RATES))
