@@ -14,11 +14,11 @@ import pandas as pd
 
 from analysis.advice.lines import Line, no_lines, ready_lines, start_of
 from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, Point, names_of
-from analysis.advice.race_records import RaceRecords, read_race
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import OF_SCHEDULING, CaseSummary
+from analysis.results.race_records import RaceRecords
 from analysis.results.regions import of_region
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
@@ -41,12 +41,12 @@ from runners.records.disturbances import DISTURBANCES, SEPARATOR
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     """Return the advice of results that raced; None of others.
 
-    `drift` is that of the runs, for the warnings. Raises UserError when records cannot be read.
+    `drift` is that of the runs, for the warnings.
     """
     folder = results.folder
     if results.runs is None or folder is None or not results.runs.raced:
         return None
-    race = read_race(folder)
+    race = results.runs.race_reader.race(folder)
     results = of_region(results, race.rule.region if race else None)
     candidates = _candidates(results.cases, race) if race else {}
     if race is None or any(case_id not in candidates for case_id in race.entrants):

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from analysis.affinity.timed_cases import THREADMAP, cases_of, column_means
+from analysis.affinity.timed_cases import cases_of, column_means
 from analysis.format.numbers import mean_count, percent
 from analysis.results.case_summary import METRIC
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
+from analysis.results.team_looks import THREADMAP
 from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.phrases import listed, name, sentence
 from base.cpulist import MAX_CPU, format_cpulist
 from base.text import one_line, plural
-from runners.records.placed_runs import threads_of
-from runners.records.reader import read_records
-from runners.records.values import OK
 
-# A results folder of this study has some hundred records; of a larger one only the first are read.
-MAX_RECORDS = 10_000
-# No node runs larger teams.
-MAX_THREADS = 8192
 # Threads times CPUs: a node with 2048 of each. Beyond that no file is believed.
 MAX_CELLS = 1 << 22
 
@@ -129,28 +121,23 @@ class Team:
 def teams(results: Results, findings: Findings) -> list[Team]:
     """Return the teams of the cases of `threadmap` that have a good run with its threads."""
     cases = cases_of(findings, THREADMAP)
-    if not cases or results.folder is None or results.runs is None:
+    if not cases or results.runs is None:
         return []
     node = node_cpus(results)
     moves = column_means(results, cases, METRIC.format("moves"))
-    runs: dict[str, list[list[TeamThread]]] = {}
     masks = _Masks()
-    for record in islice(read_records(results.folder / "records"), MAX_RECORDS):
-        case_id = record.get("case_id")
-        if isinstance(case_id, str) and _is_good(record):
-            threads = list(_threads(record, masks))
-            if threads:
-                runs.setdefault(case_id, []).append(threads)
+    looks = ((case, results.runs.team_looks.of(case.case_id)) for case in cases)
     return [
-        _team(case, runs[case.case_id], moves.get(case.case_id), node)
-        for case in cases
-        if case.case_id in runs
+        Team(
+            case,
+            tuple(TeamThread(masks[thread.allowed], thread.seen) for thread in of.threads),
+            of.runs,
+            moves.get(case.case_id),
+            node,
+        )
+        for case, of in looks
+        if of is not None
     ]
-
-
-def _is_good(record: Mapping[str, Any]) -> bool:
-    good = record.get("status") == OK and record.get("warmup") is not True
-    return good and record.get("app") == THREADMAP
 
 
 class _Masks(dict[str, tuple[int, ...]]):
@@ -163,34 +150,6 @@ class _Masks(dict[str, tuple[int, ...]]):
         self[text] = cpus_of(text) if self.cells <= MAX_CELLS else ()
         self.cells += len(self[text])
         return self[text]
-
-
-def _threads(record: Mapping[str, Any], masks: _Masks) -> Iterator[TeamThread]:
-    for thread in threads_of(record)[:MAX_THREADS]:
-        if thread.get("process", 0) == 0:
-            allowed = thread.get("allowed")
-            cpus = masks[allowed] if isinstance(allowed, str) else ()
-            yield TeamThread(cpus, dict(_seen(thread.get("seen"))))
-
-
-def _seen(value: object) -> Iterator[tuple[int, int]]:
-    for cpu, looks in value.items() if isinstance(value, dict) else ():
-        known = cpu.isascii() and cpu.isdigit() and len(cpu) < 6 and int(cpu) <= MAX_CPU
-        if known and type(looks) is int and 0 < looks < 2**53:
-            yield int(cpu), looks
-
-
-def _team(
-    case: CaseFinding, runs: Sequence[Sequence[TeamThread]], moves: float | None, node: NodeCpus
-) -> Team:
-    """Return the samples of a case's runs, of those with the most frequent number of threads."""
-    size = Counter(len(threads) for threads in runs).most_common(1)[0][0]
-    alike = [threads for threads in runs if len(threads) == size]
-    together = tuple(
-        TeamThread(of_thread[-1].allowed, sum((Counter(t.seen) for t in of_thread), Counter()))
-        for of_thread in zip(*alike, strict=True)
-    )
-    return Team(case, together, len(alike), moves, node)
 
 
 def describe_team(team: Team) -> str:

@@ -16,6 +16,7 @@ from analysis.published import FOLDER
 from analysis.results.case_summary import METRIC, grouped
 from analysis.results.runs import good_runs
 from analysis.results.sources import Results
+from analysis.results.team_looks import THREADMAP
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
 from analysis.verdict.caveats import unusable
@@ -24,7 +25,7 @@ from analysis.verdict.model import CaseFinding, Comparison, Findings
 from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
 
-CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
+CONTENTION, SMT, PINGPONG = "contention", "smt", "pingpong"
 # What each program times by itself, by the name of the metric in its records.
 TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
 APPS = (*TIMES, THREADMAP)

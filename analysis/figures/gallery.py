@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.affinity.experiments import Affinity, affinity
 from analysis.affinity.smt import Sharing
-from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT, THREADMAP
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT
 from analysis.answer import analyze
 from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
 from analysis.figures.costs import draw_energy_by_kind, draw_slowdowns
@@ -30,6 +30,7 @@ from analysis.overview.settings import overviews_of
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import grouped
 from analysis.results.sources import Results, open_results
+from analysis.results.team_looks import THREADMAP
 from analysis.verdict.model import Findings
 from base.errors import UserError
 

@@ -85,8 +85,8 @@ class Setting:
     """What the cases of a line share, in short; `table` is the place of its table.
 
     `governor` and `beside` are those of its verdicts. `cells` are by objective and then by column;
-    an objective that no case has is missing. `leading` is the one to look at first: time, or what a
-    program of a given time prints.
+    an objective that no case has is missing. `compared_by` are the objectives that its programs are
+    compared by, those to look at first first: time, or what programs of a given time print.
     """
 
     program: str
@@ -96,7 +96,7 @@ class Setting:
     governor: str
     beside: str | None
     cells: Mapping[Objective, Mapping[str, Cell]]
-    leading: Objective = TIME
+    compared_by: tuple[Objective, ...] = (TIME,)
 
     def cells_of(self, objective: Objective) -> Mapping[str, Cell]:
         """Return the cells of an objective by column; none where its numbers have another unit."""
@@ -106,6 +106,12 @@ class Setting:
     def is_compared(self, objective: Objective) -> bool:
         """Whether any case is compared in an objective."""
         return any(cell.is_compared for cell in self.cells_of(objective).values())
+
+    @property
+    def leading(self) -> Objective:
+        """The objective to look at first: the first one in which any case is compared, if any."""
+        own = [objective for objective in self.compared_by if objective in self.cells] or [TIME]
+        return next(filter(self.is_compared, own), own[0])
 
     @property
     def label(self) -> str:

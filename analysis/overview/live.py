@@ -70,7 +70,7 @@ class LiveGrid:
             settings.append(
                 Setting(
                     name_of(key), key.threads_label, under, of.table, of.governor, None, cells,
-                    objective,
+                    (objective,),
                 )
             )  # fmt: skip
         governor = governors.pop() if len(governors) == 1 else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
@@ -58,8 +58,8 @@ def _overview(
             at,
             cases[0].governor,
             cases[0].summary.beside,
-            cells := _cells(cases, tables[at]),
-            _leading(cells, tables[at]),
+            _cells(cases, tables[at]),
+            tables[at].compared_by,
         )
         for at, cases in lines
     )
@@ -76,13 +76,6 @@ def _under(case: CaseFinding, *, has_governor: bool, has_size: bool) -> str:
         plural(of.vm_cpus, "vCPU") if has_size and of.vm_cpus else "",
     )
     return one_line(", ".join(filter(None, parts)))
-
-
-def _leading(cells: Mapping[Objective, Mapping[str, Cell]], table: TableFindings) -> Objective:
-    """Return what a setting is looked at by first: what compares it, if anything does."""
-    objectives = [objective for objective in table.compared_by if objective in cells] or [TIME]
-    compared = (of for of in objectives if any(cell.is_compared for cell in cells[of].values()))
-    return next(compared, objectives[0])
 
 
 def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective, dict[str, Cell]]:

@@ -23,7 +23,6 @@ from analysis.affinity.timed_cases import (
     LATENCY,
     PINGPONG,
     SMT,
-    THREADMAP,
     cases_beside,
     cases_of,
     cases_of_ranks,
@@ -32,6 +31,7 @@ from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
+from analysis.results.team_looks import THREADMAP
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
 from base import PINSTUDY

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.advice.race_records import rule_of
 from analysis.format.table import Column, Table
 from analysis.report.exclusions import Place
 from analysis.results.files import read_limited
 from analysis.results.first_records import Record, command_lines
 from analysis.results.node_files import NodeSheet, kinds_option
+from analysis.results.race_records import rule_of
 from analysis.results.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF

@@ -31,7 +31,9 @@ from analysis.results.case_summary import (
 from analysis.results.columns import Reasons, Sparse, Texts
 from analysis.results.first_records import FirstRecords
 from analysis.results.metrics import METRIC_FACTS, facts_text
+from analysis.results.race_records import RaceReader
 from analysis.results.regions import REGION, region_records
+from analysis.results.team_looks import TeamLooks
 from base.reading import number_or_nan
 from configs.repetitions import MAX_REPETITIONS, looks_of
 from runners.execution.course import QUARTERS
@@ -157,7 +159,8 @@ class RecordColumns:
     which row of which table they belong to.
     `ruled`: a precision or a race ended the repetitions of a record's case; `raced`: a race did.
     `planned_looks` is how many looks at the results the rule of a record allows, 1 without one.
-    `sparse` has the columns that only some records have, and `firsts` what is no column.
+    `sparse` has the columns that only some records have; `firsts`, `race_reader` and `team_looks`
+    gather what is no column.
     """
 
     def __init__(self) -> None:
@@ -167,6 +170,8 @@ class RecordColumns:
         self.planned_looks = 1
         self.reasons = Reasons()
         self.firsts = FirstRecords()
+        self.race_reader = RaceReader()
+        self.team_looks = TeamLooks()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_COMBINED)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
         self.sparse = {
@@ -190,6 +195,8 @@ class RecordColumns:
                 if not self.raced and "repetition_rule" in record:
                     self._take_rule(record["repetition_rule"])
                 self.firsts.add(record)
+                self.race_reader.add(record)
+                self.team_looks.add(record)
                 yield _row(record, self.reasons)
                 if "regions" in record or record.get("region_marks") is not None:
                     yield from (_row(of, self.reasons) for of in region_records(record))
@@ -210,6 +217,8 @@ class RecordColumns:
         self.ruled |= others.ruled
         self.planned_looks = max(self.planned_looks, others.planned_looks)
         self.firsts.merge(others.firsts)
+        self.race_reader.merge(others.race_reader)
+        self.team_looks.merge(others.team_looks)
         numbers = {
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }

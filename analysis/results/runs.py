@@ -20,8 +20,10 @@ import pandas as pd
 from analysis.processes import how_many, pool
 from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
 from analysis.results.first_records import FirstRecords
+from analysis.results.race_records import RaceReader
 from analysis.results.record_columns import REASONS, RecordColumns, columns_of
 from analysis.results.regions import REGION
+from analysis.results.team_looks import TeamLooks
 from base import PINSTUDY
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
@@ -58,7 +60,8 @@ class Runs:
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
     of runners.records.values), `unusable` those that do not say which row they belong to.
     `repeated` has the records, with the frame's columns, of repetitions of which several records
-    tell the end. `firsts` has what all runs of a case in an attempt agree in and no column has.
+    tell the end. `firsts` has what all runs of a case in an attempt agree in and no column has,
+    `race_reader` what they tell of a race, `team_looks` where threads were seen.
     """
 
     frame: pd.DataFrame
@@ -72,6 +75,8 @@ class Runs:
     planned_looks: int = 1
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
     firsts: FirstRecords = field(default_factory=FirstRecords)
+    race_reader: RaceReader = field(default_factory=RaceReader)
+    team_looks: TeamLooks = field(default_factory=TeamLooks)
 
 
 def read_runs(folder: Path) -> Runs:
@@ -105,6 +110,8 @@ def read_runs(folder: Path) -> Runs:
         planned_looks=columns.planned_looks,
         repeated=repeated,
         firsts=columns.firsts,
+        race_reader=columns.race_reader,
+        team_looks=columns.team_looks,
     )
 
 

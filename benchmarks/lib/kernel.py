@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from runners.host.processes import waited_cpu_s
 
 SOURCE = Path(__file__).resolve().parent.parent / "kernel" / "kernel.cpp"
 _COMPILE = ("g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")
@@ -31,11 +32,6 @@ def read_spans(log: Path) -> tuple[Span, ...]:
     return tuple(Span(*(int(word) / 1e9 for word in line.split())) for line in lines)
 
 
-def _children_cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 @dataclass(frozen=True)
 class Kernel:
     """The built program and how many steps it makes a second here."""
@@ -53,9 +49,9 @@ class Kernel:
         subprocess.run([*_COMPILE, "-o", program, SOURCE], check=True)
         used_s = []
         for _ in range(9):
-            before_s = _children_cpu_s()
+            before_s = waited_cpu_s()
             subprocess.run([program, str(_FIRST_STEPS), "--log", log], check=True)
-            used_s.append(_children_cpu_s() - before_s)
+            used_s.append(waited_cpu_s() - before_s)
         took_s = [span.took_s for span in read_spans(log)]
         return cls(program, _FIRST_STEPS / min(took_s + used_s))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import select
 import time
 from array import array
@@ -21,7 +20,7 @@ from runners.execution.placement import FEW_LOOKS, NEGLIGIBLE_SHARE, Expected, P
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import WitnessProcess
-from runners.host.processes import tree_cpu_s
+from runners.host.processes import tree_cpu_s, waited_cpu_s
 
 
 class CoRuns:
@@ -115,8 +114,8 @@ class CoRuns:
             return False
         living = (execution for execution in (self._current, self._next) if execution)
         living_s = sum(tree_cpu_s(execution.process.witness_pid) for execution in living)
-        ended_s, own_s = map(_cpu_s, (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
-        send(self._answers, (self._problem, ended_s + living_s, own_s))
+        cpu_s = waited_cpu_s() + living_s
+        send(self._answers, (self._problem, cpu_s, time.process_time()))
         return True
 
     def _finish(self, execution: Execution) -> None:
@@ -162,8 +161,8 @@ class CoRuns:
             windows,
             self._problem,
             self._failed_ns,
-            _cpu_s(resource.RUSAGE_CHILDREN),
-            _cpu_s(resource.RUSAGE_SELF),
+            waited_cpu_s(),
+            time.process_time(),
             self._proofs.together,
             self._proofs.threads,
             self._proofs.looks,
@@ -279,8 +278,3 @@ def _run_on(cpus: Iterable[int]) -> None:
     # They may be offline by now: the kernel then keeps the mask.
     with suppress(OSError):
         os.sched_setaffinity(0, cpus)
-
-
-def _cpu_s(who: int) -> float:
-    usage = resource.getrusage(who)
-    return usage.ru_utime + usage.ru_stime

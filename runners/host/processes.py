@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,12 @@ def read_cpu_time(pid: int) -> CpuTime:
     if task is None:
         return CpuTime(0.0, 0.0)
     return CpuTime(task.user_ticks * tick_s(), task.system_ticks * tick_s())
+
+
+def waited_cpu_s() -> float:
+    """Return the CPU seconds of all children that this process has waited for, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def tree_cpu_s(pid: int) -> float:

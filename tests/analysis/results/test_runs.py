@@ -212,6 +212,34 @@ def test_several_processes_read_what_one_reads(
     pd.testing.assert_frame_equal(together.reasons, alone.reasons)
 
 
+def test_several_processes_gather_the_race_and_the_threads_that_one_gathers(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    rule = {"race": {"of": "time", "better": "lower", "margin": 0.01, "cases": 9}}
+    threads = [{"process": 0, "allowed": "0-3", "seen": {"0": 1, "2": 4}}]
+    of = {"app": "threadmap", "repetition_rule": rule, "placement": {"threads": threads}}
+    records = [record(number, r, **of) for r in range(1, 30) for number in (1, 2, 3)]
+    # The node could not run case 1 at first, and case 2 in the end.
+    skipped = [record(n, 1, status="skipped", reason=f"no {n}") for n in (1, 2)]
+    write(tmp_path, [skipped[0], *records, skipped[1]])
+    alone = read_runs(tmp_path)
+    request.getfixturevalue("in_parts")
+
+    together = read_runs(tmp_path)
+
+    race = together.race_reader.race(tmp_path)
+    assert race == alone.race_reader.race(tmp_path)
+    assert race is not None
+    first, second, third = (str(each["case_id"]) for each in records[:3])
+    assert (race.entrants, race.unseen, race.withdrawn) == ((first, third), 7, {second: "no 2"})
+    assert len(race.runs) == len(records)
+    for runs in (alone, together):
+        looks = runs.team_looks.of(first)
+        assert looks is not None
+        assert looks.runs == 29
+        assert [(each.allowed, each.seen) for each in looks.threads] == [("0-3", {0: 29, 2: 116})]
+
+
 def be_killed(_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 

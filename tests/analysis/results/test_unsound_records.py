@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.advice.race_records import read_race
 from analysis.results.runs import read_runs
 from analysis.results.sources import open_results
 from configs.library import load_study
@@ -121,7 +120,7 @@ def test_an_impossible_record_counts_nowhere_and_is_reported(
 
     assert repetitions_in(tmp_path / "fixed") == [{1, 3}] * 3
     assert "1 line of the records with" in footnotes_of(tmp_path / "fixed")
-    race = read_race(tmp_path / "raced")
+    race = read_runs(tmp_path / "raced").race_reader.race(tmp_path / "raced")
     assert race is not None
     assert {repetition for _, repetition in race.runs} == {1, 3}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import subprocess
 from pathlib import Path
 
+from runners.host.processes import waited_cpu_s
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.support.cli import argv, pinstudy
 from tests.support.trees import CPU, build_tree, write
@@ -20,12 +20,6 @@ def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     return pinstudy(Path.cwd(), "doctor", *arguments)
 
 
-def cpu_s_of_children() -> float:
-    """Return the CPU seconds of ended child processes."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def whole_node(tmp_path: Path) -> Path:
     """A recorded node whose files lack nothing."""
     root = build_tree(tmp_path, "i9-14900k")
@@ -35,9 +29,9 @@ def whole_node(tmp_path: Path) -> Path:
 
 
 def test_this_machine_is_listed_worst_first_in_under_two_seconds_of_cpu_time() -> None:
-    before_s = cpu_s_of_children()
+    before_s = waited_cpu_s()
     done = subprocess.run(argv("doctor", "--json"), capture_output=True, text=True, check=False)
-    assert cpu_s_of_children() - before_s < 2.0
+    assert waited_cpu_s() - before_s < 2.0
     capabilities = json.loads(done.stdout)
     assert all(list(capability) == KEYS for capability in capabilities)
     states = [ORDER[capability["state"]] for capability in capabilities]

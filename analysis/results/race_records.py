@@ -1,4 +1,4 @@
-"""Read a race from its records: the cases that took part, its rule, its runs and its state.
+"""A race from its records: the cases that took part, its rule, its runs and its state.
 
 A results folder may come from anybody, so every field of a record is checked before it is used.
 """
@@ -19,13 +19,14 @@ from configs.repetitions import ANY, Race, RepetitionsKind
 from configs.values import DIRECTIONS, is_name
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
-from runners.records.reader import read_records
 from runners.records.values import FINAL, SKIPPED
 from runners.study.machine import STUDY_FILE
 
 MAX_NAME = 80
 # No study has more cases.
 MAX_CASES = 100_000
+# A table's number and a case's.
+_Row = tuple[int, int]
 # The fields on how a run was started.
 _LAUNCH = ("command", "environment", "runtime")
 
@@ -55,39 +56,61 @@ class RaceRecords:
         return replay([*self.entrants, *unseen], self.rule, self.runs)
 
 
-def read_race(folder: Path) -> RaceRecords | None:
-    """Return the race in the records below a results folder; None when none was run.
+class RaceReader:
+    """The parts of records that tell of a race, gathered while records are read."""
 
-    Raises UserError when records cannot be read.
-    """
-    rule: Race | None = None
-    cases = 0
-    rows: dict[str, tuple[int, int]] = {}
-    runs: dict[Key, RaceRun] = {}
-    launches: dict[str, Mapping[str, Any]] = {}
-    # Rows that the latest attempt to reach them skipped, with the reason.
-    skipped: dict[tuple[int, int], str] = {}
-    for record in read_records(folder / "records"):
-        row, key, of = _row(record), _key(record), rule_of(record.get("repetition_rule"))
-        if row is not None and record.get("status") == SKIPPED:
-            skipped[row] = str(record.get("reason") or "")
-        elif row is not None and key is not None and of is not None:
-            rule, cases = of, _cases(record["repetition_rule"]["race"])
-            rows.setdefault(key[0], row)
-            if record.get("command"):
-                launches.setdefault(key[0], {name: record.get(name) for name in _LAUNCH})
-            skipped.pop(row, None)
-            # Of several records of a run that ended, the first counts.
-            if record.get("status") in FINAL:
-                runs.setdefault(key, race_run(record, of))
-    # In the order of runners.study.schedule.entrants_of.
-    ran = sorted(rows, key=lambda case_id: (*reversed(rows[case_id]), case_id))
-    withdrawn = {case_id: skipped[rows[case_id]] for case_id in ran if rows[case_id] in skipped}
-    entrants = tuple(case_id for case_id in ran if case_id not in withdrawn)
-    if rule is None or not entrants:
-        return None
-    unseen = max(0, cases - len(entrants))
-    return RaceRecords(_with_limits_of(folder, rule), entrants, unseen, runs, launches, withdrawn)
+    def __init__(self) -> None:
+        self._rule: Race | None = None
+        self._cases = 0
+        self._rows: dict[str, _Row] = {}
+        self._runs: dict[Key, RaceRun] = {}
+        self._launches: dict[str, Mapping[str, Any]] = {}
+        # Rows that the latest attempt to reach them skipped, with the reason.
+        self._skipped: dict[_Row, str] = {}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Add a record, of whatever study."""
+        if record.get("status") == SKIPPED:
+            if (row := _row(record)) is not None:
+                self._skipped[row] = str(record.get("reason") or "")
+        elif (rule := rule_of(record.get("repetition_rule"))) is not None:
+            row, key = _row(record), _key(record)
+            if row is not None and key is not None:
+                self._rule, self._cases = rule, _cases(record["repetition_rule"]["race"])
+                self._add_run(record, row, key, rule)
+
+    def _add_run(self, record: Mapping[str, Any], row: _Row, key: Key, rule: Race) -> None:
+        self._rows.setdefault(key[0], row)
+        if record.get("command"):
+            self._launches.setdefault(key[0], {name: record.get(name) for name in _LAUNCH})
+        self._skipped.pop(row, None)
+        # Of several records of a run that ended, the first counts.
+        if record.get("status") in FINAL:
+            self._runs.setdefault(key, race_run(record, rule))
+
+    def merge(self, others: RaceReader) -> None:
+        """Add what others have, whose records were read after these."""
+        if others._rule is not None:
+            self._rule, self._cases = others._rule, others._cases
+        for row in others._rows.values():
+            self._skipped.pop(row, None)
+        self._skipped |= others._skipped
+        self._rows = others._rows | self._rows
+        self._runs = others._runs | self._runs
+        self._launches = others._launches | self._launches
+
+    def race(self, folder: Path) -> RaceRecords | None:
+        """Return the race in a results folder, whose records these are; None if none was run."""
+        # In the order of runners.study.schedule.entrants_of.
+        rows, skipped = self._rows, self._skipped
+        ran = sorted(rows, key=lambda case_id: (*reversed(rows[case_id]), case_id))
+        withdrawn = {case_id: skipped[rows[case_id]] for case_id in ran if rows[case_id] in skipped}
+        entrants = tuple(case_id for case_id in ran if case_id not in withdrawn)
+        if self._rule is None or not entrants:
+            return None
+        rule = _with_limits_of(folder, self._rule)
+        unseen = max(0, self._cases - len(entrants))
+        return RaceRecords(rule, entrants, unseen, self._runs, self._launches, withdrawn)
 
 
 def rule_of(value: object) -> Race | None:
@@ -126,7 +149,7 @@ def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
 
 
-def _row(record: Mapping[str, Any]) -> tuple[int, int] | None:
+def _row(record: Mapping[str, Any]) -> _Row | None:
     table, number = record.get("table_number"), record.get("case_number")
     return (table, number) if _is_count(table) and _is_count(number) else None
 
