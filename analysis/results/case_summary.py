@@ -225,6 +225,10 @@ class CaseSummary:
         """Who places threads, in words: `scx_lavd, EAS off`; empty where a study does not say."""
         return words_of(self.scheduler, self.energy_aware, self.itmt)
 
+    def moments(self, measure: str) -> Moments:
+        """Return a measure; no values for what only the programs of other cases have printed."""
+        return self.measures.get(measure, Moments())
+
     @property
     def time(self) -> Moments:
         """The program's time, in seconds."""

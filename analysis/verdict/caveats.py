@@ -206,7 +206,7 @@ def not_compared(
             return "Not compared: no run of these cases could be used."
         if objective == EDP:
             return f"Not compared: the {noun} needs package energy, which was not measured."
-        if any(case.summary.measures[objective.field].n for case in cases):
+        if any(case.summary.moments(objective.field).n for case in cases):
             return f"Not compared: {noun} is 0 or less in some runs, which can be in no ratio."
         return f"Not compared: {noun} was not measured{_because(cases, objective)}."
     if baseline is None:

@@ -212,7 +212,7 @@ def difference_of_summaries(
     With `sd_is_error` the published deviations are read as standard errors of the mean.
     """
     name = objective.field
-    mine, theirs = _published(case.measures[name]), _published(baseline.measures[name])
+    mine, theirs = _published(case.moments(name)), _published(baseline.moments(name))
     if mine is None or theirs is None:
         return None
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
@@ -240,7 +240,7 @@ def sample_of_summary(case: CaseSummary, objective: Objective) -> Sample | None:
     The energy-delay product is that of the means where none is given. `n` is 0 where the summary
     does not say how many runs there were.
     """
-    moments = case.measures[objective.field]
+    moments = case.moments(objective.field)
     n, mean = moments.n, moments.mean
     if objective == EDP and np.isnan(mean):
         energy = case.measures[ENERGY.field]

@@ -20,11 +20,13 @@ from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.answers import FIXED_TIME
 from analysis.verdict.text import as_data, as_text
+from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
     Study,
     case_of,
     findings_of,
+    left_out,
     notes_of,
     only_table,
     text_of,
@@ -75,6 +77,29 @@ def test_more_of_a_metric_is_better_where_the_app_says_so(tmp_path: Path) -> Non
     assert " % more typical Gflop/s (rate) than under #1 scheduler (95 % interval " in text
     assert "time the same within 1 %" in text
     assert any("For Gflop/s (rate): to pin threads" in line for line in findings.headline)
+
+
+def test_cases_without_a_good_run_print_nothing_and_stand_beside_those_that_do(
+    tmp_path: Path,
+) -> None:
+    runs = [
+        run | {"status": "failed", "reason": "exit status 1", "metrics": {}, "metric_units": {}}
+        if run["mapping"] == "ecores-pin"
+        else run
+        for run in printing(RATES)
+    ]
+    gone = left_out(4, "no such CPUs") | {"app": runs[0]["app"], "mapping": "ecores-set"}
+    gone |= {key: runs[0][key] for key in ("variant", "size", "threads", "schedule")}
+    write(tmp_path, [*runs, gone])
+
+    for command in ("card", "compare", "figures", "report", "tables", "verdict"):
+        sources = ["."] * (1 + (command == "compare"))
+        assert pinstudy(tmp_path, command, *sources).returncode == 0
+    said = pinstudy(tmp_path, "verdict", "card.json", "--no-files")
+
+    assert words(analyze(open_results(str(tmp_path))), "metric_rate") == {"pcores-pin": "better"}
+    assert said.returncode == 0
+    assert "For Gflop/s (rate): to pin threads on the P-cores" in said.stdout
 
 
 def test_less_of_a_metric_is_better_where_the_app_says_that(tmp_path: Path) -> None:
