@@ -24,7 +24,7 @@ from runners.race.elimination import (
     worse_cases,
 )
 from runners.race.samples import RaceSamples, Value
-from runners.race.state import Eliminated, RaceRun, RaceState
+from runners.race.state import BY_COMPARISON, Eliminated, RaceRun, RaceState
 from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
 
@@ -195,8 +195,34 @@ class Race:
         elif case.case_id in self._alive:
             self._alive.remove(case.case_id)
             self.eliminated.append(case)
+            if case.why not in BY_COMPARISON:
+                self._let_back(case.case_id)
             if case.case_id == self._best:
                 self._best = None
+
+    def _let_back(self, gone: str) -> None:
+        """Let cases race again that were eliminated beside a best one that is out by its fault.
+
+        Those that were told from it, and did no better than the reference, stay out.
+        """
+        values = self._samples.values
+        if not values(gone) or any(
+            values(case_id) and self._mean(case_id) < self._mean(gone) for case_id in self._alive
+        ):
+            return
+        back = [
+            one
+            for one in self.eliminated
+            if one.why == "not best"
+            or (one.why in BY_COMPARISON and self._promises_gain(one.case_id))
+        ]
+        self.eliminated = [one for one in self.eliminated if one not in back]
+        self._alive += [one.case_id for one in back]
+
+    def _promises_gain(self, case_id: str) -> bool:
+        """Return whether the runs of a case are better than the reference's on average."""
+        known = all(map(self._samples.values, (case_id, self.reference)))
+        return known and self._mean(case_id) < self._mean(self.reference)
 
     def _analyse_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)

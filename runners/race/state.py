@@ -35,6 +35,8 @@ WHYS = {
     "cannot run": "the node cannot run it now",
     "no time": "there was no time for it, or no run",
 }
+# Those of them that say how a case did beside others; the rest are about the case alone.
+BY_COMPARISON = ("not best", "worse", "far worse")
 # Statuses that are the fault of the case; the others may happen to any case.
 _CASE_FAULTS = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
 # Values beyond these bounds have no useful logarithm.
@@ -88,12 +90,13 @@ class RaceState:
 
     `decision` is a word of DECISIONS. `best` is the case that the confirmation compares with the
     `reference`; None before it is taken, and when no other case is left. `eliminated` is in the
-    order of elimination. `confirmation` has the repetitions, by case_id, of the runs that decide:
-    those of the best after it was taken, so that they do not overestimate its gain; of the
-    reference some earlier ones, too. `p` is the probability of such a confirmation without a gain.
-    `looks` is the number of interim analyses. `runs`, without warm-up runs, and `spent_s` are what
-    the race has used, `most_runs` is its limit, None where time alone limits it. `noise` is the
-    standard deviation of one run's logarithm, pooled over cases; None before two blocks.
+    order of elimination, without cases that came back when a better one did not run well.
+    `confirmation` has the repetitions, by case_id, of the runs that decide: those of the best after
+    it was taken, so that they do not overestimate its gain; of the reference some earlier ones,
+    too. `p` is the probability of such a confirmation without a gain. `looks` is the number of
+    interim analyses. `runs`, without warm-up runs, and `spent_s` are what the race has used,
+    `most_runs` is its limit, None where time alone limits it. `noise` is the standard deviation of
+    one run's logarithm, pooled over cases; None before two blocks.
     """
 
     decision: str

@@ -226,7 +226,8 @@ class RaceSchedule(Schedule):
             self._entrants, self._rule, warmup_runs(self._entrants[0], self.history.race_runs)
         )
         most = race.expected_runs + self.plan.study.warmup
-        number = reported = 0
+        number = 0
+        reported: list[Eliminated] = []
         while block := race.next_block():
             number += 1
             keys = shuffled(block, self.plan.study.seed, number)
@@ -240,9 +241,9 @@ class RaceSchedule(Schedule):
                     yield from after
                     return
             race.take(block, self.history.race_runs)
-            if out := race.eliminated[reported:]:
+            if out := [one for one in race.eliminated if one not in reported]:
                 listener.eliminated(out)
-            reported = len(race.eliminated)
+            reported = list(race.eliminated)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending warm-up runs and the next block."""

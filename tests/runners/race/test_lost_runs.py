@@ -70,10 +70,10 @@ def test_a_reference_that_is_seldom_in_its_place_ends_the_race(verdict: str) -> 
     assert standing.decision == "no reference"
 
 
-def test_a_best_that_leaves_its_place_in_the_trial_is_out() -> None:
+def test_a_best_that_leaves_its_place_in_the_trial_is_out_and_the_other_is_tried() -> None:
     answer = placed(PLACED, good=every("unproved", 1, 2, 3))
     standing, _ = run_race([REFERENCE, "good", "other"], answer, Rule(runs=200))
-    assert standing.best is None
+    assert (standing.decision, standing.best) == ("gain", "other")
     assert out_of(standing)["good"].why == "not placed"
 
 

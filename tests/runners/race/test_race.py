@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
 from runners.race.race import Key, Race, most_runs, replay
-from runners.race.state import DECISIONS, WHYS, Eliminated, RaceRun, RaceState
+from runners.race.state import (
+    BY_COMPARISON,
+    DECISIONS,
+    WHYS,
+    Eliminated,
+    RaceRun,
+    RaceState,
+)
 from tests.runners.race.simulated_nodes import node_of, search
 
 REFERENCE = "ref"
@@ -134,6 +141,56 @@ def test_a_best_that_fails_in_its_trial_is_not_recommended() -> None:
     assert standing.decision == "no gain"
     assert standing.best is None
     assert out_of(standing)["good"].why == "failed"
+
+
+def failing_from(case_id: str, first: int, **seconds: float) -> Answer:
+    """Return what answers with nearly the cases' times, one of which fails from a run on."""
+    usual, failed = steady(**seconds), RaceRun(None, 0.1, "check-failed: wrong sum")
+    return but(usual, **{case_id: lambda n: usual(case_id, n) if n < first else failed})
+
+
+def test_when_the_best_fails_in_its_trial_those_not_told_from_it_are_tried() -> None:
+    standing, blocks = run_race(
+        [REFERENCE, "one", "two"], failing_from("one", 3, ref=2.0, one=1.0, two=1.0)
+    )
+    assert {case_id for case_id, _ in blocks[2]} == {REFERENCE, "one"}
+    assert (standing.decision, standing.best) == ("gain", "two")
+    assert {case_id: one.why for case_id, one in out_of(standing).items()} == {"one": "failed"}
+
+
+def test_when_the_best_fails_those_that_were_worse_than_it_are_tried() -> None:
+    seconds = {"ref": 2.0, "wrong": 1.0, "good": 1.6, "bad": 2.5}
+    standing, blocks = run_race([*seconds], failing_from("wrong", 3, **seconds))
+    assert {case_id for case_id, _ in blocks[1]} == {REFERENCE, "wrong"}
+    assert (standing.decision, standing.best) == ("gain", "good")
+    assert {case_id: one.why in BY_COMPARISON for case_id, one in out_of(standing).items()} == {
+        "wrong": False,
+        "bad": True,
+    }
+
+
+@given(
+    st.lists(st.sampled_from([0.5, 0.8, 0.9, 1.0, 1.3, 4.0]), min_size=1, max_size=6),
+    st.lists(st.integers(1, 12), min_size=6, max_size=6),
+    st.integers(0, 5),
+)
+@settings(deadline=None)
+def test_no_gain_is_said_only_if_no_sound_case_has_one(
+    seconds: list[float], first_failures: list[int], sound: int
+) -> None:
+    times = {REFERENCE: 1.0} | {f"case{number}": of for number, of in enumerate(seconds)}
+    failing = dict(list(zip([*times][1:], first_failures, strict=False))[sound:])
+    usual, failed = steady(**times), RaceRun(None, 0.1, "exit status 1")
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        fails = repetition >= failing.get(case_id, 1000)
+        return failed if fails else usual(case_id, repetition)
+
+    standing, _ = run_race([*times], answer, Rule(runs=500))
+    if any(of < 1.0 for case_id, of in times.items() if case_id not in failing):
+        assert standing.decision == "gain"
+        assert standing.best is not None
+        assert times[standing.best] < 1.0
 
 
 def test_a_disturbed_run_is_nobodys_fault() -> None:

@@ -17,8 +17,9 @@ from configs.repetitions import Race
 from runners.plan.case import SkippedCase
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
+from runners.race.state import Eliminated
 from runners.study.history import History
-from runners.study.schedule import RaceSchedule, entrants_of, shuffled
+from runners.study.schedule import Listener, RaceSchedule, entrants_of, shuffled
 from tests.runners.cases import PUBLISHED, case, study
 from tests.runners.study.attempts import World, minimum
 
@@ -112,6 +113,31 @@ def test_runs_keep_their_order_after_a_second_warm_up() -> None:
     resumed = world.made(stopped, record=record)
     assert [made["order"] for made in at_once] == list(range(len(at_once)))
     assert resumed == at_once
+
+
+def test_a_best_that_fails_in_its_trial_is_reported_and_another_is_tried() -> None:
+    world = Racing(plan_of(), 5)
+    best, second = CASES[1].case_id, CASES[2].case_id
+    sound = world.schedule(world.made()).state
+    # Its first run of the trial.
+    first = min(sound.confirmation[best])
+
+    def record(planned: PlannedRun) -> dict[str, Any]:
+        fails = planned.case_id == best and planned.repetition >= first
+        failed = {"status": "failed", "reason": "exit status 3", "race_value": None}
+        return world.record(planned) | (failed if fails else {})
+
+    records = world.made(record=record)
+    reported: list[Eliminated] = []
+    assert not list(world.schedule(records).pending(Listener(eliminated=reported.extend)))
+    state = world.schedule(records).state
+    assert (state.decision, state.best) == ("gain", second)
+    assert [(one.why, one.reason) for one in reported if one.case_id == best] == [
+        ("failed", "exit status 3")
+    ]
+    assert {one.case_id for one in state.eliminated} < {one.case_id for one in reported}
+    stopped = world.made((), len(records) - 3, record=record)
+    assert world.made(stopped, record=record) == records
 
 
 def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -> None:
