@@ -19,7 +19,13 @@ from analysis.verdict.answers import answer_of
 from analysis.verdict.caveats import unusable
 from analysis.verdict.headline import in_words
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
-from analysis.verdict.phrases import listed, quantity, sentence
+from analysis.verdict.phrases import (
+    FRACTIONS_TO,
+    change_of_means,
+    listed,
+    quantity,
+    sentence,
+)
 from base import PINSTUDY
 from base.text import one_line, plural
 from runners.records.disturbances import DISTURBANCES
@@ -46,6 +52,13 @@ _OF_EVENT = re.compile(r"[A-Za-z][\w.-]*: ")
 ANSWER = "Answer"
 
 
+class _Lack(NamedTuple):
+    """A measure that runs of a case lack: all of them, or some."""
+
+    name: str
+    in_some_runs: bool
+
+
 class Remark(NamedTuple):
     """A remark on all results, with a word for the margin: `Answer`, `Slow`, `Missing`."""
 
@@ -68,7 +81,7 @@ def remarks(
         ("Slow", _slow(settings, findings)),
         ("Disturbed", _disturbed(whole)),
         ("Left out", _left_out(cases)),
-        ("Missing", _missing(cases, is_elsewhere=results.is_published or results.card is not None)),
+        ("Missing", _missing(cases, is_elsewhere=not results.made_here)),
         ("Excluded", _excluded(whole)),
         ("Unproved", _unproved(whole)),
         ("Note", results.footnotes),
@@ -89,26 +102,17 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
     """Return the answer in at most three sentences: by objective, and what is open."""
     if findings.raced:
         return list(findings.headline)
-    sentences = []
-    undecided = total = 0
+    sentences: list[str] = []
     for objective in _answered(findings):
         verdicts = list(_advised(findings, settings, objective))
         advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
         if advised:
-            is_first = not total
-            sentences.append(_answer(objective, advised, len(verdicts), says_rest=not is_first))
-        if not total:
-            undecided, total = len(verdicts) - len(advised), len(verdicts)
-    if undecided:
-        which = _all_of(total)
-        sentences.append(
-            f"Undecided in {which}: none is shown to be better than the baseline; some may be."
-            if undecided == total
-            else f"{undecided} of {total} settings {'is' if undecided == 1 else 'are'} undecided."
-        )
-    if not sentences:
-        return ["There is none: no mapping could be compared with another."]
-    return sentences[:_MAX_SENTENCES]
+            sentences.append(_answer(objective, advised, len(verdicts)))
+        elif verdicts and not sentences:
+            sentences.append(_undecided(objective, len(verdicts)))
+    return sentences[:_MAX_SENTENCES] or [
+        "There is none: no mapping could be compared with another."
+    ]
 
 
 def _answered(findings: Findings) -> list[Objective]:
@@ -178,15 +182,9 @@ def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
     return groups
 
 
-def _answer(
-    objective: Objective, advised: Sequence[_Advised], compared: int, *, says_rest: bool
-) -> str:
-    """Return what to do in most settings, and in which others something else.
-
-    With `says_rest` it ends with how many of the settings are undecided.
-    """
+def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) -> str:
+    """Return what to do in most settings, in which others something else, and what is open."""
     (usual, first), *others = _groups(advised)
-    start = "" if objective == TIME else f"For {objective.noun}: "
     exceptions = [(of, what) for what, group in others for of in group]
     gain = _in_brackets(_gain(usual, first, objective))
     if exceptions and len(exceptions) <= _MAX_EXCEPTIONS:
@@ -204,9 +202,22 @@ def _answer(
             for what, group in others
         ]
         text = "; ".join([f"{usual}{where}{gain}", *parts])
-    if says_rest and (left := compared - len(advised)):
+    if left := compared - len(advised):
         text += f"; {left} of {compared} settings {'is' if left == 1 else 'are'} undecided"
-    return f"{start}{text}." if start else f"{sentence(text)}."
+    return _for(objective, text)
+
+
+def _undecided(objective: Objective, compared: int) -> str:
+    return _for(
+        objective,
+        f"undecided in {_all_of(compared)}: none is shown to be better than the baseline; some may "
+        "be",
+    )
+
+
+def _for(objective: Objective, text: str) -> str:
+    """Return a sentence on an objective: time need not be named."""
+    return f"{sentence(text)}." if objective == TIME else f"For {objective.noun}: {text}."
 
 
 def _all_of(count: int) -> str:
@@ -229,23 +240,33 @@ def _gain(what: str, group: Sequence[_Advised], objective: Objective) -> str:
 def _change(cases: Sequence[tuple[CaseFinding, TableFindings]], objective: Objective) -> str:
     """Return by how much cases differ from their baselines, if all of them do so in one direction.
 
-    Where no comparison is known it is the difference of the means.
+    Where no comparison is known it is the difference of the means. Where one is undecided no size
+    is told.
     """
-    known = [
-        (case.comparisons[objective].difference.ratio, "")
+    known = [case.comparisons[objective] for case, _ in cases if objective in case.comparisons]
+    words = quantity(objective)
+    if undecided := sum(comparison.outcome == "undecided" for comparison in known):
+        return f"{words.noun} undecided{_in_some(undecided, len(cases))}"
+    ratios = [
+        case.comparisons[objective].difference.ratio
         if objective in case.comparisons
-        else (_ratio_of_means(case, table, objective), " by the means")
+        else _ratio_of_means(case, table, objective)
         for case, table in cases
     ]
-    ratios = [ratio for ratio, _ in known]
     all_less = all(ratio <= 1 - _LEAST_SHOWN for ratio in ratios)
     if not all_less and not all(ratio >= 1 + _LEAST_SHOWN for ratio in ratios):
         return ""
-    words = quantity(objective)
-    sizes = sorted(abs(ratio - 1) for ratio in ratios)
-    size = _between(percent(sizes[0]), percent(sizes[-1]))
-    more = words.less if all_less else words.more
-    return f"{size} {more} {words.noun}{known[0][1]}"
+    by_means = "" if len(known) == len(cases) else " by the means"
+    ratios.sort(reverse=all_less)
+    if not FRACTIONS_TO < ratios[-1] < 1 / FRACTIONS_TO:
+        changes = (change_of_means(ratio, objective).what for ratio in (ratios[0], ratios[-1]))
+        return f"{' to '.join(dict.fromkeys(changes))}{by_means}"
+    size = _between(percent(abs(ratios[0] - 1)), percent(abs(ratios[-1] - 1)))
+    return f"{size} {words.less if all_less else words.more} {words.noun}{by_means}"
+
+
+def _in_some(count: int, of: int) -> str:
+    return "" if count == of else f" in {count} of {of}"
 
 
 def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objective) -> float:
@@ -306,27 +327,35 @@ def _left_out(cases: Iterable[CaseFinding]) -> Iterator[str]:
 
 
 def _missing(cases: Iterable[CaseFinding], *, is_elsewhere: bool) -> Iterator[str]:
-    """Yield what was not measured, each reason once, and the command that says what grants it."""
+    """Yield what was not measured, each reason once, and the command that says what grants it.
+
+    Nothing needs to be granted for what some runs of each case have.
+    """
     measured = [case.summary for case in cases if case.summary.has_runs]
-    by_reason: dict[str, Counter[str]] = {}
+    by_reason: dict[str, Counter[_Lack]] = {}
     for summary in measured:
         for measure, name in _NAMES.items():
+            lack = _Lack(name, in_some_runs=bool(summary.measures[measure].n))
             for reason in summary.reasons.get(measure, ()):
-                by_reason.setdefault(reason, Counter())[name] += 1
-    for reason, names in _together(by_reason).items():
-        lacking = []
-        for those in grouped(names.items(), lambda of: of[1]):
-            count = those[0][1]
-            where = "" if count == len(measured) else f" in {count} of {len(measured)} cases"
-            lacking.append(f"{listed([name for name, _ in those])}{where}")
-        yield f"{joined(lacking)}: {reason}"
-    if by_reason and not is_elsewhere:
+                by_reason.setdefault(reason, Counter())[lack] += 1
+    for reason, lacks in _together(by_reason).items():
+        parts = []
+        for those in grouped(lacks.items(), lambda of: (of[0].in_some_runs, of[1])):
+            lack, count = those[0]
+            runs = " in some runs" if lack.in_some_runs else ""
+            among = f"{' of' if runs else ' in'} {count} of {len(measured)} cases"
+            names = listed([each.name for each, _ in those])
+            parts.append(f"{names}{runs}{'' if count == len(measured) else among}")
+        yield f"{joined(parts)}: {reason}"
+    if not is_elsewhere and any(
+        not lack.in_some_runs for lacks in by_reason.values() for lack in lacks
+    ):
         yield f"what grants it: {PINSTUDY} doctor"
 
 
-def _together(by_reason: Mapping[str, Counter[str]]) -> dict[str, Counter[str]]:
+def _together(by_reason: Mapping[str, Counter[_Lack]]) -> dict[str, Counter[_Lack]]:
     """Return the reasons, those together that differ only by the event that they begin with."""
-    together: dict[str, Counter[str]] = {}
+    together: dict[str, Counter[_Lack]] = {}
     bare = [_OF_EVENT.sub("", reason, count=1) for reason in by_reason]
     for reason, short in zip(by_reason, bare, strict=True):
         key = short if bare.count(short) > 1 else reason
@@ -355,6 +384,7 @@ def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
 
 def _unproved(cases: Iterable[CaseFinding]) -> Iterator[str]:
     """Yield in how many runs it is not proved where threads were, why, and which are lost by it."""
+    cases = list(cases)
     summaries = [case.summary for case in cases if case.summary.has_runs]
     for what, of_case, field in (
         ("threads", "unproved", "placement"),
@@ -373,6 +403,6 @@ def _unproved(cases: Iterable[CaseFinding]) -> Iterator[str]:
     if lost := unusable(cases):
         verb = "is" if len(lost) == 1 else "are"
         yield (
-            f"{len(lost)} of {plural(len(summaries), 'case')} {verb} not compared: more than a "
+            f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared: more than a "
             "tenth of the runs were lost to placement"
         )

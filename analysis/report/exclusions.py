@@ -115,19 +115,20 @@ def _skipped(places: Mapping[str, Place]) -> Iterator[Missing]:
 
 
 def _not_measured(results: Results, places: Mapping[str, Place]) -> Iterator[Missing]:
-    of_reason: dict[str, dict[str, list[str]]] = {}
+    of_reason: dict[str, dict[tuple[str, bool], list[str]]] = {}
     for case_id, field, reason in _reasons(results):
         if case_id in places:
-            of_reason.setdefault(reason, {}).setdefault(field, []).append(case_id)
+            in_some_runs = bool(places[case_id][1].summary.moments(field).n)
+            of_reason.setdefault(reason, {}).setdefault((field, in_some_runs), []).append(case_id)
     measured = {case_id for case_id, (_, case) in places.items() if case.summary.has_runs}
     for reason, fields in of_reason.items():
         # Fields that the same cases lack for the same reason stand together.
-        together: dict[tuple[str, ...], list[str]] = {}
-        for field, cases in fields.items():
-            together.setdefault(tuple(dict.fromkeys(cases)), []).append(field)
-        for ids, names in together.items():
+        together: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
+        for (field, in_some_runs), cases in fields.items():
+            together.setdefault((in_some_runs, tuple(dict.fromkeys(cases))), []).append(field)
+        for (in_some_runs, ids), names in together.items():
             where = "all cases" if measured <= set(ids) else _rows([places[i] for i in ids])
-            yield ", ".join(names), where, reason
+            yield ", ".join(names), f"{'some runs of ' if in_some_runs else ''}{where}", reason
 
 
 def _reasons(results: Results) -> Iterator[tuple[str, str, str]]:

@@ -61,10 +61,7 @@ def reproduction(
     results: Results, places: Mapping[str, Place], sheets: Sequence[NodeSheet]
 ) -> Reproduction | None:
     """Return how to reproduce the results; None for those that pinstudy did not make."""
-    if results.runs is None or results.folder is None:
-        return None
-    # A folder has imported runs only, or none.
-    if any("imported" in record for record in results.runs.firsts):
+    if results.runs is None or results.folder is None or not results.made_here:
         return None
     frame = results.runs.frame
     names = [str(name) for name in frame["study"].dropna().unique()]

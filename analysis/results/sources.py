@@ -65,6 +65,12 @@ class Results:
         return self.card.source == card_file.PUBLISHED if self.card else self.folder is None
 
     @property
+    def made_here(self) -> bool:
+        """Whether pinstudy made the runs, and their records are here."""
+        # A folder has imported runs only, or none.
+        return self.runs is not None and not any("imported" in of for of in self.runs.firsts)
+
+    @property
     def days_proved(self) -> list[str]:
         """On which days the nodes' instruments were tested."""
         if self.card:

@@ -143,7 +143,76 @@ def test_exceptions_are_named_with_their_gain() -> None:
     assert answer.startswith("Leave threads to the OS scheduler, except ")
     gain = "12 % less time, 19 % less package energy by the means"
     assert f"lulesh x8 powersave: confine threads to the P-cores ({gain})" in answer
-    assert answer.endswith("2 of 14 settings are undecided.")
+    assert answer.endswith("; 2 of 14 settings are undecided.")
+
+
+def prices(**of_mappings: tuple[float, float]) -> list[Record]:
+    """Return runs of the baseline and of mappings with these times and energies.
+
+    Times of pcores-pin are noisy.
+    """
+    times = {mapping: time for mapping, (time, _) in of_mappings.items()}
+    energies = {mapping: energy for mapping, (_, energy) in of_mappings.items()}
+    runs = Study({"scheduler": 1.0} | times, {"scheduler": 1.0} | energies).records()
+    return [
+        run | {"elapsed_s": run["elapsed_s"] * (1 + 0.15 * (-1) ** run["repetition"])}
+        if run["mapping"] == "pcores-pin"
+        else run
+        for run in runs
+    ]
+
+
+def test_a_change_that_is_undecided_is_not_said_to_be_one(tmp_path: Path) -> None:
+    write(tmp_path, prices(**{"pcores-pin": (1.04, 0.75), "pcores-set": (0.999, 1.001)}))
+    answer = said(tmp_path)["Answer"]
+    advised = r"For package energy: pin threads on the P-cores \(2\d % less package energy, "
+    assert re.search(rf"{advised}time undecided\)\.$", answer)
+
+
+def test_what_is_undecided_first_is_said_first_and_whatever_else_is_decided(
+    tmp_path: Path,
+) -> None:
+    runs = prices(**{"pcores-pin": (1.04, 0.75)})
+    printed = {"scheduler": 100.0, "pcores-pin": 150.0}
+    units, better = {"a": "MB/s", "b": "MB/s"}, {"a": "higher", "b": "higher"}
+    more = {"metric_units": units, "metric_better": better}
+    noise = [1 + 0.0001 * (run["order"] * 7919 % 13 - 6) for run in runs]
+    write(tmp_path, [
+        run | more | {"metrics": dict.fromkeys(units, printed[run["mapping"]] * of)}
+        for run, of in zip(runs, noise, strict=True)
+    ])  # fmt: skip
+    sentences = said(tmp_path)["Answer"].split(" | ")
+    assert len(sentences) == 3
+    assert sentences[0].startswith("Undecided in the one setting: none is shown to be better")
+    assert sentences[1].startswith("For package energy: pin threads")
+    assert sentences[2].startswith("For MB/s (a): pin threads")
+
+
+def test_hundredths_are_told_from_one_another(tmp_path: Path) -> None:
+    write(tmp_path, Study({"scheduler": 1.0, "pcores-pin": 1 / 200}).records())
+    assert said(tmp_path)["Answer"] == "Pin threads on the P-cores (1/200 of the time)."
+
+
+def test_what_some_runs_lack_is_not_missing_and_no_command_grants_it(tmp_path: Path) -> None:
+    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}, {"scheduler": 1.0, "pcores-pin": 0.8})
+    wrapped = {"energy_pkg_j": None, "unavailable": {"energy_pkg_j": "the counter wrapped"}}
+    in_one = spoilt(runs, "scheduler", [4], **wrapped)
+    write(tmp_path, in_one)
+    assert said(tmp_path)["Missing"] == "energy in some runs of 1 of 2 cases: the counter wrapped"
+    write(tmp_path, spoilt(in_one, "pcores-pin", [2, 5], **wrapped))
+    assert said(tmp_path)["Missing"] == "energy in some runs: the counter wrapped"
+    write(tmp_path, spoilt(in_one, "pcores-pin", **wrapped))
+    missing = said(tmp_path)["Missing"].split(" | ")
+    in_cases = "energy in some runs of 1 of 2 cases, energy in 1 of 2 cases: the counter wrapped"
+    assert missing[0].replace("; ", ", ") == in_cases
+    assert missing[1].startswith("what grants it: ")
+
+
+def test_cases_without_a_good_run_count_among_those_that_are_not_compared(tmp_path: Path) -> None:
+    violated = {"status": "placement-violated", "reason": "thread 2 was on CPU 9"}
+    runs = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9})
+    write(tmp_path, spoilt(spoilt(runs, "pcores-set", **violated), "pcores-pin", **violated))
+    assert said(tmp_path)["Unproved"].startswith("2 of 3 cases are not compared: more than a ")
 
 
 def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) -> None:

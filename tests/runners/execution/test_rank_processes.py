@@ -33,8 +33,11 @@ from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], **ALLOW_ROOT}
-# While it starts, Open MPI uses up to 0.03 s of CPU time elsewhere: 5 % of this are forgiven.
+# Seconds of CPU time a thread.
 WORK = Size("small", ("1",))
+# While it starts, Open MPI uses CPU time elsewhere: 0.03 s here, over 0.11 s on a busy node.
+# 5 % of what the ranks use are forgiven.
+LONG = Size("small", ("3",))
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
@@ -80,7 +83,7 @@ class Job:
 def test_ranks_are_proved_where_their_mapping_puts_them(
     mpi: str, program: Path, binding: str
 ) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", binding))
+    job = Job(mpi, program, Mapping("m", "pcores", binding), LONG)
     seen = job.run()
 
     assert seen.stdout == "2 ranks, 2 threads\n", seen.stderr
@@ -88,8 +91,8 @@ def test_ranks_are_proved_where_their_mapping_puts_them(
     assert classify(job.case, seen, Proof("proved")) == ("ok", "")
     busy = {trace.rank: trace.allowed for trace in seen.threads if trace.cpu_s > 0.5}
     assert busy == dict(enumerate((cpu,) for cpu in two_cpus()))
-    # A second a thread. A rank that waits for the other one, at the start or at the end, works too.
-    assert (seen.ending.cpu_s or 0) >= 2
+    # A rank that waits for the other one, at the start or at the end, works too.
+    assert (seen.ending.cpu_s or 0) >= 6
     assert len(seen.ranks) == 2
     assert sum(of.cpu_s or 0 for of in seen.ranks) == pytest.approx(seen.ending.cpu_s)
 
