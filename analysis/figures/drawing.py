@@ -26,6 +26,8 @@ FORMATS = tuple(_METADATA)
 # Each format's name for the alt text.
 _DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}
 _MAX_REASONS = 3
+# Why there is no figure of the time of programs that run for a given time.
+FIXED_TIME = "the program runs as long as it is told, so that its time compares nothing"
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ def extremes(
     low, high = min(values, key=lambda row: values[row]), max(values, key=lambda row: values[row])
     if len(values) == 1:
         return f"{what} is {value_of(low)}."
+    least, most = (" ".join(filter(None, (three_digits(values[at]), unit))) for at in (low, high))
+    if least == most:
+        return f"{what} is {least} for all {len(values)} cases."
     return f"{what} of {len(values)} cases goes from {value_of(low)} to {value_of(high)}."
 
 

@@ -10,19 +10,19 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from analysis.figures.drawing import Drawing, sentences
-from analysis.figures.rows import Entry
+from analysis.figures.rows import LEGEND_IN, Entry, legend_lines, put_legend
 from analysis.figures.style import BLACK, GREY, LETTER, label_text
 from analysis.objectives import Objective
-from analysis.overview.grid import Cell, Overview
+from analysis.overview.grid import Cell, Overview, why_absent
 from analysis.overview.terminal import grid_caption
-from analysis.overview.text import NOT_COMPARED, cell_text
+from analysis.overview.text import BEST, NOT_COMPARED, cell_text
 from analysis.verdict.model import Findings
 from base.text import plural
 
 TITLE = "All comparisons"
 _ROW, _COLUMN = 0.24, 1.0
 # Inches around the cells.
-_TOP, _BOTTOM = 0.62, 0.34
+_TOP, _BOTTOM = 0.62, 0.16
 _TITLE_LETTER = 0.068
 # By the strength of a change; the page's style sheet has the same.
 _SHADES = {
@@ -39,9 +39,7 @@ def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", *captions)
     name = "overview-guests" if "/" in overview.columns[0] else "overview"
     how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
-    words = {cell.word for of in overview.leading for cell in overview.cells_of(of)}
-    marked = f"{NOT_COMPARED}: not compared." if "not compared" in words else ""
-    return Drawing(name, TITLE, sentences(how, marked), alt, heat_map([overview], findings))
+    return Drawing(name, TITLE, how, alt, heat_map([overview], findings))
 
 
 def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
@@ -54,7 +52,9 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     ]
     left = 0.15 + LETTER * max(map(len, labels), default=0)
     width = left + _COLUMN * max(len(overview.columns) for overview in overviews) + 0.1
-    height = _TOP * len(grids) + _ROW * len(labels) + _BOTTOM
+    entries = _legend([cell for overview, of in grids for cell in overview.cells_of(of)])
+    bottom = _BOTTOM + LEGEND_IN * legend_lines(entries, width)
+    height = _TOP * len(grids) + _ROW * len(labels) + bottom
     figure = Figure(figsize=(width, height))
     top = height
     for overview, objective in grids:
@@ -66,10 +66,7 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
         wide = _COLUMN * len(overview.columns)
         axes = figure.add_axes((left / width, top / height, wide / width, deep / height))
         _draw_cells(axes, overview, objective)
-    figure.legend(
-        handles=_legend(), loc="lower left", bbox_to_anchor=(0.0, 0.0), ncols=4, borderpad=0.3,
-        handletextpad=0.4, columnspacing=1.2,
-    )  # fmt: skip
+    put_legend(figure, entries)
     return figure
 
 
@@ -109,10 +106,22 @@ def _look(cell: Cell) -> dict[str, Any]:
     return {"facecolor": "white", "edgecolor": "white"}
 
 
-def _legend() -> list[Entry]:
+def _legend(cells: Sequence[Cell]) -> list[Entry]:
+    """Return what colours and signs mean, of those that cells have."""
+    words = {cell.word for cell in cells}
+    coloured = {
+        "better": Patch(facecolor=_SHADES["better"][1], label="better"),
+        "worse": Patch(facecolor=_SHADES["worse"][1], label="worse"),
+        "equivalent": Patch(facecolor=_EQUIVALENT, label="= alike"),
+        "undecided": Patch(facecolor="white", edgecolor=GREY, hatch="////", label="? undecided"),
+    }
+    why = why_absent(words)
+    signs = (
+        f"{NOT_COMPARED} not compared" if "not compared" in words else "",
+        f"n/a {why}" if why else "",
+        f"{BEST} best" if any(cell.is_best for cell in cells) else "",
+    )
     return [
-        Patch(facecolor=_SHADES["better"][1], label="better"),
-        Patch(facecolor=_SHADES["worse"][1], label="worse"),
-        Patch(facecolor=_EQUIVALENT, label="= alike"),
-        Patch(facecolor="white", edgecolor=GREY, hatch="////", label="? undecided"),
+        *(patch for word, patch in coloured.items() if word in words),
+        *(Patch(facecolor="none", label=sign) for sign in signs if sign),
     ]

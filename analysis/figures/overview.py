@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
+from analysis.figures.drawing import (
+    FIXED_TIME,
+    Drawing,
+    NotDrawn,
+    not_drawn,
+    sentences,
+    why_not_measured,
+)
 from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, put_legend
 from analysis.figures.style import GREY, label_text, marker_of, selection_style
 from analysis.objectives import ENERGY, TIME
@@ -16,26 +23,39 @@ from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.verdict.model import CaseFinding, Findings
+from base.text import plural
 
 TITLE = "Time against energy, all settings"
 NAME = "overview-plane"
 # Inches: it stands beside a table.
 _WIDTH, _HEIGHT = 4.6, 4.2
+_LOST = ", or of its baseline, more than a tenth of the runs were lost to placement,"
 _EQUAL: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
 
 
 class _Point(NamedTuple):
+    """A case at its ratios.
+
+    `is_placed`: neither it nor its baseline lost too many runs to placement.
+    """
+
     case: CaseFinding
     time: float
     energy: float
+    is_placed: bool
 
 
 def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDrawn:
     """Draw each case at its time and energy, as ratios of means to those of its baseline."""
-    points = [point for table in findings.tables for point in _points(table.cases)]
+    tables = [table for table in findings.tables if not table.fixed_time]
+    if not tables:
+        return NotDrawn(NAME, TITLE, FIXED_TIME)
+    found = [point for table in tables for point in _points(table.cases)]
+    points = [point for point in found if point.is_placed]
     if not points:
-        cases = [case for table in findings.tables for case in table.cases]
-        return NotDrawn(NAME, TITLE, why_not_measured(results, cases, ["energy_pkg_j"]))
+        cases = [case for table in tables for case in table.cases]
+        lost = f"of every case{_LOST}".rstrip(",") if found else ""
+        return NotDrawn(NAME, TITLE, lost or why_not_measured(results, cases, ["energy_pkg_j"]))
     figure = Figure(figsize=(_WIDTH, _HEIGHT))
     entries = [
         *case_entries(point.case for point in points),
@@ -57,9 +77,10 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
             alpha=0.85,
         )  # fmt: skip
     put_legend(figure, entries)
-    caption = (
+    caption = sentences(
         "A marker is a case of one setting, against the baseline of that setting; nearer to the "
-        "lower left corner is better."
+        "lower left corner is better.",
+        not_drawn(len(found) - len(points), "case", f" of which{_LOST}"),
     )
     return Drawing(NAME, TITLE, caption, _alt_text(points), figure)
 
@@ -73,7 +94,8 @@ def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
             continue
         time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))
         if math.isfinite(time + energy):
-            points.append(_Point(case, time, energy))
+            is_placed = case.placed.usable and baseline.placed.usable
+            points.append(_Point(case, time, energy, is_placed))
     return points
 
 
@@ -82,7 +104,7 @@ def _alt_text(points: Sequence[_Point]) -> str:
     front = pareto_front({p.case.case_id: (p.time, p.energy) for p in points})
     best = [label_text(p.case.label) for p in points if p.case.case_id in front]
     return sentences(
-        f"{len(points)} cases by their time and energy against their baselines.",
-        f"{both} of them are below the baseline in both.",
+        f"{plural(len(points), 'case')} by time and energy, each against its baseline.",
+        f"Below the baseline in both: {both}.",
         f"No other is better in one without being worse in the other: {', '.join(best[:6])}.",
     )

@@ -12,7 +12,13 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
+from analysis.figures.drawing import (
+    FIXED_TIME,
+    Drawing,
+    NotDrawn,
+    sentences,
+    why_not_measured,
+)
 from analysis.figures.rows import (
     LEGEND_IN,
     case_entries,
@@ -57,6 +63,8 @@ class _Point:
 
 def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | NotDrawn:
     """Draw each case at its mean time and mean energy; less of both is better."""
+    if table.fixed_time:
+        return NotDrawn(name, TITLE, FIXED_TIME)
     points = [
         _Point(case, case.samples["time"].mean, case.samples["energy"].mean)
         for case in table.cases

@@ -168,7 +168,7 @@ def _most(
     yield (
         f"The largest gain in {objective.noun}: {_where(table, tables)}, governor "
         f"{governor(best)}{one_line(beside)}: {name(best)} with {gain.under(name(baseline))} "
-        f"(95 % interval {gain.bracket}{widened}{f'; {starts}' if starts else ''})."
+        f"({gain.with_level}{widened}{f'; {starts}' if starts else ''})."
     )
 
 

@@ -93,6 +93,11 @@ class Change:
         """The interval as it stands between brackets, or why there is none."""
         return self.interval or "no interval: these runs show no spread"
 
+    @property
+    def with_level(self) -> str:
+        """The interval of 95 % with its level, or why there is none."""
+        return f"95 % interval {self.interval}" if self.interval else self.bracket
+
     def under(self, name: str) -> str:
         """Return the change as a comparison: `10.1 % less time than under #1 scheduler`."""
         return " ".join(filter(None, (self.what, self.than, "under", name)))

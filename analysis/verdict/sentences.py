@@ -129,7 +129,7 @@ def _recommendation(evidence: Evidence, best: CaseFinding) -> str:
     widened = f", widened for the choice among {count}" if count > 1 else ""
     return (
         f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(evidence.baseline))} "
-        f"(95 % interval {gain.bracket}{widened}; {_basis(evidence, best)})."
+        f"({gain.with_level}{widened}; {_basis(evidence, best)})."
     )
 
 
@@ -168,7 +168,7 @@ def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective
     noun = objective.noun
     if comparison is not None:
         difference = change(comparison.difference, objective)
-        sized = f"{difference.size} (95 % interval {difference.bracket})"
+        sized = f"{difference.size} ({difference.with_level})"
         return {
             "better": f"{noun} {sized}",
             "worse": f"{noun} {sized}",
@@ -177,7 +177,9 @@ def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective
         }[comparison.outcome]
     by_means = mean_change(case, evidence.baseline, objective)
     if by_means is None:
-        return f"{noun} not measured"
+        both = (case, evidence.baseline)
+        measured = all(of.summary.moments(objective.field).n for of in both)
+        return f"{noun} {'not compared: 0 or less in some runs' if measured else 'not measured'}"
     return f"{noun} {by_means.size} by the means alone"
 
 
@@ -188,7 +190,9 @@ def _open(evidence: Evidence) -> str:
         return ""
     cases.sort(key=lambda case: _nearness(evidence.comparison(case)))
     changes = "; ".join(each_case(cases, partial(_in_doubt, evidence)))
-    return f"Undecided against {name(evidence.baseline)}, with 95 % intervals: {changes}."
+    spread = any(evidence.comparison(case).difference.standard_error > 0 for case in cases)
+    intervals = ", with 95 % intervals" if spread else ""
+    return f"Undecided against {name(evidence.baseline)}{intervals}: {changes}."
 
 
 def _nearness(comparison: Comparison) -> float:

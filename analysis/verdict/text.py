@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
-from analysis.objectives import Objective
+from analysis.objectives import OBJECTIVES, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.sample import OUTLIER_SCORE
@@ -109,7 +109,8 @@ def verdict_lines(table: TableFindings) -> list[str]:
 
 def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
     verdicts = [verdict for verdict in table.verdicts if verdict.objective == objective]
-    noun = sentence(objective.noun)
+    # Units have their own capitals: ms is not Ms.
+    noun = sentence(objective.noun) if objective in OBJECTIVES else objective.noun
     if len({verdict.sentences for verdict in verdicts}) == 1:
         yield f"{noun}: {_joined(verdicts[0])}"
         return

@@ -25,7 +25,8 @@ from analysis.results.sources import open_results
 from base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.report.made_results import NO_ENERGY, make_results
-from tests.support.results import Record, record, without, write
+from tests.analysis.verdict.test_printed import RATES, printing
+from tests.support.results import Record, Study, record, spoilt, without, write
 
 TIME = "table-1-time-and-energy"
 PLANE = "table-1-time-energy-plane"
@@ -374,6 +375,68 @@ def test_the_overview_has_a_cell_for_each_comparison_in_the_words_of_the_termina
     # Two of these cases were left out.
     assert "n/a" in shown and "lulesh x4 powersave" in shown
     assert "12 settings by 5 mappings" in drawn.alt
+
+
+def test_the_overview_explains_what_its_cells_show_and_nothing_else(tmp_path: Path) -> None:
+    lost = {"status": "placement-violated", "reason": "CPU 9"}
+    runs = spoilt(Study({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}), "pcores-pin",
+                  [2, 3], **lost)  # fmt: skip
+
+    figure = drawing_of(tmp_path, "overview", *runs).figure
+
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "better", "x not compared", "* best",
+    ]  # fmt: skip
+
+
+def test_what_time_does_not_compare_has_a_grid_in_the_overview(tmp_path: Path) -> None:
+    """One program takes the time that it takes, another is given a time and prints its rate."""
+    tables = (Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1}).records(),
+              printing(RATES, fixed_time=True))  # fmt: skip
+    runs = [
+        run | {"case_id": f"{at}-{run['case_id']}", "run_id": f"{at}-{run['run_id']}",
+               "table_number": at, "app": run["app"] if at else "lu"}
+        for at, records in enumerate(tables) for run in records
+    ]  # fmt: skip
+
+    drawn = drawing_of(tmp_path, "overview", *runs)
+
+    above, below = drawn.figure.axes
+    times, rates = ({text.get_text() for text in grid.texts} for grid in (above, below))
+    assert {"40.0 s", "100 Gflop/s"} & times == {"40.0 s"}
+    assert {"40.0 s", "100 Gflop/s"} & rates == {"100 Gflop/s"}
+    assert above.get_position().y0 > below.get_position().y1
+
+
+def test_planes_leave_out_programs_of_a_given_time(tmp_path: Path) -> None:
+    figures = figures_of(tmp_path, printing(RATES, fixed_time=True, energy_pkg_j=9.0))
+    for name in (PLANE, "overview-plane"):
+        drawn = figures[name]
+        assert isinstance(drawn, NotDrawn)
+        assert "runs as long as it is told" in drawn.reason
+
+
+def test_the_plane_of_all_settings_has_no_case_that_is_not_compared(tmp_path: Path) -> None:
+    lost = {"status": "placement-violated", "reason": "CPU 9"}
+    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.5}
+    runs = spoilt(Study(times, times), "pcores-pin", [2, 3], **lost)
+
+    drawn = drawing_of(tmp_path, "overview-plane", *runs)
+
+    assert [np.size(line.get_xdata()) for line in drawn.figure.axes[0].lines[2:]] == [1]
+    assert drawn.alt.startswith("1 case by time and energy, each against its baseline.")
+    assert "pcores-pin" not in drawn.alt
+    assert "1 case of which, or of its baseline, more than a tenth of the runs were lost" in (
+        drawn.caption
+    )
+
+
+def test_equal_values_are_not_said_to_go_from_one_to_the_same(tmp_path: Path) -> None:
+    runs = [record(n, r, freq_mean_ghz=4.5, freq_ghz={"P": 4.5}) for n in (1, 2) for r in (1, 2)]
+    alts = [of.alt for of in figures_of(tmp_path, runs).values() if isinstance(of, Drawing)]
+    assert any("is 4.5 GHz for all 2 cases." in alt for alt in alts)
+    assert not any("from 4.5 GHz" in alt for alt in alts)
 
 
 def test_the_joules_of_core_kinds_are_stacked_where_they_are_known(

@@ -310,7 +310,9 @@ def test_all_cases_are_all_that_were_measured(tmp_path: Path) -> None:
 def test_what_only_some_runs_lack_is_said_of_some_runs(tmp_path: Path) -> None:
     write(tmp_path, [*runs(4), without(["energy_pkg_j"], "it wrapped", number=1, repetition=5)])
 
-    assert "energy_pkg_j some runs of all cases it wrapped" in page_of(tmp_path).of("missing-section")
+    assert "energy_pkg_j some runs of all cases it wrapped" in page_of(tmp_path).of(
+        "missing-section"
+    )
 
 
 def test_the_comparisons_that_share_a_level_are_those_of_a_question(

@@ -29,6 +29,7 @@ from tests.support.results import (
     left_out,
     notes_of,
     only_table,
+    spoilt,
     text_of,
     verdict,
     words,
@@ -77,6 +78,37 @@ def test_more_of_a_metric_is_better_where_the_app_says_so(tmp_path: Path) -> Non
     assert " % more typical Gflop/s (rate) than under #1 scheduler (95 % interval " in text
     assert "time the same within 1 %" in text
     assert any("For Gflop/s (rate): to pin threads" in line for line in findings.headline)
+
+
+def test_a_unit_keeps_its_letters_at_the_beginning_of_a_sentence(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, printing(RATES, "lat", "ms/step", "lower"))
+
+    assert " ms/step (lat): Pin each thread on the E-cores" in " ".join(as_text(findings).split())
+    assert "Ms/step" not in as_text(findings)
+
+
+def test_what_some_runs_printed_as_0_was_measured_and_is_not_compared(tmp_path: Path) -> None:
+    times = dict(zip(RATES, (1.0, 0.8, 1.2), strict=True))
+    fields = ("metrics", "metric_units", "metric_better")
+    runs = [
+        run | {name: of[name] for name in fields}
+        for run, of in zip(Study(times).records(), printing(RATES), strict=True)
+    ]
+    runs = spoilt(runs, "pcores-pin", [3], metrics={"rate": -1.0})
+
+    text = text_of(findings_of(tmp_path, runs))
+
+    assert "Gflop/s (rate) not compared: 0 or less in some runs" in text
+
+
+def test_a_change_without_an_interval_has_a_reason_in_its_place(tmp_path: Path) -> None:
+    times = dict(zip(RATES, (1.0, 0.8, 1.2), strict=True))
+    more = {"metrics": {"rate": 5.0}, "metric_units": {"rate": "GB/s"},
+            "metric_better": {"rate": "higher"}}  # fmt: skip
+
+    text = text_of(findings_of(tmp_path, [run | more for run in Study(times).records()]))
+
+    assert "GB/s (rate) undecided, about the same (no interval: these runs show no spread)" in text
 
 
 def test_cases_without_a_good_run_print_nothing_and_stand_beside_those_that_do(
