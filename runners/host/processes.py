@@ -127,11 +127,21 @@ def read_threads(tree: Tree, pid: int) -> list[Task]:
 
 def children_of(pid: int) -> list[int]:
     """Return the numbers of a process's children; none of a process that has ended."""
-    found: list[int] = []
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, children.read_text().split())
-    return found
+    texts = texts_of_threads(Path(f"/proc/{pid}/task"), "children")
+    return [int(child) for text in texts for child in text.split()]
+
+
+def texts_of_threads(tasks: Path, name: str) -> list[str]:
+    """Return the file `name` of each thread in a process's folder `tasks`.
+
+    A thread may end meanwhile, and so may the process: then the folder itself cannot be listed.
+    """
+    texts = []
+    with suppress(OSError):
+        for thread in tasks.iterdir():
+            with suppress(OSError):
+                texts.append((thread / name).read_text())
+    return texts
 
 
 @dataclass(frozen=True)
@@ -167,7 +177,7 @@ def tree_cpu_s(pid: int) -> float:
         numbers = (_read_stat(f"/proc/{one}/stat") or "").rpartition(") ")[2].split()
         # Fields 14 to 17: in user and system mode, its own and those of the children.
         own, of_children = (sum(map(int, numbers[at : at + 2])) for at in (11, 13))
-        # Of the threads that live, the kernel tells nanoseconds instead of ticks rounded down.
+        # For living threads the kernel has nanoseconds, where its ticks are rounded down.
         total_s += max(own * tick_s(), _threads_cpu_s(one)) + of_children * tick_s()
         pids += children_of(one)
     return total_s
@@ -178,11 +188,8 @@ def _threads_cpu_s(pid: int) -> float:
 
     0 where the kernel does not tell it.
     """
-    total_ns = 0
-    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        with suppress(OSError, ValueError):
-            total_ns += int(path.read_text().split()[0])
-    return total_ns / 1e9
+    texts = texts_of_threads(Path(f"/proc/{pid}/task"), "schedstat")
+    return sum(int(text.split()[0]) for text in texts) / 1e9
 
 
 def tick_s() -> float:

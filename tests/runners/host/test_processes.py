@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.host.processes import Task, is_runnable, parse_task, read_stats, read_threads
+from runners.host.processes import (
+    Task,
+    children_of,
+    is_runnable,
+    parse_task,
+    read_stats,
+    read_threads,
+    texts_of_threads,
+)
 from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process, stat_line
 
@@ -81,6 +89,27 @@ def test_every_thread_is_read() -> None:
         assert [task.pid for task in read_threads(LIVE, sleeper.pid)] == [sleeper.pid]
         sleeper.kill()
     assert read_threads(LIVE, sleeper.pid) == []
+
+
+def test_children_are_those_of_all_threads_and_an_ended_process_has_none() -> None:
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+        assert sleeper.pid in children_of(os.getpid())
+        assert children_of(sleeper.pid) == []
+        sleeper.kill()
+    assert sleeper.pid not in children_of(os.getpid())
+    assert children_of(sleeper.pid) == []
+
+
+def test_a_process_that_ends_while_its_threads_are_listed_has_none() -> None:
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+        # An open folder stays when its process has ended; its list can be read no more.
+        tasks = os.open(f"/proc/{sleeper.pid}/task", os.O_RDONLY)
+        opened = Path(f"/proc/self/fd/{tasks}")
+        assert len(texts_of_threads(opened, "schedstat")) == 1
+        sleeper.kill()
+    assert opened.is_dir()
+    assert texts_of_threads(opened, "schedstat") == []
+    os.close(tasks)
 
 
 def test_other_entries_and_vanished_processes_are_passed_over(tmp_path: Path) -> None:
