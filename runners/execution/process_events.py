@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import socket
 import struct
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable
 
 _NETLINK_CONNECTOR = 11
 _GROUP = 1
 _DONE = 3
 # nlmsghdr, then cn_msg: the connector's index and value, sequence, acknowledgement, length, flags.
 _HEAD = struct.Struct("=IHHII IIIIHH")
+_ACKNOWLEDGEMENT = 8
 _LISTEN = 1
 # proc_event: type, CPU, time stamp; then thread and process of the parent and of the child.
 _EVENT = struct.Struct("=IIQ IIII")
@@ -88,27 +91,38 @@ def _connect() -> socket.socket | None:
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
         connection.bind((0, _GROUP))
+        number = secrets.randbits(32)
         body = struct.pack("=I", _LISTEN)
-        head = (_HEAD.size + len(body), _DONE, 0, 0, os.getpid(), _GROUP, 1, 0, 0, len(body), 0)
-        connection.send(_HEAD.pack(*head) + body)
-        if _is_answered(connection):
+        head = (_HEAD.size + len(body), _DONE, 0, 0, os.getpid(), _GROUP, 1, 0, number)
+        connection.send(_HEAD.pack(*head, len(body), 0) + body)
+        if is_answered(connection, number):
             connection.setblocking(False)
             return connection
     connection.close()
     return None
 
 
-def _is_answered(connection: socket.socket) -> bool:
-    """Return whether the kernel acknowledges the request.
+def is_answered(
+    connection: socket.socket, number: int, clock: Callable[[], float] = time.monotonic
+) -> bool:
+    """Return whether the kernel accepts in time the request that has this acknowledgement number.
 
-    Raises TimeoutError, an OSError, in other namespaces, where the kernel is silent.
+    In other namespaces it ignores the request, but the answers to other programs arrive here too:
+    the kernel sends each to all listeners, with the request's number plus 1 (cn_proc_ack). Raises
+    OSError when messages were lost.
     """
-    connection.settimeout(_ANSWER_LIMIT_S)
-    # Events of other processes may come before the answer.
-    for _ in range(1000):
-        message = connection.recv(4096)
+    deadline = clock() + _ANSWER_LIMIT_S
+    # One deadline for all messages: events of other processes come before the answer, without end
+    # on a busy node.
+    while (left_s := deadline - clock()) > 0:
+        connection.settimeout(left_s)
+        try:
+            message = connection.recv(4096)
+        except TimeoutError:
+            break
         if len(message) >= _HEAD.size + _ANSWER.size:
+            acknowledged = _HEAD.unpack_from(message)[_ACKNOWLEDGEMENT]
             event, *_, error = _ANSWER.unpack_from(message, _HEAD.size)
-            if event == _NOTHING:
+            if event == _NOTHING and acknowledged == (number + 1) % (1 << 32):
                 return int(error) == 0
     return False
