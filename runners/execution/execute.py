@@ -191,8 +191,10 @@ def _observe(
 ) -> Observation:
     sampler = PlacementSampler(process.witness_pids, descendants_only=True, libraries=libraries)
     meters = Meters(harness.meters)
-    meters.start()
+    # Before the meters: where the kernel sends no events, this is a wait, and it would be idle time
+    # among what they measure.
     with ProcessEvents((*process.witness_pids, *process.pids)) as events:
+        meters.start()
         clock = CostClock(own_cpus)
         if regions:
             regions.start()

@@ -14,6 +14,7 @@ import pytest
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.placement import Expected, Proof, busy_threads
+from runners.execution.process_events import ProcessEvents
 from runners.execution.witness import LaunchError
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
@@ -109,6 +110,27 @@ def test_meters_nest_and_the_last_is_nearest_to_the_program() -> None:
     harness = Harness(witness(), None, meters=meters)
     execute(launch, 10.0, harness, lambda _: calls.append("program"))
     assert calls == ["outer start", "inner start", "program", "inner stop", "outer stop"]
+
+
+def test_the_wait_for_the_kernels_reports_of_births_is_over_when_the_meters_start() -> None:
+    class ListenersMeter(LoggingMeter):
+        def start(self) -> None:
+            self._calls += listeners()
+
+    def listeners() -> list[str]:
+        """Return this process's sockets at the kernel's connector, netlink's protocol 11."""
+        lines = Path("/proc/net/netlink").read_text().splitlines()[1:]
+        inodes = {fields[-1] for line in lines if (fields := line.split())[1] == "11"}
+        links = [str(Path(entry).readlink()) for entry in os.scandir("/proc/self/fd")]
+        return [link for link in links if link.startswith("socket:[") and link[8:-1] in inodes]
+
+    with ProcessEvents(()) as events:
+        if events.unmet(()) is None:
+            pytest.skip("the kernel sends no process events here")
+    found: list[str] = []
+    launch = Launch((), ("/bin/true",), {}, {}, ())
+    execute(launch, HANG_S, Harness(witness(), None, meters=(ListenersMeter("", found),)))
+    assert [one[:8] for one in found] == ["socket:[", " stop"]
 
 
 def test_the_time_limit_ends_the_program_and_what_it_started() -> None:
