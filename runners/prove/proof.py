@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from base import PINSTUDY, VERSION
+from base.errors import StudyError
 from base.files import read_object, structured, write_atomically
 from base.text import plural
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
 from runners.node.node import Node
 from runners.prove.finding import STATES, Finding, counted
-from runners.settings.journal import SYSTEM_FOLDER, state_folder
+from runners.settings.journal import STATE_VARIABLE, SYSTEM_FOLDER, state_folder
 
 # The history of the file's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -86,8 +87,11 @@ def path_beside(folder: Path, node_digest: str) -> Path:
 
 def keep_for_node(proof: Proof, root: Path) -> Path:
     """Keep a proof as the node's latest one, where its journals are; raises StudyError."""
-    with as_root() if root == Path("/") and may_be_root() else nullcontext():
-        return keep(proof, state_folder(root) / FILE_NAME)
+    try:
+        with as_root() if root == Path("/") and may_be_root() else nullcontext():
+            return keep(proof, state_folder(root) / FILE_NAME)
+    except StudyError as error:
+        raise StudyError(f"{error}; or name another folder in ${STATE_VARIABLE}") from None
 
 
 def keep(proof: Proof, path: Path) -> Path:

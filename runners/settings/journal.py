@@ -113,8 +113,19 @@ def state_folder(root: Path) -> Path:
     if may_be_root():
         return SYSTEM_FOLDER
     state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    base = Path(state) if state.startswith("/") else _home() / ".local" / "state"
     return base / "pinstudy" / host
+
+
+def _home() -> Path:
+    """Return this user's home; `/` for one without an account, as a container may have it.
+
+    There is no journal then, and without $PINSTUDY_STATE none can be written.
+    """
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
 
 
 def open_journal(root: Path, purpose: str) -> Journal:

@@ -7,8 +7,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 NOBODY = 65534
+_UNKNOWN = 54321
 
 
 @contextlib.contextmanager
@@ -31,3 +33,14 @@ def open_folder() -> Iterator[Path]:
         folder = Path(name)
         folder.chmod(0o755)
         yield folder
+
+
+@contextlib.contextmanager
+def user_without_account() -> Iterator[None]:
+    """Be an ordinary user with a number of which nobody knows the home, as in some containers."""
+    names = ("HOME", "XDG_STATE_HOME", "PINSTUDY_STATE")
+    known = {name: value for name, value in os.environ.items() if name not in names}
+    # The home is that of the real user; tests stay root as such, to become root again.
+    real = mock.patch.object(os, "getuid", lambda: _UNKNOWN)
+    with ordinary_user(), mock.patch.dict(os.environ, known, clear=True), real:
+        yield

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from base.errors import StudyError
 from runners.node.node import Node, open_node
 from runners.prove.finding import Finding
 from runners.prove.proof import (
@@ -21,6 +22,7 @@ from runners.prove.proof import (
     parse,
     read_proof,
 )
+from tests.support.ordinary_user import user_without_account
 from tests.support.trees import CPU, build_tree
 
 FINDINGS = (
@@ -51,6 +53,13 @@ def test_the_latest_proof_of_a_node_is_that_of_its_configuration(node: Node) -> 
 
     (node.root / CPU / "intel_pstate/status").write_text("passive\n")
     assert latest_proof(open_node(node.root)) is None
+
+
+def test_a_user_without_a_home_has_no_proof_and_is_told_how_to_keep_one(node: Node) -> None:
+    with user_without_account():
+        assert latest_proof(replace(node, root=Path("/"))) is None
+        with pytest.raises(StudyError, match=r"; or name another folder in \$PINSTUDY_STATE"):
+            keep_for_node(new_proof(node, FINDINGS, 1.0, quick=True), Path("/"))
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from base.errors import StudyError, UserError
 from runners.host.tree import Tree
-from runners.settings.journal import STUDY, Journal, new_entry, state_folder
+from runners.settings.journal import STUDY, Journal, new_entry, open_journal, state_folder
 from runners.settings.recovery import restore
 from runners.settings.setting import Setting
-from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.ordinary_user import NOBODY, open_folder, user_without_account
 from tests.support.trees import CPU, write
 
 GOVERNOR = Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
@@ -178,6 +178,15 @@ def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("PINSTUDY_STATE")
     assert state_folder(Path("/")) == Path("/var/lib/pinstudy")
+
+
+def test_a_user_without_a_home_has_no_journal_and_is_told_how_to_have_one() -> None:
+    with user_without_account():
+        journal = open_journal(Path("/"), STUDY)
+        assert not journal.exists()
+        assert journal.read() is None
+        with pytest.raises(StudyError, match=r"none is changed; name a .* in \$PINSTUDY_STATE"):
+            journal.write(new_entry(Tree(Path("/")), [GOVERNOR]))
 
 
 def roots(folder: Path) -> Journal:
