@@ -31,7 +31,8 @@ from runners.settings.journal import boot_id_of
 from runners.study.summary import PlanSummary
 
 SUFFIX = ".under-way"
-# The file has its full size from the beginning, so that the reason fits in when the disk is full.
+# The file has its full size from the beginning, so that the reason, of at most four bytes a
+# character, fits in when the disk is full.
 _BYTES = 2048
 _REASON_CHARACTERS = 400
 
@@ -65,7 +66,7 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
     except BaseException as error:
         # The command itself reports an orderly stop.
         stopped = isinstance(error, (KeyboardInterrupt, StoppedError))
-        reason = str(error)[:_REASON_CHARACTERS]
+        reason = one_line(str(error), _REASON_CHARACTERS)
         _end(path, descriptor, None if stopped else fields | {"reason": reason})
         raise
     _end(path, descriptor, None)
@@ -106,7 +107,7 @@ def _end(path: Path, descriptor: int | None, fields: Mapping[str, Any] | None) -
 
 
 def _write(descriptor: int, fields: Mapping[str, Any]) -> None:
-    data = json.dumps(fields).encode().ljust(_BYTES - 1) + b"\n"
+    data = json.dumps(fields, ensure_ascii=False).encode().ljust(_BYTES - 1) + b"\n"
     if os.pwrite(descriptor, data, 0) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)

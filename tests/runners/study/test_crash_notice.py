@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from base.errors import StoppedError, StudyError
+from base.text import one_line
 from runners.host.tree import Tree
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import boot_id_of
@@ -159,8 +160,9 @@ def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("text", ["xxx", "äöü", "𝄞𝄞𝄞", '"\\"', "\0\udcff\t\x1b"])
 def test_the_reason_needs_no_file_and_no_room_on_the_disk(
-    tmp_path: Path, at_end: ExitStack
+    tmp_path: Path, at_end: ExitStack, text: str
 ) -> None:
     shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
     with (
@@ -171,9 +173,9 @@ def test_the_reason_needs_no_file_and_no_room_on_the_disk(
         (path,) = tmp_path.glob(f"*{SUFFIX}")
         before = path.stat().st_size
         short.enter_context(no_more_files())
-        raise StudyError("x" * 5000)
+        raise StudyError(text * 1600)
     assert path.stat().st_size == before
-    assert "gave up (xxx" in told(tmp_path)[0]
+    assert f"gave up ({one_line(text)}" in told(tmp_path)[0]
 
 
 def test_a_planted_link_is_not_written_through(tmp_path: Path, at_end: ExitStack) -> None:
