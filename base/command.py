@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import selectors
 import shlex
 import signal
@@ -17,6 +16,7 @@ from typing import IO, Any
 
 from base.errors import ShortageError, reports_shortage
 from base.text import one_line, printable
+from base.waiting import readable
 
 # These commands do little more than load libraries; one that needs this long hangs.
 LIMIT_S = 10.0
@@ -185,7 +185,7 @@ def wait_for(process: subprocess.Popen[bytes], limit_s: float) -> None:
         if process.returncode is None:
             descriptor = os.pidfd_open(process.pid)
             try:
-                select.select([descriptor], [], [], limit_s)
+                readable([descriptor], limit_s)
             finally:
                 os.close(descriptor)
             limit_s = 0

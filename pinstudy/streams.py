@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import io
 import os
-import select
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from base.waiting import writable
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -30,7 +31,7 @@ class _Lenient(io.FileIO):
         try:
             written = super().write(data)
             if written is None and not self.lost:
-                select.select([], [self], [], _WAIT_S)
+                writable(self, _WAIT_S)
                 written = super().write(data)
             if written is not None:
                 return written

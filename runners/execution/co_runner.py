@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import select
 import struct
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from base.command import wait_for
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from base.text import one_line
+from base.waiting import readable
 from runners.execution.execute import CoRun, Harness, Observation, free_cpus
 from runners.execution.witness import KILL_GRACE_S, KILL_TRIES, LAUNCH_LIMIT_S, LaunchError
 from runners.plan.case import Case
@@ -73,7 +73,7 @@ def receive(descriptor: int, limit_s: float | None = None) -> Any:  # noqa: ANN4
 def _read(descriptor: int, length: int, limit_s: float | None) -> bytes:
     data = b""
     while len(data) < length:
-        if not select.select([descriptor], [], [], limit_s)[0]:
+        if not readable([descriptor], limit_s):
             raise EOFError
         piece = os.read(descriptor, length - len(data))
         if not piece:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import time
 from array import array
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from base.errors import StudyError
 from base.text import one_line
+from base.waiting import readable
 from runners.execution.co_runner import COUNT, SEEN_LIMIT_S, Job, send
 from runners.execution.execute import UNSEEN, CoRun, Observation
 from runners.execution.outcome import expected_of, failure_of, proof_of
@@ -85,8 +85,7 @@ class CoRuns:
         pace = Pace()
         deadline = time.monotonic() + self._job.case.app.limit_s
         while True:
-            waits = (execution.process, self._commands)
-            ready = select.select(waits, [], [], pace.pause_s)[0]
+            ready = readable((execution.process, self._commands), pace.pause_s)
             if self._commands in ready and not self._obey():
                 return False
             if execution.process in ready and execution.process.wait_ended(0.0):

@@ -7,7 +7,6 @@ neither counters nor the measured time include the launcher's start-up.
 from __future__ import annotations
 
 import os
-import select
 import socket
 import subprocess
 import time
@@ -17,6 +16,7 @@ from typing import IO
 
 from base.command import wait_for
 from base.errors import StudyError
+from base.waiting import readable
 from runners.execution.output_file import temporary_folder
 from runners.execution.witness import (
     LAUNCH_LIMIT_S,
@@ -103,7 +103,7 @@ class RankProcesses:
         """
         self._reap_ended()
         left = [rank for rank in self._ranks if not rank.has_ended]
-        for rank in select.select(left, [], [], timeout_s)[0] if left else ():
+        for rank in readable(left, timeout_s) if left else ():
             try:
                 rank.wait_ended(0.0)
             except LaunchError:
@@ -182,7 +182,7 @@ class RankProcesses:
             rank.hand_over(program)
 
     def _accept(self, listener: socket.socket, deadline: float) -> Witness:
-        while not select.select([listener], [], [], _PAUSE_S)[0]:
+        while not readable([listener], _PAUSE_S):
             if self._launcher.poll() is not None:
                 raise LaunchError(self._failure())
             if time.monotonic() >= deadline:

@@ -10,7 +10,6 @@ being multiplexed.
 from __future__ import annotations
 
 import os
-import select
 import socket
 import struct
 import threading
@@ -19,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
+from base.waiting import readable
 from runners.measure.meter import METER_S
 from runners.measure.perf.stat import PerfStat
 from runners.measure.regions import OUTSIDE, WRONG, Regions, parse_mark
@@ -134,7 +134,7 @@ class RegionMarks:
     def _answer_next(self) -> bool:
         """Answer the next mark, if one comes in time; return whether there may be more."""
         own = self._own.fileno()
-        ready = select.select([own, self._stop_read], [], [], METER_S)[0]
+        ready = readable([own, self._stop_read], METER_S)
         if not ready:
             self._instruments.sample()
         # What the program said before it ended is still read.

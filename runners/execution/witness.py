@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import select
 import signal
 import subprocess
 import time
@@ -22,6 +21,7 @@ from typing import IO
 from base.command import wait_for
 from base.errors import StudyError
 from base.text import ended_by, one_line
+from base.waiting import readable
 from runners.host.processes import children_of
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
@@ -186,7 +186,7 @@ class Witness:
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._buffer:
             left = max(0.0, deadline - time.monotonic())
-            if not select.select([self._report], [], [], left)[0]:
+            if not readable([self._report], left):
                 return None
             with contextlib.suppress(ConnectionResetError):
                 if data := os.read(self._report, 4096):

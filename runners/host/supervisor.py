@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -121,27 +121,28 @@ def wait(
     With `limit_s`, after so many seconds instead of the latter. `said` gets the last of what the
     program writes meanwhile, if its output is a pipe.
     """
-    ended = os.pidfd_open(program.pid)
-    watched = [ended, *([sys.stdin.fileno()] if limit_s is None else [])]
+    ended, ours = os.pidfd_open(program.pid), sys.stdin.fileno()
     output = program.stdout.fileno() if program.stdout and said is not None else None
-    watched += [] if output is None else [output]
     until = None if limit_s is None else time.monotonic() + limit_s
-    while until is None or time.monotonic() < until:
-        left_s = None if until is None else max(0.0, until - time.monotonic())
-        ready, _, _ = select.select(watched, [], [], left_s)
-        if output in ready and output is not None and said is not None:
-            if written := os.read(output, MAX_OUTPUT_BYTES):
-                said += written
-                del said[:-MAX_OUTPUT_BYTES]
-            else:
-                watched.remove(output)
-            # Of a program that has ended the last line counts: it may have the reason.
-            if ended in ready:
-                continue
-        if ended in ready or (
-            sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 4096)
-        ):
-            return
+    # Not select(2): whoever inherits many open files gets a number that it does not take.
+    with selectors.PollSelector() as selector:
+        for number in (ended, output, ours if limit_s is None else None):
+            if number is not None:
+                selector.register(number, selectors.EVENT_READ)
+        while until is None or time.monotonic() < until:
+            left_s = None if until is None else max(0.0, until - time.monotonic())
+            ready = [key.fd for key, _ in selector.select(left_s)]
+            if output in ready and output is not None and said is not None:
+                if written := os.read(output, MAX_OUTPUT_BYTES):
+                    said += written
+                    del said[:-MAX_OUTPUT_BYTES]
+                else:
+                    selector.unregister(output)
+                # Of a program that has ended the last line counts: it may have the reason.
+                if ended in ready:
+                    continue
+            if ended in ready or (ours in ready and not os.read(ours, 4096)):
+                return
 
 
 def end(program: subprocess.Popen[bytes]) -> None:

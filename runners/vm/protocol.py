@@ -19,6 +19,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from base.cpulist import MAX_CPU, parse_cpulist
 from base.text import one_line, shown
+from base.waiting import readable, writable
 from runners.execution.execute import Observation
 from runners.plan.command_line import Launch
 
@@ -55,7 +56,7 @@ class Channel:
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             while data:
-                if not select.select([], [self._descriptor], [], SEND_LIMIT_S)[1]:
+                if not writable(self._descriptor, SEND_LIMIT_S):
                     raise ChannelError(f"took nothing for {SEND_LIMIT_S:g} s")
                 # A pipe that is ready takes PIPE_BUF bytes without blocking (pipe(7)).
                 data = data[os.write(self._descriptor, data[: select.PIPE_BUF]) :]
@@ -71,7 +72,7 @@ class Channel:
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while b"\n" not in self._received:
             left = None if until is None else max(0.0, until - time.monotonic())
-            if not select.select([self._descriptor], [], [], left)[0]:
+            if not readable([self._descriptor], left):
                 return None
             self._received += self._read()
         line, _, self._received = self._received.partition(b"\n")

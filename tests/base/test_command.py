@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from base.command import wait_for
+from base.command import run, wait_for
+from tests.support.limits import many_open_files
 
 
 @pytest.fixture
@@ -39,6 +40,11 @@ def test_a_child_that_does_not_end_is_given_up_and_stays(child: subprocess.Popen
     with pytest.raises(subprocess.TimeoutExpired):
         wait_for(child, 0.01)
     assert child.poll() is None
+
+
+def test_a_command_is_run_and_waited_for_beside_many_open_files() -> None:
+    with many_open_files():
+        assert run(["echo", "here"]).stdout == "here\n"
 
 
 def test_a_wait_polls_if_the_kernel_has_no_pidfd(

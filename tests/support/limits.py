@@ -7,6 +7,8 @@ import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_SELECTABLE = 1024
+
 
 @contextmanager
 def no_more_files(but: int = 0) -> Iterator[None]:
@@ -16,6 +18,21 @@ def no_more_files(but: int = 0) -> Iterator[None]:
         os.close(descriptor)
     with _limited(resource.RLIMIT_NOFILE, max(free)):
         yield
+
+
+@contextmanager
+def many_open_files() -> Iterator[None]:
+    """Open so many files that select(2) takes no later one (FD_SETSIZE)."""
+    soft = max(2 * _SELECTABLE, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    with _limited(resource.RLIMIT_NOFILE, soft):
+        opened = [os.open(os.devnull, os.O_RDONLY)]
+        while opened[-1] < _SELECTABLE:
+            opened.append(os.dup(opened[0]))
+        try:
+            yield
+        finally:
+            for number in opened:
+                os.close(number)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ released.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +19,7 @@ from base.command import CommandResult, run, wait_for
 from base.cpulist import format_cpulist
 from base.errors import is_shortage
 from base.text import ended_by, one_line
+from base.waiting import readable
 from runners.host.privileges import as_root
 from runners.measure.perf.events import OLDEST_PERF, OUTPUT, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
@@ -157,8 +157,8 @@ class PerfStat:
         """Send perf a command; return whether perf has acknowledged it."""
         with suppress(BrokenPipeError):
             os.write(self._control, f"{word}\n".encode())
-        ready = select.select([self._acknowledge], [], [], ATTACH_LIMIT_S)[0]
-        return bool(ready) and os.read(self._acknowledge, 16).startswith(b"ack")
+        answered = readable([self._acknowledge], ATTACH_LIMIT_S)
+        return bool(answered) and os.read(self._acknowledge, 16).startswith(b"ack")
 
     def _stop(self) -> None:
         if self._process and self._process.poll() is None:

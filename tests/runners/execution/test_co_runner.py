@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.execution.co_runner import Job, co_run_reading, invalid_reason
+from runners.execution.co_runner import Job, co_run_reading, invalid_reason, receive, send
 from runners.execution.co_runs import CoRuns, Proofs
 from runners.execution.execute import CoRun, Observation
 from runners.execution.placement import Proof
@@ -19,6 +19,8 @@ from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending
 from runners.plan.command_line import Launch
 from tests.runners.cases import case
+from tests.support.limits import many_open_files
+from tests.support.wait import HANG_S
 
 SECOND = 1_000_000_000
 CASE = case(beside=case())
@@ -130,6 +132,15 @@ def test_the_threads_that_are_shown_are_those_that_worked_most() -> None:
         together.add(PROVED, observed(cpu_s, threads=(trace,), looks=tid))
     assert [trace.tid for trace in together.threads] == [2]
     assert together.looks == 2
+
+
+def test_messages_arrive_beside_many_open_files() -> None:
+    with many_open_files():
+        read, write = os.pipe()
+        send(write, "here")
+        assert receive(read, HANG_S) == "here"
+        os.close(read)
+        os.close(write)
 
 
 def test_a_supervisor_whose_starter_was_killed_ends_without_a_word(tmp_path: Path) -> None:

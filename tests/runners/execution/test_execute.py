@@ -16,8 +16,10 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.placement import Expected, Proof, busy_threads
 from runners.execution.process_events import ProcessEvents
 from runners.execution.witness import LaunchError
+from runners.measure.perf.events import perf_command
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
+from tests.support.limits import many_open_files
 from tests.support.programs import build_team, built, witness
 from tests.support.studies import two_cpus, write_program
 from tests.support.tools import ROOT, need_tool
@@ -62,6 +64,15 @@ def test_a_program_has_nothing_to_read(launcher: list[str]) -> None:
 def test_a_signal_is_told_from_an_exit_status() -> None:
     seen = run(["/bin/sh", "-c", "kill -9 $$"])
     assert (seen.ending.exit_code, seen.ending.signal) == (None, signal.SIGKILL)
+
+
+def test_a_program_is_run_and_counted_beside_many_open_files() -> None:
+    launch = Launch((), ("/bin/echo", "here"), {}, {}, ())
+    harness = Harness(witness(), perf_command(need_tool("perf"), "task-clock"))
+    with many_open_files():
+        seen = execute(launch, HANG_S, harness)
+    assert (seen.stdout, seen.perf_problem) == ("here\n", "")
+    assert "task-clock" in seen.perf_output
 
 
 def test_a_program_that_cannot_be_started_says_why() -> None:

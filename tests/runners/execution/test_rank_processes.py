@@ -26,6 +26,7 @@ from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import make_plan
 from tests.runners.cases import DEMO, SCHEDULER, study
 from tests.runners.topologies import topology
+from tests.support.limits import many_open_files
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
 from tests.support.programs import witness
 from tests.support.studies import two_cpus
@@ -121,6 +122,12 @@ def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Pa
     assert row.value / 1000 == pytest.approx(seen.ending.cpu_s, rel=0.1)
     assert seen.launcher_cpu_s is not None
     assert seen.launcher_cpu_s < (seen.ending.cpu_s or 0) / 4
+
+
+def test_ranks_are_run_beside_many_open_files(mpi: str, program: Path) -> None:
+    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("0.01",)))
+    with many_open_files():
+        assert job.run().stdout == "2 ranks, 2 threads\n"
 
 
 def test_a_rank_that_fails_ends_the_others(mpi: str, program: Path) -> None:

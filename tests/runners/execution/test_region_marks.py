@@ -18,6 +18,7 @@ from runners.measure.perf.events import perf_command
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.regions import Region
 from runners.plan.command_line import Launch
+from tests.support.limits import many_open_files
 from tests.support.programs import witness
 from tests.support.studies import write_program
 from tests.support.tools import ROOT, need_tool
@@ -126,6 +127,12 @@ def compiled(folder: Path, compiler: tuple[str, ...], name: str, text: str) -> s
     command = [*compiler, f"-I{INCLUDE}", *files, str(folder / name), "-o", str(program)]
     subprocess.run(command, check=True, cwd=folder)
     return str(program)
+
+
+def test_marks_are_answered_beside_many_open_files() -> None:
+    with many_open_files():
+        _, marks = python("with region('outer'): pass")
+    assert region(marks, "outer").executions == 1
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,22 @@ print(kept.pid, kept.stdout.readline().decode().strip(), flush=True)
 time.sleep(600)
 """
 
+# Starts a supervisor with all numbers in use that select(2) takes.
+MANY_FILES = """
+import os, sys
+while os.dup(0) < 1024: pass
+for number in range(3, 1025): os.set_inheritable(number, True)
+os.execv(sys.executable, [sys.executable, "-I", *sys.argv[1:]])
+"""
+
 
 @contextmanager
-def kept(*command: str, **options: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def kept(
+    *command: str, start: tuple[str, ...] = (sys.executable, "-I"), **options: object
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Give a supervisor and the process that it supervises; both are ended whatever happens."""
     process = subprocess.Popen(
-        [sys.executable, "-I", SUPERVISOR, *command],
+        [*start, SUPERVISOR, *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -78,6 +88,13 @@ def test_the_process_that_it_names_is_the_command() -> None:
 
 def test_closing_its_standard_input_ends_both() -> None:
     with kept(*LONG) as (process, qemu):
+        let_go(process)
+        assert process.wait(HANG_S) == 0
+        assert not alive(qemu)
+
+
+def test_closing_its_standard_input_ends_both_beside_many_inherited_files() -> None:
+    with kept(*LONG, start=(sys.executable, "-c", MANY_FILES)) as (process, qemu):
         let_go(process)
         assert process.wait(HANG_S) == 0
         assert not alive(qemu)

@@ -31,6 +31,7 @@ from runners.vm.protocol import (
     read_observation,
     start_cpus,
 )
+from tests.support.limits import many_open_files
 from tests.support.wait import HANG_S
 
 # What environments hold: any text, bytes that are no UTF-8 included (PEP 383).
@@ -83,6 +84,13 @@ def test_nothing_is_heard_within_the_time_when_nothing_is_said() -> None:
         assert ours.receive(0.05) is None
         theirs.sendall(b'dy"}\n')
         assert ours.receive(5) == {"say": "ready"}
+
+
+def test_messages_arrive_beside_many_open_files() -> None:
+    with many_open_files(), line() as (ours, theirs):
+        ours.send({"say": "here"})
+        theirs.sendall(theirs.recv(100))
+        assert ours.receive(HANG_S) == {"say": "here"}
 
 
 def test_without_a_limit_it_waits_for_the_message() -> None:
