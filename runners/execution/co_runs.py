@@ -174,7 +174,7 @@ class Execution:
     def __init__(self, job: Job) -> None:
         """Launch the program, which waits before its exec; raises LaunchError and StudyError."""
         launch = job.launch
-        self._writes = job.case.app.writes
+        self._writes = launch.writes
         self.has_begun = self.timed_out = self.seen = False
         with ExitStack() as stack:
             self._streams = [stack.enter_context(OutputFile()) for _ in range(3)]
@@ -210,8 +210,7 @@ class Execution:
         self.sampler.sample(at_end=True)
         ending = self.process.reap()
         out, err = (stream.text() for stream in self._streams[:2])
-        if self._folder and self._writes:
-            out += written_text(self._folder, self._writes)
+        out += written_text(self._folder, self._writes)
         self.close()
         return Observation(
             ending=ending,

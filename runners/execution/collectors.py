@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,6 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import read_imbalance
 from runners.execution.libraries import LoadedLibraries
 from runners.execution.outcome import failure_of
-from runners.execution.output_file import working_folder, written_text
 from runners.execution.region_marks import RegionInstruments, RegionMarks
 from runners.execution.region_readings import (
     IN_GUESTS,
@@ -265,24 +264,16 @@ class LocalEngine:
 
     def _executed(self, case: Case, launch: Launch, harness: Harness) -> Observation:
         libraries = LoadedLibraries() if case.variant.runtime == "other" else None
-        limit_s, writes = case.app.limit_s, case.app.writes
-        cpus = housekeeping_from(case, harness)
-        with working_folder(writes) as folder, ExitStack() as at_end:
-            marks = self.collectors.region_marks(case)
-            if marks:
-                at_end.callback(marks.close)
-            run = execute(
+        marks = self.collectors.region_marks(case)
+        with closing(marks) if marks else nullcontext():
+            return execute(
                 launch,
-                limit_s,
+                case.app.limit_s,
                 harness,
-                cpus=cpus,
+                cpus=housekeeping_from(case, harness),
                 libraries=libraries,
-                folder=folder,
                 regions=marks,
             )
-            if folder and writes:
-                run = replace(run, stdout=run.stdout + written_text(folder, writes))
-        return run
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of the run, and what was seen of its threads."""

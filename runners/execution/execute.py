@@ -13,13 +13,13 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.course import Point
 from runners.execution.libraries import LoadedLibraries
-from runners.execution.output_file import OutputFile
+from runners.execution.output_file import OutputFile, working_folder, written_text
 from runners.execution.placement import Proof
 from runners.execution.process_events import ProcessEvents
 from runners.execution.rank_processes import RankProcesses
@@ -118,19 +118,23 @@ def execute(
     on_start: Callable[[int], None] | None = None,
     cpus: Collection[int] = (),
     libraries: LoadedLibraries | None = None,
-    folder: Path | None = None,
     regions: RegionMarks | None = None,
 ) -> Observation:
     """Run the launch once and return what was observed.
 
     A run longer than `limit_s` seconds is killed. `on_start` is called with the program's process
     number once it runs. From the launch to the program's end, pinstudy and perf keep off the
-    program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads. It works in
-    `folder`, without one where this process does. `regions` answers its marks. Raises
+    program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads, `regions`
+    answers its marks. What a program writes (Launch.writes) follows what it has printed. Raises
     LaunchError when the launcher refuses, StudyError when there is no room for the program's
     output. No process is left behind, also after KeyboardInterrupt.
     """
-    with OutputFile() as out, OutputFile() as err, OutputFile() as log:
+    with (
+        working_folder(launch.writes) as folder,
+        OutputFile() as out,
+        OutputFile() as err,
+        OutputFile() as log,
+    ):
         process = _start(harness.witness, launch, (out, err, log), folder, regions)
         perf: PerfStat | None = None
         try:
@@ -141,7 +145,7 @@ def execute(
                     perf = PerfStat(harness.perf_command, target)
                     if regions and not perf.problem:
                         regions.attach(perf, harness.perf_command, target)
-                return _observe(
+                seen = _observe(
                     process,
                     perf,
                     limit_s,
@@ -156,6 +160,7 @@ def execute(
             if perf:
                 perf.close()
             process.close()
+        return replace(seen, stdout=seen.stdout + written_text(folder, launch.writes))
 
 
 def _start(

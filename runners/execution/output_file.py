@@ -120,8 +120,13 @@ def temporary_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def written_text(folder: Path, pattern: str) -> str:
-    """Return the beginnings of the files in a folder that match a pattern, by name."""
+def written_text(folder: Path | None, pattern: str | None) -> str:
+    """Return the beginnings of the files in a folder that match a pattern, in their names' order.
+
+    Empty without a folder or a pattern.
+    """
+    if folder is None or pattern is None:
+        return ""
     texts = []
     for path in sorted(folder.glob(pattern))[:MAX_FILES]:
         with suppress(OSError):

@@ -49,6 +49,8 @@ class Launch:
     `environment` is the whole environment; `set_variables` and `removed_variables` are its
     differences from the inherited one. With `mpi`, the launcher precedes `ranks`, each with its own
     words, and `program` is that of the first. `beside` starts the co-runner, if there is one.
+    `writes` is the pattern of the files with its results, if the program writes some: it then works
+    in a folder of its own.
     """
 
     launcher: tuple[str, ...]
@@ -59,6 +61,7 @@ class Launch:
     mpi: str = ""
     ranks: tuple[RankLaunch, ...] = ()
     beside: Launch | None = None
+    writes: str | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -99,7 +102,14 @@ def build_launch(
         )
         for of, own_words in zip(case.by_rank, own, strict=True)
     )
-    launch = Launch(ranks[0].launcher, ranks[0].program, kept | variables, variables, removed)
+    launch = Launch(
+        ranks[0].launcher,
+        ranks[0].program,
+        kept | variables,
+        variables,
+        removed,
+        writes=case.app.writes,
+    )
     if not case.ranks:
         return launch
     mpi = str(case.variant.mpi)

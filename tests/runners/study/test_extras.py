@@ -26,6 +26,7 @@ from tests.runners.measure.perf.test_c2c import L1, LOCAL, REFUSED, REMOTE, STOR
 from tests.runners.study.made_node import MadeNode, Quiet
 from tests.support.programs import witness
 from tests.support.tools import ROOT
+from tests.support.wait import HANG_S
 
 NODE = open_node(Path("/"))
 CPUS = NODE.topology.allowed
@@ -198,6 +199,21 @@ def test_a_program_that_fails_has_no_lines_but_a_reason(
     assert found["unavailable"]["lines"].startswith(f"the program under perf c2c: {reason}")
     assert "lines" not in found
     assert not lines.pending
+
+
+@pytest.mark.usefixtures("sampling")
+def test_what_a_program_writes_is_checked_and_left_in_no_folder_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "users").mkdir()
+    monkeypatch.chdir(tmp_path / "users")
+    check = Check(pattern="residual small")
+    app = App("shared", "", {}, {}, c2c=True, check=check, limit_s=HANG_S, writes="result-*.txt")
+    lines = ContendedLines(plan_of("small", app=app), NODE, tmp_path / "c2c")
+    (case,) = lines.pending
+    make(lines, ("/bin/sh", "-c", "echo residual small >result-1.txt"))
+    assert len(kept(lines.folder)[f"{case.case_id}.json"]["lines"]) == 2
+    assert not list((tmp_path / "users").iterdir())
 
 
 @pytest.mark.parametrize(
