@@ -11,7 +11,7 @@ from itertools import chain, cycle
 
 from base.cpulist import format_cpulist
 from base.text import plural, team_in_words
-from configs.mapping import BY_ORDER, NAMED, Mapping
+from configs.mapping import BY_ORDER, Mapping
 from runners.node.topology import Topology
 from runners.plan.selection import (
     CannotMapError,
@@ -19,6 +19,7 @@ from runners.plan.selection import (
     clusters_of,
     resolve_cpus,
     siblings_last,
+    takes_first,
 )
 
 Cpus = tuple[int, ...]
@@ -31,7 +32,8 @@ def rank_cpus(
 
     Under `none` every rank may use all CPUs. Otherwise the ranks together get the CPUs that one
     team of so many threads would get: under `pin` each rank as many as it has threads, under `set`
-    a share of all CPUs of the selection, as equal as whole cores permit. By `kind` and by `cluster`
+    a share of all CPUs of the selection, or of as many as there are threads where a selection only
+    orders CPUs, as equal as whole cores permit. By `kind` and by `cluster`
     the ranks are dealt to these groups in turn, as many as a group has room for; each group's CPUs
     are divided by order.
 
@@ -42,18 +44,18 @@ def rank_cpus(
     if mapping.binding == "none":
         everything = resolve_cpus(mapping, topology, total, oversubscribe=oversubscribe)
         return (everything,) * ranks
-    exact = mapping.binding == "pin" and mapping.mechanism != NAMED
     least = 1 if oversubscribe and mapping.binding != "pin" else threads
     by = mapping.ranks_by or BY_ORDER
     if by in _GROUPS:
         cpus = candidates(mapping, topology, total)
         groups = _GROUPS[by](cpus, topology)
-        parts = _by_group(groups, topology, ranks, least, exact, by)
+        most = threads if takes_first(mapping) else None
+        parts = _by_group(groups, topology, ranks, least, most, by)
     else:
         cpus = resolve_cpus(mapping, topology, total, oversubscribe=oversubscribe)
         parts = _DIVIDE[by](_by_core(cpus, topology), ranks)
     for part in parts:
-        if len(part) < least or (exact and len(part) != threads):
+        if len(part) < least:
             listed = format_cpulist(sorted(chain.from_iterable(parts)))
             raise CannotMapError(
                 f"CPUs {listed} cannot be divided among {team_in_words(ranks, threads)}: ranks "
@@ -96,9 +98,12 @@ _DIVIDE: dict[str, Callable[[Sequence[Cpus], int], list[Cpus]]] = {
 
 
 def _by_group(
-    groups: Sequence[Cpus], topology: Topology, ranks: int, least: int, exact: bool, by: str
+    groups: Sequence[Cpus], topology: Topology, ranks: int, least: int, most: int | None, by: str
 ) -> list[Cpus]:
-    """Deal the ranks to groups of CPUs in turn; divide the CPUs of each group by order."""
+    """Deal the ranks to groups of CPUs in turn; divide the CPUs of each group by order.
+
+    Of a group its ranks get all CPUs, or the first `most` a rank.
+    """
     room = [len(group) // least for group in groups]
     if sum(room) < ranks:
         raise CannotMapError(
@@ -111,7 +116,7 @@ def _by_group(
     parts: list[Iterator[Cpus]] = []
     for number, group in enumerate(groups):
         count = of_rank.count(number)
-        cpus = group[: count * least] if exact else group
+        cpus = group if most is None else group[: count * most]
         parts.append(iter(_by_order(_by_core(cpus, topology), count) if count else ()))
     return [next(parts[number]) for number in of_rank]
 

@@ -177,12 +177,17 @@ def resolve_cpus(
             f"{threads} {what} need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
             f"({format_cpulist(cpus)})"
         )
-    ordered_only = mapping.selection in ("compact", "spread", *PAIRS)
+    return cpus[:threads] if takes_first(mapping) else cpus
+
+
+def takes_first(mapping: Mapping) -> bool:
+    """Whether the mapping gives the first CPUs of its selection, one a thread, and no others."""
+    if mapping.binding == "none":
+        return False
+    if mapping.selection in ("compact", "spread", *PAIRS):
+        return True
     # Places with names are of all CPUs of the selection; the runtime chooses among them.
-    one_each = mapping.binding == "pin" and not mapping.places
-    if one_each or (mapping.binding != "none" and ordered_only):
-        return cpus[:threads]
-    return cpus
+    return mapping.binding == "pin" and not mapping.places
 
 
 def candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:

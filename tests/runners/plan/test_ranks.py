@@ -60,6 +60,13 @@ def divided(
         ("cores", "set", "order", EIGHT, 3, 1, ((0, 1, 2), (3, 4), (5, 6, 7))),
         ("pcores", "set", "spread", EIGHT, 2, 2, ((0, 2), (1, 3))),
         ("cores", "set", "kind", I9, 2, 4, (tuple(range(8)), tuple(range(8, 24)))),
+        # Selections that only order CPUs give as many as there are threads, however divided.
+        ("compact", "set", "order", EIGHT, 2, 2, ((0, 1), (2, 3))),
+        ("compact", "set", "kind", EIGHT, 2, 2, ((0, 1), (4, 5))),
+        ("spread", "set", "kind", EIGHT, 3, 1, ((0,), (4,), (1,))),
+        ("compact", "set", "kind", ULTRA, 2, 2, ((0, 1), (4, 5))),
+        ("compact", "set", "cluster", I9, 2, 2, ((8, 9), (12, 13))),
+        ("same-cluster", "set", "cluster", I9, 2, 2, ((8, 9), (12, 13))),
         # Siblings stay together, the first CPUs of the cores before the second ones.
         ("pcpus", "pin", "order", SERVER, 2, 4, ((0, 1, 4, 5), (2, 3, 6, 7))),
         ("pcpus", "pin", "order", SERVER, 2, 2, ((0, 1), (2, 3))),
@@ -112,6 +119,13 @@ def test_what_a_node_cannot_give_to_each_rank_is_left_out(
     with pytest.raises(CannotMapError) as raised:
         divided(selection, binding, by, node, ranks, threads)
     assert str(raised.value) == reason
+
+
+def test_of_a_selection_that_only_orders_cpus_ranks_get_no_more_than_their_threads() -> None:
+    few = divided("compact", "set", "kind", EIGHT, 2, 3, oversubscribe=True)
+    assert few == ((0, 1, 2), (4, 5, 6))
+    fewer = divided("compact", "set", "kind", EIGHT, 2, 5, oversubscribe=True)
+    assert fewer == ((0, 1, 2, 3), (4, 5, 6, 7))
 
 
 def test_threads_of_a_rank_may_outnumber_its_cpus_where_that_is_meant() -> None:
