@@ -56,4 +56,5 @@ def utc_now(timespec: str = "seconds") -> str:
 def percent(share: float) -> str:
     """Return a share as a percentage of three digits, or whole: `0.25 %`, `10.3 %`, `1430 %`."""
     value = 100 * share
-    return f"{value:.0f} %" if abs(value) >= 1000 else f"{value:.3g} %"
+    # From here on three digits round to 1000, which `g` writes as 1e+03.
+    return f"{value:.0f} %" if abs(value) >= 999.5 else f"{value:.3g} %"

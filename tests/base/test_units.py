@@ -37,7 +37,16 @@ def test_anything_else_is_refused_with_what_is_wrong(text: str, message: str) ->
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.01, "1 %"), (0.0025, "0.25 %"), (0.10312, "10.3 %"), (0.5, "50 %"), (14.3, "1430 %")],
+    [
+        *((0.01, "1 %"), (0.0025, "0.25 %"), (0.10312, "10.3 %"), (0.5, "50 %"), (14.3, "1430 %")),
+        *(
+            (9.994, "999 %"),
+            (9.9951, "1000 %"),
+            (9.996, "1000 %"),
+            (-9.996, "-1000 %"),
+            (10, "1000 %"),
+        ),
+    ],
 )
 def test_shares_as_people_say_them(share: float, text: str) -> None:
     assert percent(share) == text
