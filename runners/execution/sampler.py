@@ -151,7 +151,7 @@ class PlacementSampler:
             return []
 
     def _children(self, pid: int, tid: int) -> list[int]:
-        text = _read(f"{self._proc}/{pid}/task/{tid}/children")
+        text = _read(f"{self._proc}/{pid}/task/{tid}/children", whole=True)
         return [int(child) for child in text.split() if child.isdigit()]
 
     def _look_at(self, pid: int, tid: int, rank: int, at_end: bool) -> None:
@@ -258,7 +258,11 @@ def _stay_of(trace: ThreadTrace, allowed: Mask, cpu: int) -> Stay:
     return trace.stays[-1]
 
 
-def _read(path: str) -> str:
+def _read(path: str, *, whole: bool = False) -> str:
+    """Return what one read of a file gives, or all of it; empty when the thread has ended.
+
+    One is enough for most of the kernel's files; of a list of children it gives a page (seq_file).
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -267,7 +271,10 @@ def _read(path: str) -> str:
             raise
         return ""
     try:
-        return os.read(descriptor, 8192).decode("ascii", "replace")
+        data = piece = os.read(descriptor, 8192)
+        while whole and piece:
+            data += (piece := os.read(descriptor, 8192))
+        return data.decode("ascii", "replace")
     except OSError:
         return ""
     finally:

@@ -70,6 +70,15 @@ def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path
     }
 
 
+def test_every_child_is_looked_at_however_many_there_are(tmp_path: Path) -> None:
+    others = " ".join(map(str, range(1000, 5000)))
+    task(tmp_path, 10, 10, 3, "0-3", children=f"{others} 20 ")
+    task(tmp_path, 20, 20, 2, "2")
+    sampler = sampler_of(tmp_path)
+    sampler.sample()
+    assert [thread.tid for thread in sampler.threads] == [10, 20]
+
+
 @given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
 def test_unreadable_threads_are_not_seen(
     tmp_path_factory: pytest.TempPathFactory, stat: bytes, status: bytes
