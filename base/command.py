@@ -97,7 +97,7 @@ def _start_problem(command: Sequence[str], read: Path | None, error: OSError | V
     if not isinstance(error, OSError):
         return str(error)
     if read and error.filename == str(read):
-        return f"{read} is not there"
+        return f"{read} cannot be read: {error.strerror}"
     if isinstance(error, FileNotFoundError) and "/" not in command[0]:
         return f"there is no {command[0]} on the PATH"
     return error.strerror or str(error)

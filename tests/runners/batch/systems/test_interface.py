@@ -55,7 +55,18 @@ def test_a_script_that_is_not_there_is_not_taken_for_the_command(
 ) -> None:
     install(commands, "bsub", "exit 0")
     answer = run_client(("bsub",), 10, read=tmp_path / "job.sh")
-    assert answer.error.endswith(f"cannot be started: {tmp_path}/job.sh is not there")
+    assert answer.error.endswith(
+        f"cannot be started: {tmp_path}/job.sh cannot be read: No such file or directory"
+    )
+
+
+def test_a_script_that_cannot_be_read_is_not_said_to_be_missing(
+    commands: Path, tmp_path: Path
+) -> None:
+    install(commands, "bsub", "exit 0")
+    (tmp_path / "loop.sh").symlink_to("loop.sh")
+    answer = run_client(("bsub",), 10, read=tmp_path / "loop.sh")
+    assert answer.error.endswith("loop.sh cannot be read: Too many levels of symbolic links")
 
 
 def test_a_script_is_what_the_command_reads(commands: Path, tmp_path: Path) -> None:
