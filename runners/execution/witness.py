@@ -299,15 +299,16 @@ def end_launcher(
 
 
 def launch_failure(launcher: subprocess.Popen[bytes], name: str, log: IO[bytes]) -> str:
-    """Return how a launcher ended, with the beginning of what it printed."""
+    """Return how a launcher ended, or that it did not, with the beginning of what it printed."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         launcher.wait(KILL_GRACE_S)
     log.seek(0)
-    message = one_line(log.read(2000).decode(errors="replace"), None)
+    message = one_line(log.read(2000).decode(errors="replace"), None) or "no message"
     status = launcher.returncode
-    if status is not None and status < 0:
-        return f"{name} was {ended_by(-status)}: {message or 'no message'}"
-    return f"{name} ended with status {status}: {message or 'no message'}"
+    if status is None:
+        return f"{name} reports nothing more, and did not end within {KILL_GRACE_S:g} s: {message}"
+    how = f"was {ended_by(-status)}" if status < 0 else f"ended with status {status}"
+    return f"{name} {how}: {message}"
 
 
 def _values(line: list[str], word: str) -> list[str]:

@@ -197,6 +197,14 @@ def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
     assert not running(marker)
 
 
+def test_a_launcher_that_does_not_end_and_starts_nothing_is_a_failure_that_names_it() -> None:
+    # It closes what the program's start would be reported by.
+    stuck = "import os, time; print('stuck', flush=True); os.closerange(3, 4096); time.sleep(600)"
+    reason = r"reports nothing more, and did not end within 2 s: stuck$"
+    with pytest.raises(LaunchError, match=reason):
+        run(["/bin/true"], [sys.executable, "-c", stuck])
+
+
 def test_a_refused_launcher_is_a_failure_that_names_it() -> None:
     taskset = need_tool("taskset")
     with pytest.raises(LaunchError, match=r"taskset.*(failed to set|invalid)"):
