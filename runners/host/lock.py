@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from base.command import output_of
-from base.errors import StoppedError
+from base.errors import StoppedError, StudyError
 from base.text import one_line
 from runners.host.processes import read_task, tick_s
 from runners.host.tree import Tree
@@ -48,7 +48,7 @@ def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the lock of the node whose file tree is below `root`; a recorded tree has its own.
 
     Waits up to `wait_s` seconds for the lock's holder. Raises StoppedError that names the holder
-    when another process has it.
+    when another process has it, StudyError when the node cannot be locked.
     """
     lock = _acquire(root, wait_s)
     if lock is None:
@@ -128,13 +128,19 @@ def _name_of(root: Path) -> bytes:
 
 
 def _bind(name: bytes) -> socket.socket | None:
+    """Take the name; None when another process has it, StudyError where none can be had."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(name)
         listener.listen(socket.SOMAXCONN)
-    except OSError:
+    except OSError as error:
         listener.close()
-        return None
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise StudyError(
+            f"this node cannot be locked against another pinstudy ({error.strerror}); allow this "
+            "process abstract Unix sockets"
+        ) from None
     return listener
 
 

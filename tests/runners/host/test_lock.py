@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import re
 import socket
@@ -120,6 +121,21 @@ def test_a_holder_who_listens_to_nobody_is_told_as_far_as_possible(tmp_path: Pat
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as taken:
         taken.bind(b"\0pinstudy-node-%d-%d" % (found.st_dev, found.st_ino))
         assert "the kernel does not tell which process" in refusal(tmp_path)
+
+
+def test_a_node_that_cannot_be_locked_is_not_said_to_be_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refused(socket.socket):
+        """A socket where a security module permits no abstract names."""
+
+        def bind(self, _address: object) -> None:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(socket, "socket", Refused)
+    with pytest.raises(StudyError, match=r"another pinstudy \(Permission denied\)"):
+        is_locked(tmp_path)
+    assert refusal(tmp_path).startswith("this node cannot be locked against")
 
 
 @pytest.fixture
