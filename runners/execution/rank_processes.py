@@ -29,7 +29,7 @@ from runners.execution.witness import (
 )
 from runners.host.processes import children_of, read_cpu_time
 from runners.plan.command_line import Launch
-from runners.plan.mpi import multiple_programs, started_ranks
+from runners.plan.mpi import multiple_programs, needs_file, started_ranks
 
 # unix(7)
 MAX_SOCKET_PATH = 107
@@ -58,7 +58,8 @@ class RankProcesses:
             as_rank = (str(witness), "--rank", listener.getsockname())
             commands = [(*rank.launcher, *as_rank) for rank in launch.ranks]
             programs = meeting / "programs"
-            programs.write_text(multiple_programs(commands))
+            if needs_file(launch.mpi, commands):
+                programs.write_text(multiple_programs(commands))
             words = started_ranks(launch.mpi, launch.launcher, commands, str(programs))
             self._launcher = start_launcher(words, launch.environment, out, err, folder=folder)
             try:

@@ -10,9 +10,13 @@ decide the placement in place of the mapping.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+
+from base.errors import UserError
+from base.text import shown
 
 Words = tuple[str, ...]
 
@@ -27,6 +31,9 @@ _OPTIONS = {
 # Open MPI loads hwloc in every rank. Its part for x86 moves the main thread from CPU to CPU, over
 # those of other ranks too, to ask each by the CPUID instruction.
 VARIABLES = {"HWLOC_COMPONENTS": "-x86"}
+# What means something else in the file of commands: how quotes within quotes are written differs
+# between Slurm's versions, and %t and %o are numbers of the rank (slurmstepd/multi_prog.c).
+_CHANGED_BY_SRUN = re.compile(r"""[^\S ]|["'\\#]|%[to]""", re.ASCII)
 # Open MPI does not start as root without both of these (its mpirun says so).
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
@@ -42,7 +49,7 @@ def started_ranks(mpi: str, launcher: Words, ranks: Sequence[Words], file: str =
     For ranks that srun starts by different commands, `file` has the path of the file that lists
     them (`multiple_programs`); without one the command has them in a script, to be typed.
     """
-    if mpi == "srun" and len(set(ranks)) > 1:
+    if needs_file(mpi, ranks):
         by_rank = ("--multi-prog", file) if file else ("sh", "-c", _script(ranks))
         return (*launcher, "-n", str(len(ranks)), *by_rank)
     words: list[str] = []
@@ -52,16 +59,27 @@ def started_ranks(mpi: str, launcher: Words, ranks: Sequence[Words], file: str =
     return (*launcher, *words)
 
 
+def needs_file(mpi: str, ranks: Iterable[Words]) -> bool:
+    """Whether the launcher takes these commands from a file, as srun does where they differ."""
+    return mpi == "srun" and len(set(ranks)) > 1
+
+
 def multiple_programs(ranks: Iterable[Words]) -> str:
     """Return the file in which srun finds the command of each rank.
 
-    It takes apart what is in quotes no further, and knows backslashes.
+    Raises UserError for a word that srun would change.
     """
     lines = (f"{rank} {_quoted(command)}\n" for rank, command in enumerate(ranks))
     return "".join(lines)
 
 
 def _quoted(command: Words) -> str:
+    for word in command:
+        if changed := _CHANGED_BY_SRUN.search(word):
+            raise UserError(
+                f"{shown(word)}: srun would change {shown(changed[0])} in the file of the ranks' "
+                "commands; write it without, or start the ranks by mpirun or mpiexec"
+            )
     return " ".join(f'"{word}"' if " " in word or not word else word for word in command)
 
 

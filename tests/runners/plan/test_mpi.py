@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import UserError
 from configs.app import Variant
 from configs.mapping import Mapping
 from configs.study import AppChoice
@@ -180,6 +181,25 @@ def test_a_launcher_that_is_not_there_is_named() -> None:
         "mpiexec of MPICH (Hydra) was not found; load its module, or install this system's package "
         "of it"
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "what"),
+    [
+        *(
+            ("a\tb", r"'\t'"),
+            ("a\nb", r"'\n'"),
+            ('A="b"', "'\"'"),
+            ("it's", '"\'"'),
+            ("a\\b", r"'\\'"),
+        ),
+        *(("a#b", "'#'"), ("out.%t", "'%t'"), ("%o", "'%o'")),
+    ],
+)
+def test_a_word_that_srun_would_change_is_refused(word: str, what: str) -> None:
+    with pytest.raises(UserError) as refused:
+        multiple_programs([("env", "A=1", "x"), ("env", word, "x")])
+    assert str(refused.value).startswith(f"{word!r}: srun would change {what} in the file")
 
 
 def test_the_file_and_the_script_for_srun_start_the_same_ranks() -> None:
