@@ -246,12 +246,11 @@ def _difference(difference: Difference | None) -> Mapping[str, Any] | None:
     """Return a ratio best / reference with its 95 % interval, which needs spread."""
     if difference is None:
         return None
-    known = difference.standard_error > 0
-    interval = difference.interval()
+    interval = difference.known_interval()
     return {
         "ratio": difference.ratio,
-        "ratio_low": interval.low if known else None,
-        "ratio_high": interval.high if known else None,
+        "ratio_low": interval.low if interval else None,
+        "ratio_high": interval.high if interval else None,
         "df": difference.df,
     }
 

@@ -68,9 +68,7 @@ class Best:
     @property
     def interval(self) -> Interval | None:
         """The 95 % interval of the ratio, widened for the choice; None without any spread."""
-        difference = self.comparison.difference
-        known = difference.standard_error > 0
-        return difference.interval(1 - ALPHA / self.among) if known else None
+        return self.comparison.difference.known_interval(1 - ALPHA / self.among)
 
 
 @dataclass(frozen=True)

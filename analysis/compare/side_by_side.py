@@ -53,7 +53,7 @@ class Ratio:
     @classmethod
     def of(cls, difference: Difference) -> Ratio:
         """The ratio of a difference."""
-        return cls(difference.ratio, difference.interval(), difference.estimand, difference)
+        return cls(difference.ratio, difference.known_interval(), difference.estimand, difference)
 
 
 @dataclass(frozen=True)

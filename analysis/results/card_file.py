@@ -373,11 +373,10 @@ def comparison_content(
     `words` are its objective, unit, direction and outcome. The interval's ends are null where there
     is no spread, or where it has no end.
     """
-    interval = difference.interval()
-    known = difference.standard_error > 0
+    interval = difference.known_interval()
+    low, high = (interval.low, interval.high) if interval else (0.0, math.inf)
     ends = {
-        name: end if known and 0 < end < math.inf else None
-        for name, end in (("low", interval.low), ("high", interval.high))
+        name: end if 0 < end < math.inf else None for name, end in (("low", low), ("high", high))
     }
     values = {"against": against, "ratio": difference.ratio, **ends}
     return {**words, **values, **asdict(difference), "across_attempts": across_attempts}

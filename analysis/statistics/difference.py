@@ -145,6 +145,10 @@ class Difference:
         reach = float(special.stdtrit(self.df, (1 + level) / 2)) * self.standard_error
         return Interval(_exp(self.log_ratio - reach), _exp(self.log_ratio + reach))
 
+    def known_interval(self, level: float = LEVEL) -> Interval | None:
+        """Return the interval of the ratio; None without any spread, which tells nothing of it."""
+        return self.interval(level) if self.standard_error > 0 else None
+
     @property
     def p_different(self) -> float:
         """The two-sided p-value of "both are the same"; 1 when no spread was measured."""

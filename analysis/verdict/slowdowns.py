@@ -182,7 +182,7 @@ def raw_slowdown(case: CaseFinding) -> dict[str, object]:
         "beside_rate_mean_hz": finite(measures["beside_rate_hz"].mean),
     }
     for name, of in (("slowdown", slowdown.of_program), ("beside_slowdown", slowdown.of_co_runner)):
-        interval = of.interval() if of else None
+        interval = of.known_interval() if of else None
         values |= {
             name: of.ratio if of else None,
             f"{name}_low": finite(interval.low) if interval else None,

@@ -255,8 +255,8 @@ def ratio_decimals(ratio: float) -> int:
 
 def ratio_interval(difference: Difference) -> str:
     """Return a ratio's interval; nothing without spread, or where it says next to nothing."""
-    interval = difference.interval()
-    if not (difference.standard_error > 0 and interval.high < WIDEST * interval.low):
+    interval = difference.known_interval()
+    if interval is None or not interval.high < WIDEST * interval.low:
         return NOTHING
     return interval_of(interval, ratio_decimals(interval.low))
 
@@ -314,11 +314,11 @@ def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
     }
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference
-        interval = difference.interval()
+        interval = difference.known_interval()
         values |= {
             f"{objective}_ratio": difference.ratio,
-            f"{objective}_ratio_low": interval.low,
-            f"{objective}_ratio_high": finite(interval.high),
+            f"{objective}_ratio_low": interval.low if interval else None,
+            f"{objective}_ratio_high": finite(interval.high) if interval else None,
             f"{objective}_estimand": difference.estimand,
             f"{objective}_cut_from_each_end": difference.cut,
             f"{objective}_boots_or_days": difference.units,

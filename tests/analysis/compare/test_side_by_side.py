@@ -301,6 +301,26 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     assert [row["a_ratio_estimand"] for row in table[:2]] == ["", "typical"]
 
 
+def test_ratios_of_runs_without_spread_have_no_intervals(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, spread=0.0)
+    b = results(tmp_path / "b", {1: 10.0, 3: 15.0}, spread=0.0)
+
+    table = compare_tables(side_by_side(a, b))[1]
+
+    assert table.cells[1] == (
+        *("3", "pcores-pin", "performance"),
+        *("12.000", "1.200", "-"),
+        *("15.000", "1.500", "-"),
+        *("1.250", "-", "undecided"),
+        *("undecided", "undecided", "open"),
+    )
+    third = table.raw_values[1]
+    ends = [third[f"{name}_{end}"] for name in ("a_ratio", "b_ratio", "b_to_a")
+            for end in ("low", "high")]  # fmt: skip
+    assert ends == [None] * 6
+    assert third["b_to_a"] == pytest.approx(1.25)
+
+
 def test_each_row_has_a_word_for_b_against_a(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 2: 10.0, 3: 12.0})
     b = results(tmp_path / "b", {1: 10.0, 2: 9.0, 3: 15.0})

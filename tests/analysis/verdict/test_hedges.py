@@ -210,6 +210,9 @@ def test_equal_values_are_no_proof(
     table = comparison_table(only_table(findings))
     assert table is not None
     assert ("-", "undecided") in itertools.pairwise(table.cells[1])
+    data = as_data(findings)["tables"][0]["comparisons"][1]
+    assert data[f"{objective}_ratio"] == pytest.approx(others / baseline)
+    assert (data[f"{objective}_ratio_low"], data[f"{objective}_ratio_high"]) == (None, None)
 
 
 def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Path) -> None:

@@ -182,3 +182,10 @@ def test_data_and_report_have_the_slowdowns(tmp_path: Path) -> None:
     page = report_html(open_results(str(tmp_path)), found)
     assert "what programs beside each other cost each other" in page
     assert f"beside {NAME}" in page
+
+
+def test_times_without_spread_have_slowdowns_without_intervals(tmp_path: Path) -> None:
+    write(tmp_path, [run | {"elapsed_s": 50.0 if "beside" in run else 40.0} for run in runs()])
+    (slowdown,) = as_data(analyze(open_results(str(tmp_path))))["tables"][0]["slowdowns"]
+    assert slowdown["slowdown"] == pytest.approx(1.25)
+    assert (slowdown["slowdown_low"], slowdown["slowdown_high"]) == (None, None)
