@@ -6,7 +6,6 @@ several by its outcome, so that its interval is widened for the choice (Bonferro
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import NamedTuple
 
 from analysis.answer import MARGIN, analyze
 from analysis.compare.side_by_side import algorithm_of, governor_of
-from analysis.format.numbers import NOTHING, finite, fixed
+from analysis.compare.tables import ratio_cells
+from analysis.format.numbers import finite
 from analysis.format.table import Column, Table
 from analysis.objectives import EDP, Objective
 from analysis.results.case_summary import grouped
@@ -24,7 +24,6 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA, Outcome
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
-from analysis.verdict.tables import RATIO_DECIMALS
 from base.text import one_line
 from configs.values import DIRECTIONS
 
@@ -244,17 +243,11 @@ def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
 
 
 def _cells(letter: str, node: NodeOfMany, best: Best) -> tuple[str, ...]:
-    interval = best.interval
-    shown = NOTHING
-    if interval is not None:
-        ends = (fixed(end, RATIO_DECIMALS) for end in (interval.low, interval.high))
-        shown = " to ".join(ends) if math.isfinite(interval.high) else "too wide to tell"
     return (
         letter,
         one_line(node.node.cpu_model if node.node else _UNKNOWN),
         one_line(best.case.full_mapping),
-        fixed(best.comparison.difference.ratio, RATIO_DECIMALS),
-        shown,
+        *ratio_cells(best.comparison.difference.ratio, best.interval),
         best.comparison.outcome,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,9 @@ from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table
 from analysis.objectives import Objective
 from analysis.results.case_summary import TABLE_KEYS
-from analysis.verdict.tables import RATIO_DECIMALS, objective_decimals
+from analysis.statistics.sample import Interval
+from analysis.verdict.phrases import WIDEST
+from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.values import DIRECTIONS
@@ -165,15 +166,17 @@ def _side_cells(side: Side | None, decimals: int) -> tuple[str, ...]:
 
 
 def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
-    if ratio is None:
-        return NOTHING, NOTHING
-    value = fixed(ratio.value, RATIO_DECIMALS)
-    if ratio.interval is None:
+    return ratio_cells(ratio.value, ratio.interval) if ratio else (NOTHING, NOTHING)
+
+
+def ratio_cells(ratio: float, interval: Interval | None) -> tuple[str, str]:
+    """Return a ratio and its interval, with so many decimals that small ones are no zeros."""
+    value = fixed(ratio, ratio_decimals(ratio))
+    if interval is None:
         return value, NOTHING
-    if not math.isfinite(ratio.interval.high):
+    if not interval.high < WIDEST * interval.low:
         return value, "too wide to tell"
-    low, high = (fixed(end, RATIO_DECIMALS) for end in (ratio.interval.low, ratio.interval.high))
-    return value, f"{low} to {high}"
+    return value, interval_of(interval, ratio_decimals(interval.low))
 
 
 def _notes(pair: Pair) -> list[str]:

@@ -92,6 +92,15 @@ def test_a_governor_that_is_not_known_can_be_assumed(tmp_path: Path) -> None:
     assert assumed.title == "lulesh x1, powersave"
 
 
+def test_small_ratios_have_digits_that_count(tmp_path: Path) -> None:
+    folder = results(tmp_path / "a", {1: 1000.0, 2: 0.05})
+    (table, *_) = (of for of in many_tables(many(folder)) if of.caption.endswith(": time"))
+    row = cells_by_title(table)
+    assert row["ratio"] == "0.0000500"
+    low, high = map(float, row["95 % interval"].split(" to "))
+    assert 0.0000499 <= low < high <= 0.0000501
+
+
 def test_raw_values_are_unrounded(tmp_path: Path) -> None:
     folder = results(tmp_path / "a", {1: 10.0, 2: 9.0})
     tables = many_tables(many(folder))

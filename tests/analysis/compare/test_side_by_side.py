@@ -321,6 +321,32 @@ def test_ratios_of_runs_without_spread_have_no_intervals(tmp_path: Path) -> None
     assert third["b_to_a"] == pytest.approx(1.25)
 
 
+def test_small_ratios_have_digits_that_count(tmp_path: Path) -> None:
+    # Ratios of 0.0005 to the baseline, and of 0.00004 to the other results.
+    a = results(tmp_path / "a", {1: 1000.0, 3: 0.5})
+    b = results(tmp_path / "b", {1: 0.04, 3: 0.00002})
+
+    first, third = compare_tables(side_by_side(a, b))[1].cells
+
+    assert third[4] == "0.000500"
+    low, high = map(float, third[5].split(" to "))
+    assert 0.000499 < low < high < 0.000502
+    assert [cells[9] for cells in (first, third)] == ["0.0000400", "0.0000400"]
+    low, high = map(float, first[10].split(" to "))
+    assert 0.0000399 <= low < high <= 0.0000401
+
+
+def test_intervals_over_more_than_a_factor_of_a_thousand_are_none(tmp_path: Path) -> None:
+    wild = [record(1, at, elapsed_s=of) for at, of in enumerate((1.0, 4e5), 1)]
+    tame = [record(3, at, elapsed_s=1.0 + at / 100) for at in (1, 2)]
+    for name in "ab":
+        write(tmp_path / name, [*wild, *tame])
+
+    _, third = compare_tables(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))[1].cells
+
+    assert third[5] == "too wide to tell"
+
+
 def test_each_row_has_a_word_for_b_against_a(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 2: 10.0, 3: 12.0})
     b = results(tmp_path / "b", {1: 10.0, 2: 9.0, 3: 15.0})
