@@ -42,12 +42,13 @@ COMPARED = (TIME, ENERGY)
 class Ratio:
     """How many times another value a value is, with its 95 % interval where it can be had.
 
-    `estimand` says whether it is of typical values or of means; `difference` is what both are of.
+    `estimand` says whether it is of typical values or of means, None of a value to itself;
+    `difference` is what both are of.
     """
 
     value: float
     interval: Interval | None = None
-    estimand: Estimand = "mean"
+    estimand: Estimand | None = "mean"
     difference: Difference | None = None
 
     @classmethod
@@ -300,7 +301,7 @@ def _to_reference(
     if reference is None or objective not in reference.samples or objective not in case.samples:
         return None
     if case is reference:
-        return Ratio(1.0)
+        return Ratio(1.0, estimand=None)
     difference = difference_between(case.summary, reference.summary, opened.values, objective)
     if difference is not None:
         return Ratio.of(difference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.compare.side_by_side import Agreement, Pair, Ratio, Row, Side, SideBySide
@@ -11,6 +11,7 @@ from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table
 from analysis.objectives import Objective
 from analysis.results.case_summary import TABLE_KEYS
+from analysis.statistics.difference import MIN_TRIMMED, SHARE
 from analysis.statistics.sample import Interval
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals
@@ -18,7 +19,6 @@ from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.values import DIRECTIONS
 
-_RATIOS = {"typical": "typical values (20 % trimmed)", "mean": "means"}
 _COUNTED: tuple[Agreement, ...] = (
     "agree", "disagree", "open", "not compared", "only in A", "only in B",
 )  # fmt: skip
@@ -187,28 +187,44 @@ def _notes(pair: Pair) -> list[str]:
             "the two is in it"
         )
     if pair.reference is None:
-        notes.append("no baseline is in both, so that there are no ratios")
+        notes.append("no baseline is in both, so that there are no ratios to it")
     else:
         notes.append(
             f"A / own, B / own: to {pair.reference.label} of the same results; words are of each "
             "row against its own governor's baseline"
         )
-        notes += _of_estimands(pair)
-    return notes
+    return [*notes, *_of_estimands(pair)]
 
 
 def _of_estimands(pair: Pair) -> list[str]:
     """Say whether ratios are of typical values or of means; the table shows means of all runs."""
-    sides = {
-        name: {side.ratio.estimand for side in of if side and side.ratio and side.ratio.interval}
-        for name, of in (("A", [row.a for row in pair.rows]), ("B", [row.b for row in pair.rows]))
+    rows = pair.rows
+    columns = {
+        "A": [(row.a.number, row.a.ratio) for row in rows if row.a],
+        "B": [(row.b.number, row.b.ratio) for row in rows if row.b],
+        "B / A": [(row.case.number, row.direct) for row in rows],
     }
-    estimands = [
-        f"{name}: {' and '.join(_RATIOS[estimand] for estimand in sorted(of, reverse=True))}"
-        for name, of in sides.items()
-        if of
-    ]
-    return [f"ratios are of {'; '.join(estimands)}"] if estimands else []
+    said = [f"{name}: {text}" for name, of in columns.items() if (text := _kinds_of(of))]
+    return [f"ratios are of {'; '.join(said)}"] if said else []
+
+
+def _kinds_of(ratios: Iterable[tuple[int, Ratio | None]]) -> str:
+    """Return what a column's ratios are of; where not all are of one kind, in which rows."""
+    rows: dict[str, list[str]] = {}
+    for number, ratio in ratios:
+        if ratio and ratio.estimand:
+            rows.setdefault(_kind_of(ratio), []).append(f"#{number}")
+    if len(rows) < 2:
+        return "".join(rows)
+    return " and ".join(f"{kind} in {', '.join(numbers)}" for kind, numbers in rows.items())
+
+
+def _kind_of(ratio: Ratio) -> str:
+    if ratio.estimand == "mean":
+        return "means"
+    if ratio.difference and ratio.difference.cut:
+        return f"typical values ({SHARE * 100:g} % trimmed)"
+    return f"typical values (fewer than {MIN_TRIMMED} runs: nothing is trimmed)"
 
 
 def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
@@ -253,7 +269,7 @@ def _raw_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
     interval = ratio.interval if ratio else None
     return {
         name: ratio.value if ratio else None,
-        f"{name}_estimand": ratio.estimand if interval and ratio else None,
+        f"{name}_estimand": ratio.estimand if ratio else None,
         f"{name}_low": interval.low if interval else None,
         f"{name}_high": finite(interval.high) if interval else None,
     }

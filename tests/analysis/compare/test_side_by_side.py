@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
+from analysis.card.build import card_text
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
 from analysis.compare.tables import compare_tables, conclusions
 from analysis.format.table import render
@@ -285,7 +286,7 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     tables = compare_tables(side_by_side(a, b))
     text = render(tables, "csv")
 
-    output = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
+    output = f"ratios are of A: {TRIMMED}; B: {TRIMMED}; B / A: {TRIMMED}"
     assert output in notes_of(tables[1])
     table = list(csv.DictReader(io.StringIO(text)))
     assert [(row["objective"], row["a_case_number"]) for row in table] == [
@@ -319,6 +320,63 @@ def test_ratios_of_runs_without_spread_have_no_intervals(tmp_path: Path) -> None
             for end in ("low", "high")]  # fmt: skip
     assert ends == [None] * 6
     assert third["b_to_a"] == pytest.approx(1.25)
+
+
+TRIMMED = "typical values (20 % trimmed)"
+UNTRIMMED = "typical values (fewer than 7 runs: nothing is trimmed)"
+
+
+@pytest.mark.parametrize(
+    ("counts_a", "counts_b", "expected"),
+    [
+        ((10, 10, 10), (10, 10, 10), f"A: {TRIMMED}; B: {TRIMMED}; B / A: {TRIMMED}"),
+        ((5, 5, 5), (10, 10, 10), f"A: {UNTRIMMED}; B: {TRIMMED}; B / A: {UNTRIMMED}"),
+        ((1, 1, 1), (2, 2, 2), f"A: means; B: {UNTRIMMED}; B / A: means"),
+        ((10, 10, 1), (10, 10, 10),
+         f"A: {TRIMMED} in #2 and means in #3; B: {TRIMMED}; B / A: {TRIMMED} in #1, #2 and "
+         "means in #3"),
+    ],
+    ids=["ten runs", "five runs", "one run", "one run of one row"],
+)  # fmt: skip
+def test_each_column_says_what_its_ratios_are_of(
+    tmp_path: Path, counts_a: tuple[int, ...], counts_b: tuple[int, ...], expected: str
+) -> None:
+    for name, counts in (("a", counts_a), ("b", counts_b)):
+        some = [runs(row, 10.0 + row)[:count] for row, count in enumerate(counts, 1)]
+        write(tmp_path / name, [run for of in some for run in of])
+
+    table = compare_tables(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))[1]
+
+    assert f"ratios are of {expected}" in notes_of(table)
+
+
+def test_b_to_a_of_two_cards_is_said_to_be_of_means(tmp_path: Path) -> None:
+    cards = []
+    for name, mean in (("a", 12.0), ("b", 15.0)):
+        found = open_results(results(tmp_path / name, {1: 10.0, 3: mean}))
+        cards.append(tmp_path / f"{name}.json")
+        cards[-1].write_text(card_text(found, analyze(found))[1])
+
+    table = compare_tables(side_by_side(*map(str, cards)))[1]
+
+    assert f"ratios are of A: {TRIMMED}; B: {TRIMMED}; B / A: means" in notes_of(table)
+    third = table.raw_values[1]
+    assert (third["a_ratio_estimand"], third["b_to_a_estimand"]) == ("typical", "mean")
+
+
+def test_ratios_of_means_without_intervals_are_said_to_be_so_without_a_common_baseline(
+    tmp_path: Path,
+) -> None:
+    for name in "ab":
+        write(tmp_path / name, [runs(3, 12.0)[0]])
+
+    table = compare_tables(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))[1]
+
+    assert table.cells[0][9] == "1.000"
+    assert notes_of(table) == [
+        "no baseline is in both, so that there are no ratios to it",
+        "ratios are of B / A: means",
+    ]
 
 
 def test_small_ratios_have_digits_that_count(tmp_path: Path) -> None:
