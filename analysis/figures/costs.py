@@ -97,7 +97,7 @@ def draw_slowdowns(table: TableFindings, name: str) -> Drawing | None:
 
 
 def _draw_ratio(axes: Axes, difference: Difference, y: float, style: dict[str, Any]) -> None:
-    interval = difference.interval() if difference.standard_error > 0 else None
+    interval = difference.known_interval()
     down, up = reach(difference.ratio, interval)
     axes.errorbar(
         difference.ratio, y, xerr=[[down], [up]], ecolor=BLACK, elinewidth=1.0, capsize=2.0,

@@ -107,14 +107,13 @@ def _cell(case: CaseFinding, objective: Objective, alone: Word, is_best: bool) -
         word = "baseline" if case.is_baseline else alone
         return Cell(word, case.number, sample.mean)
     difference = comparison.difference
-    interval = difference.interval()
-    known = difference.standard_error > 0
+    interval = difference.known_interval()
     return Cell(
         comparison.outcome,
         case.number,
         sample.mean,
         difference.ratio,
-        interval.low if known else math.nan,
-        interval.high if known else math.nan,
+        interval.low if interval else math.nan,
+        interval.high if interval else math.nan,
         is_best,
     )
