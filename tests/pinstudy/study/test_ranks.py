@@ -134,4 +134,4 @@ def test_the_plan_for_a_recorded_node_shows_each_ranks_cpus(tmp_path: Path) -> N
     )
 
     assert "  #2  pinned current  CPUs 0 | 8  about unknown a run\n" in done.stdout, done.stderr
-    assert " -n 1 env 'OMP_PLACES={8}' taskset -c 8 /opt/solver 1\n" in done.stdout
+    assert " -n 1 env 'OMP_PLACES={8}' taskset -c 8 /opt/solver 3\n" in done.stdout
