@@ -21,6 +21,8 @@ def _judge_temperature(one: Instrument, seen: Seen) -> Finding:
             return one.absent(why)
     before, after = seen.fields[_BEFORE], seen.fields[_AFTER]
     both = [package for package in before if package in after]
+    if not both:
+        return one.absent("no package was read both before and after")
     words = ", ".join(f"{package} {before[package]:g} to {after[package]:g} °C" for package in both)
     risen = any(after[package] > before[package] for package in both)
     return one.found(words, "" if risen else "no package became warmer")

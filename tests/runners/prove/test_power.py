@@ -211,3 +211,10 @@ def test_a_package_that_stays_cold_under_load_is_told() -> None:
     assert [of.state for of in judge_heat(run(52.0))] == ["ok", "ok"]
     assert [of.state for of in judge_heat(run(45.0))] == ["off", "ok"]
     assert [of.state for of in judge_heat(Seen({}, {}))] == ["absent", "absent"]
+
+
+def test_a_sensor_that_was_read_only_once_is_absent_and_not_off() -> None:
+    once = {"temperature_before_c": {"package 0": 45.0}, "temperature_after_c": {}}
+    temperature, _ = judge_heat(Seen(once, {}))
+    assert (temperature.state, temperature.measured) == ("absent", "")
+    assert temperature.why == "no package was read both before and after"
