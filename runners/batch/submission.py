@@ -172,6 +172,8 @@ def read_submission(folder: Path) -> Submission:
 
     Raises UserError when there is none, or its file is not what `write_submission` writes.
     """
+    # Its number is the folder's name, which `.` is not.
+    folder = folder.absolute()
     path = folder / FILE
     try:
         return _submission(folder, read_object(path))
@@ -199,13 +201,19 @@ def _folders(study_results: Path) -> list[Path]:
         return []
     except OSError as error:
         raise StudyError(f"{study_results / FOLDER}: cannot be read ({error.strerror})") from None
-    return [path for path in inside if path.name.isascii() and path.name.isdigit()]
+    return [path for path in inside if _is_numbered(path)]
+
+
+def _is_numbered(folder: Path) -> bool:
+    return folder.name.isascii() and folder.name.isdigit()
 
 
 def _submission(folder: Path, data: dict[str, Any]) -> Submission:
     # In Python JSON's true equals 1.
     if data.get("schema") is True or data.get("schema") != SCHEMA:
         raise ValueError("its schema is another one")
+    if not _is_numbered(folder):
+        raise ValueError(f"its folder is named {shown(folder.name)}, and not by its number")
     submission = structured(Submission, data, folder=folder)
     if [worker.number for worker in submission.workers] != list(range(len(submission.workers))):
         raise ValueError("its workers are not numbered from 0")

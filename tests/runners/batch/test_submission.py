@@ -102,6 +102,23 @@ def test_what_is_no_submission_is_refused(tmp_path: Path, text: str) -> None:
         read_submission(tmp_path)
 
 
+def test_a_submission_whose_folder_has_no_number_is_refused(tmp_path: Path) -> None:
+    made = submission_of(new_folder(tmp_path))
+    write_submission(made)
+    copied = made.folder.rename(tmp_path / "copied")
+    with pytest.raises(UserError, match=r"\(its folder is named 'copied', and not by its number"):
+        read_submission(copied)
+
+
+def test_a_submission_can_be_read_from_within_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = submission_of(new_folder(tmp_path))
+    write_submission(made)
+    monkeypatch.chdir(made.folder)
+    assert read_submission(Path()).number == 1
+
+
 ATTEMPT = Attempt(
     worker=0,
     generation=1,
