@@ -10,10 +10,13 @@ import json
 import os
 import secrets
 import stat
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from base.errors import StudyError
@@ -28,6 +31,8 @@ _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _MAX_BYTES = 64 << 20
 # No file of pinstudy has a larger count, or a longer time (300 years).
 _MAX_NUMBER = 10**10
+_NO_LIMITS: Mapping[str, float] = MappingProxyType({})
+_hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 class NotAFileError(OSError):
@@ -83,41 +88,58 @@ def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[
     return data
 
 
-def structured(kind: type[Table], data: dict[str, Any], **known: object) -> Table:
+def structured(
+    kind: type[Table], data: object, limits: Mapping[str, float] = _NO_LIMITS, /, **known: object
+) -> Table:
     """Return a dataclass from the fields of a JSON object, each of its declared type.
 
     Fields in `known` are not read from the object, and other keys of the object are ignored.
-    A number is from 0 to 10^10. Raises ValueError, naming the field, for anything else.
+    A number is from 0 to 10^10, or to what `limits` has for the field, or for the type by its name.
+    The limit of a field of pairs is that of their keys. Raises ValueError, naming the field, for
+    anything else.
     """
-    hints = get_type_hints(kind)
+    if not isinstance(data, dict):
+        raise ValueError(f"{kind.__name__} is no table of fields")
+    hints = _hints(kind)
     values = dict(known)
     for field in fields(kind):  # type: ignore[arg-type]
         if field.name in known:
             continue
         if field.name not in data:
             raise ValueError(f"{field.name} is missing")
-        values[field.name] = _value(hints[field.name], data[field.name], field.name)
+        values[field.name] = _value(hints[field.name], data[field.name], field.name, limits)
     return kind(**values)
 
 
-def _value(kind: Any, value: object, name: str) -> object:  # noqa: ANN401 - any type
+def _value(kind: Any, value: object, name: str, limits: Mapping[str, float]) -> object:  # noqa: ANN401
     """Return a JSON value as a field's type; `name` is the field's."""
-    if get_origin(kind) is UnionType:
-        (inner,) = (each for each in get_args(kind) if each is not type(None))
-        return None if value is None else _value(inner, value, name)
-    if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(_value(get_args(kind)[0], each, name) for each in value)
-    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
-        return structured(kind, value)
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        (inner,) = (each for each in inside if each is not type(None))
+        return None if value is None else _value(inner, value, name, limits)
+    if origin in (tuple, list) and isinstance(value, list):
+        return origin(_value(inside[0], each, name, limits) for each in value)
+    if origin in (dict, Counter) and isinstance(value, dict):
+        keys, values = inside if origin is dict else (*inside, int)
+        pairs = {
+            _key(keys, key, name, limits): _value(values, each, f"a value of {name}", limits)
+            for key, each in value.items()
+        }
+        return origin(pairs)
+    if is_dataclass(kind) and isinstance(kind, type):
+        return structured(kind, value, limits)
+    most = limits.get(name, limits.get(getattr(kind, "__name__", ""), _MAX_NUMBER))
     allowed = (int, float) if kind is float else (kind,)
-    if type(value) not in allowed or not _within_bounds(value):
+    # NaN is not in the range either.
+    if type(value) not in allowed or (isinstance(value, (int, float)) and not 0 <= value <= most):
         raise ValueError(f"{name} is not what it should be")
     return float(value) if kind is float else value  # type: ignore[arg-type]
 
 
-def _within_bounds(value: object) -> bool:
-    # NaN is not in the range either.
-    return not isinstance(value, (int, float)) or 0 <= value <= _MAX_NUMBER
+def _key(kind: type, key: str, name: str, limits: Mapping[str, float]) -> object:
+    """Return an object's key, which JSON has as text, as its type."""
+    number = kind is int and key.isascii() and key.isdigit()
+    return _value(kind, int(key) if number else key, name, limits)
 
 
 def write_whole(path: Path, data: bytes) -> None:

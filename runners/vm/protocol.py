@@ -11,19 +11,15 @@ import json
 import os
 import select
 import time
-from collections import Counter
-from dataclasses import asdict, is_dataclass, replace
-from functools import cache
-from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import asdict, replace
+from typing import Any
 
-from base.cpulist import MAX_CPU, parse_cpulist
-from base.text import one_line, shown
+from base.cpulist import MAX_CPU
+from base.files import structured
+from base.text import one_line
 from base.waiting import readable, writable
 from runners.execution.execute import Observation
 from runners.plan.command_line import Launch
-
-_Kind = TypeVar("_Kind")
 
 # The other side reads at once, unless it hangs.
 SEND_LIMIT_S = 60.0
@@ -31,13 +27,12 @@ SEND_LIMIT_S = 60.0
 QEMU_LIMIT_S = 60.0
 # Room for a program's kept stdout and stderr, escaped.
 MAX_BYTES = 16 * 1024 * 1024
-# The largest numbers: counts, times in seconds (300 years), and fields that are neither.
-_MAX_COUNT, _MAX_S = 2**62, 1e10
+# The largest numbers of an observation: counts, and fields that are none.
 _MAX_NUMBERS = {
+    "int": 2**62,
     **dict.fromkeys(("wait_status", "exec_errno"), 0xFFFF),
-    **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus"), MAX_CPU),
+    **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus", "ran_on", "cpu_s_on"), MAX_CPU),
 }
-_hints = cache(get_type_hints)
 
 
 class ChannelError(Exception):
@@ -102,8 +97,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 def read_launch(message: dict[str, Any]) -> Launch:
     """Return the launch of a message."""
-    launch: Launch = _decoded(Launch, message)
-    return launch
+    return structured(Launch, message)
 
 
 def observation_message(observed: Observation) -> dict[str, Any]:
@@ -115,60 +109,15 @@ def observation_message(observed: Observation) -> dict[str, Any]:
     return asdict(replace(observed, threads=())) | {"threads": threads}
 
 
-def read_observation(message: Any) -> Observation:  # noqa: ANN401 - untrusted
+def read_observation(message: object) -> Observation:
     """Return the observation of a message; raises ChannelError when it holds none."""
     try:
-        observed: Observation = _decoded(Observation, message)
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise ChannelError(f"sent no observation: {error!r}") from error
+        observed = structured(Observation, message, _MAX_NUMBERS)
+    except ValueError as error:
+        raise ChannelError(f"sent no observation: {error}") from error
     if observed.ranks or any(trace.rank for trace in observed.threads):
         raise ChannelError("sent ranks of MPI, which no guest starts")
     return observed
-
-
-def _decoded(kind: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - any type
-    """Return a JSON value as what a field's type declares; `name` is the field's."""
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind).items()
-        return kind(**{key: _decoded(inner, value[key], key) for key, inner in hints})
-    origin, inside = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        return None if value is None else _decoded(inside[0], value, name)
-    if origin in (tuple, list):
-        return origin(_decoded(inside[0], each, name) for each in _is(list, value))
-    if origin is Counter:
-        return Counter({_cpu(cpu): _number(int, looks) for cpu, looks in value.items()})
-    if origin is dict:
-        keys, values = inside
-        return {_key(keys, key): _decoded(values, each) for key, each in value.items()}
-    if kind is int:
-        return _number(int, value, _MAX_NUMBERS.get(name, _MAX_COUNT))
-    return _number(float, value, _MAX_S) if kind is float else _is(kind, value)
-
-
-def _key(kind: type[_Kind], text: object) -> _Kind | int:
-    """Return an object's key, which JSON has as text, as what a field's type declares."""
-    return _number(int, int(_is(str, text))) if kind is int else _is(kind, text)
-
-
-def _cpu(text: str) -> int:
-    (cpu,) = parse_cpulist(text)
-    return cpu
-
-
-def _is(kind: type[_Kind], value: object) -> _Kind:
-    """Return a value of exactly this type, a bool being no int; raises TypeError for any other."""
-    if type(value) is not kind:
-        raise TypeError(f"{shown(value)} is no {kind.__name__}")
-    return value
-
-
-def _number(kind: type[_Kind], value: Any, most: float = _MAX_COUNT) -> _Kind:  # noqa: ANN401
-    """Return a number from 0 to `most`, which NaN is not; raises TypeError or ValueError."""
-    number = _is(kind, float(value) if kind is float and type(value) is int else value)
-    if not 0 <= value <= most:
-        raise ValueError(f"{shown(value)} is out of range")
-    return number
 
 
 def greet_qemu(channel: Channel) -> dict[int, int]:
