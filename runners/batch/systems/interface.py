@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from base.command import CommandResult, run
 from base.errors import StudyError, UserError
 from base.text import one_line, plural, unknown_word
 from configs.site import Queue
-from runners.batch.systems.script import Job, clock_time
+from runners.batch.systems.script import Job, clock_time, write_script
 
 # A command that submits waits for the controller, which may be busy; it gives up by itself after a
 # minute or more.
@@ -68,10 +68,17 @@ class BatchSystem(ABC):
     stderr that match `gone` are about jobs that have ended, with ids that match `id_in_line`; a
     system that `omits_gone_jobs` leaves such jobs out of its answer. `key_patterns` are keys of the
     site or study, each with an expression for the messages about it. Variables whose names begin
-    with one of `hidden` are removed from the environment of the commands.
+    with one of `hidden` are removed from the environment of the commands. In a script `mark` begins
+    the lines of options, `index` is the number of an array's worker, `by_hand` the command that a
+    user types; `setup` and `log` are those of `write_script`.
     """
 
     name: str
+    mark: str
+    index: str
+    by_hand: str
+    setup: tuple[str, ...] = ()
+    log = True
     job_id: re.Pattern[str]
     end_command: tuple[str, ...]
     gone: re.Pattern[str]
@@ -80,9 +87,21 @@ class BatchSystem(ABC):
     key_patterns: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...] = ()
 
-    @abstractmethod
     def render(self, queue: Queue, job: Job) -> str:
         """Return the job's script, which is shown, kept and submitted unchanged."""
+        return write_script(
+            queue,
+            job,
+            directives=[f"{self.mark} {option}" for option in self._options(queue, job)],
+            index=self.index,
+            by_hand=self.by_hand,
+            setup=self.setup,
+            log=self.log,
+        )
+
+    def _options(self, _queue: Queue, _job: Job) -> Iterable[str]:
+        """Return the options in the script, the site's own last so that they can override."""
+        return ()
 
     @abstractmethod
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
@@ -171,7 +190,7 @@ class BatchSystem(ABC):
         hidden: Sequence[str] = (),
         read: Path | None = None,
     ) -> CommandResult:
-        """Run a command that submits a job; raises StudyError, as `_refused` makes it, if it fails.
+        """Run a command that submits a job; raises StudyError, as `_refusal` makes it, if it fails.
 
         Variables in `hidden` are removed from its environment, too; it reads the file `read`.
         """

@@ -23,7 +23,7 @@ from runners.batch.systems.interface import (
     ReportedState,
     Submitted,
 )
-from runners.batch.systems.script import Job, array_of, log_file, write_script
+from runners.batch.systems.script import Job, array_of, log_file
 from runners.node.node import safe_name
 
 # bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
@@ -43,6 +43,8 @@ class Lsf(BatchSystem):
     """LSF; each worker is an element of an array, a single worker a plain job."""
 
     name = "LSF"
+    # Array indices count from 1.
+    mark, index, by_hand = "#BSUB", '"$((LSB_JOBINDEX - 1))"', "bsub < THIS-FILE"
     job_id = re.compile(r"\d{1,18}", re.ASCII)
     end_command = ("bkill",)
     gone = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
@@ -59,16 +61,33 @@ class Lsf(BatchSystem):
     # They silence bsub, make it wait for the job's end, or hide jobs.
     hidden = ("BSUB_", "LSB_BJOBS_")
 
-    def render(self, queue: Queue, job: Job) -> str:
-        """Return the script that asks for the job."""
-        return write_script(
-            queue,
-            job,
-            directives=[f"#BSUB {option}" for option in _options(queue, job)],
-            # Array indices count from 1.
-            index='"$((LSB_JOBINDEX - 1))"',
-            by_hand="bsub < THIS-FILE",
-        )
+    def _options(self, queue: Queue, job: Job) -> Iterator[str]:
+        name = safe_name(job.name)
+        if job.workers > 1:
+            indices, percent, limit = array_of(queue, job, first=1).partition("%")
+            name = f'"{name}[{indices}]{percent}{limit}"'
+        yield f"-J {name}"
+        if queue.queue:
+            yield f"-q {queue.queue}"
+        if queue.account:
+            yield f"-P {queue.account}"
+        minutes = ceil(queue.time_limit_s / 60)
+        yield f"-W {minutes // 60}:{minutes % 60:02}"
+        # All slots of one host, and nobody else on it.
+        yield f"-n {queue.cpus}"
+        select = f"select[{job.feature}] " if job.feature else ""
+        yield f'-R "{select}span[hosts=1]"'
+        yield "-x"
+        if job.node:
+            yield f"-m {job.node}"
+        if job.after:
+            yield f'-w "{" && ".join(f"ended({job_id})" for job_id in job.after)}"'
+        # Run it again when its host is lost.
+        yield "-r"
+        # LSF's own messages about the job; without a file it would send a mail.
+        number = "%J.%I" if job.workers > 1 else "%J"
+        yield f"-o {log_file(job, 'lsf', number)}"
+        yield from queue.directives
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
@@ -86,36 +105,6 @@ class Lsf(BatchSystem):
     def _id_in_array(self, job_id: str, worker: int) -> str:
         # Array indices count from 1.
         return f"{job_id}[{worker + 1}]"
-
-
-def _options(queue: Queue, job: Job) -> Iterator[str]:
-    """Yield the options of bsub, the site's own last so that they can override."""
-    name = safe_name(job.name)
-    if job.workers > 1:
-        indices, percent, limit = array_of(queue, job, first=1).partition("%")
-        name = f'"{name}[{indices}]{percent}{limit}"'
-    yield f"-J {name}"
-    if queue.queue:
-        yield f"-q {queue.queue}"
-    if queue.account:
-        yield f"-P {queue.account}"
-    minutes = ceil(queue.time_limit_s / 60)
-    yield f"-W {minutes // 60}:{minutes % 60:02}"
-    # All slots of one host, and nobody else on it.
-    yield f"-n {queue.cpus}"
-    select = f"select[{job.feature}] " if job.feature else ""
-    yield f'-R "{select}span[hosts=1]"'
-    yield "-x"
-    if job.node:
-        yield f"-m {job.node}"
-    if job.after:
-        yield f'-w "{" && ".join(f"ended({job_id})" for job_id in job.after)}"'
-    # Run it again when its host is lost.
-    yield "-r"
-    # LSF's own messages about the job; without a file it would send a mail.
-    number = "%J.%I" if job.workers > 1 else "%J"
-    yield f"-o {log_file(job, 'lsf', number)}"
-    yield from queue.directives
 
 
 def read_bjobs(text: str) -> dict[str, tuple[str, str, str]]:

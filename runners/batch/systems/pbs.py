@@ -24,7 +24,7 @@ from runners.batch.systems.interface import (
     ReportedState,
     Submitted,
 )
-from runners.batch.systems.script import Job, array_of, clock_time, log_file, write_script
+from runners.batch.systems.script import Job, array_of, clock_time, log_file
 from runners.node.node import safe_name
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
@@ -49,6 +49,8 @@ class Pbs(BatchSystem):
     """PBS; each worker is a subjob of an array, a single worker a plain job."""
 
     name = "PBS"
+    mark, index, by_hand = "#PBS", '"$PBS_ARRAY_INDEX"', "qsub THIS-FILE"
+    setup = (_PATH,)
     job_id = id_in_line = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
     end_command = ("qdel",)
     gone = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
@@ -62,16 +64,35 @@ class Pbs(BatchSystem):
         ("after", "depend"),
     )
 
-    def render(self, queue: Queue, job: Job) -> str:
-        """Return the script that asks for the job."""
-        return write_script(
-            queue,
-            job,
-            directives=[f"#PBS {option}" for option in _options(queue, job)],
-            index='"$PBS_ARRAY_INDEX"',
-            by_hand="qsub THIS-FILE",
-            setup=(_PATH,),
-        )
+    def _options(self, queue: Queue, job: Job) -> Iterator[str]:
+        name = safe_name(job.name)[:_MAX_NAME]
+        # All versions accept a letter as the first character.
+        yield f"-N {name if name[0].isalpha() else f'p{name}'[:_MAX_NAME]}"
+        # PBS refuses an array of one.
+        if job.workers > 1:
+            yield f"-J {array_of(queue, job)}"
+        # Otherwise the user's login shell runs the script, and that may not be bash.
+        yield "-S /bin/bash"
+        if queue.queue:
+            yield f"-q {queue.queue}"
+        if queue.account:
+            yield f"-A {queue.account}"
+        chunk = f"select=1:ncpus={queue.cpus}"
+        if job.feature:
+            chunk += f":{job.feature}=true"
+        if job.node:
+            chunk += f":host={job.node}"
+        yield f"-l {chunk}"
+        yield "-l place=excl"
+        yield f"-l walltime={clock_time(queue.time_limit_s)}"
+        if job.after:
+            yield f"-W depend=afterany:{':'.join(job.after)}"
+        yield "-r y"
+        # PBS's own messages about the job; the worker appends its output to another file.
+        yield "-j oe"
+        number = str(job.first_worker) if job.workers == 1 else "^array_index^"
+        yield f"-o {log_file(job, 'pbs', number, refused=' :,;&')}"
+        yield from queue.directives
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
@@ -89,38 +110,6 @@ class Pbs(BatchSystem):
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
         return job_id.replace("[]", f"[{worker}]")
-
-
-def _options(queue: Queue, job: Job) -> Iterator[str]:
-    """Yield the options of qsub, the site's own last so that they can override."""
-    name = safe_name(job.name)[:_MAX_NAME]
-    # All versions accept a letter as the first character.
-    yield f"-N {name if name[0].isalpha() else f'p{name}'[:_MAX_NAME]}"
-    # PBS refuses an array of one.
-    if job.workers > 1:
-        yield f"-J {array_of(queue, job)}"
-    # Otherwise the user's login shell runs the script, and that may not be bash.
-    yield "-S /bin/bash"
-    if queue.queue:
-        yield f"-q {queue.queue}"
-    if queue.account:
-        yield f"-A {queue.account}"
-    chunk = f"select=1:ncpus={queue.cpus}"
-    if job.feature:
-        chunk += f":{job.feature}=true"
-    if job.node:
-        chunk += f":host={job.node}"
-    yield f"-l {chunk}"
-    yield "-l place=excl"
-    yield f"-l walltime={clock_time(queue.time_limit_s)}"
-    if job.after:
-        yield f"-W depend=afterany:{':'.join(job.after)}"
-    yield "-r y"
-    # PBS's own messages about the job; the worker appends its output to another file.
-    yield "-j oe"
-    number = str(job.first_worker) if job.workers == 1 else "^array_index^"
-    yield f"-o {log_file(job, 'pbs', number, refused=' :,;&')}"
-    yield from queue.directives
 
 
 def read_qstat(text: str) -> dict[str, dict[str, str]]:

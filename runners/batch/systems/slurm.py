@@ -30,7 +30,6 @@ from runners.batch.systems.script import (
     clock_time,
     log_file,
     warning_s,
-    write_script,
 )
 from runners.node.node import safe_name
 
@@ -62,6 +61,8 @@ class Slurm(BatchSystem):
     """Slurm; each worker is a task of an array, a single worker a plain job."""
 
     name = "Slurm"
+    mark, index, by_hand = "#SBATCH", '"$SLURM_ARRAY_TASK_ID"', "sbatch THIS-FILE"
+    log = False
     job_id = id_in_line = re.compile(r"\d{1,18}", re.ASCII)
     end_command = ("scancel",)
     gone = re.compile(f"{_FORGOTTEN}|already completing or completed", re.IGNORECASE)
@@ -84,16 +85,39 @@ class Slurm(BatchSystem):
         *("SLURM_HINT", "SQUEUE_", "SCANCEL_"),
     )
 
-    def render(self, queue: Queue, job: Job) -> str:
-        """Return the script that asks for the job."""
-        return write_script(
-            queue,
-            job,
-            directives=[f"#SBATCH {option}" for option in _options(queue, job)],
-            index='"$SLURM_ARRAY_TASK_ID"',
-            by_hand="sbatch THIS-FILE",
-            log=False,
-        )
+    def _options(self, queue: Queue, job: Job) -> Iterator[str]:
+        yield f"--job-name={safe_name(job.name)}"
+        if job.workers > 1:
+            yield f"--array={array_of(queue, job)}"
+        if queue.queue:
+            yield f"--partition={queue.queue}"
+        if queue.account:
+            yield f"--account={queue.account}"
+        yield f"--time={clock_time(queue.time_limit_s)}"
+        yield "--nodes=1"
+        yield "--ntasks=1"
+        if queue.cpus:
+            yield f"--cpus-per-task={queue.cpus}"
+        # A node for itself; --exclusive gives all its CPUs, and only --mem=0 all its memory.
+        yield "--exclusive"
+        yield "--mem=0"
+        if job.feature:
+            yield f"--constraint={job.feature}"
+        if job.node:
+            yield f"--nodelist={job.node}"
+        if job.after:
+            # Not afterok: after a failed job it would stay in the queue for ever.
+            yield f"--dependency=afterany:{':'.join(job.after)}"
+        yield "--requeue"
+        yield "--open-mode=append"
+        # B: to the script's process only, which is the worker after its exec; up to a minute early.
+        yield f"--signal=B:USR1@{warning_s(queue.time_limit_s)}"
+        # The job finds programs as the submitting shell does; the worker itself removes OMP_* and
+        # the like. srun is not used: it would choose variables of its own by SLURM_EXPORT_ENV.
+        yield "--export=ALL"
+        number = str(job.first_worker) if job.workers == 1 else "%a"
+        yield f"--output={log_file(job, 'worker', number)}"
+        yield from queue.directives
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
@@ -114,42 +138,6 @@ class Slurm(BatchSystem):
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
         return f"{job_id}_{worker}"
-
-
-def _options(queue: Queue, job: Job) -> Iterator[str]:
-    """Yield the options of sbatch, the site's own last so that they can override."""
-    yield f"--job-name={safe_name(job.name)}"
-    if job.workers > 1:
-        yield f"--array={array_of(queue, job)}"
-    if queue.queue:
-        yield f"--partition={queue.queue}"
-    if queue.account:
-        yield f"--account={queue.account}"
-    yield f"--time={clock_time(queue.time_limit_s)}"
-    yield "--nodes=1"
-    yield "--ntasks=1"
-    if queue.cpus:
-        yield f"--cpus-per-task={queue.cpus}"
-    # A node for itself; --exclusive gives all its CPUs, and only --mem=0 all its memory.
-    yield "--exclusive"
-    yield "--mem=0"
-    if job.feature:
-        yield f"--constraint={job.feature}"
-    if job.node:
-        yield f"--nodelist={job.node}"
-    if job.after:
-        # Not afterok: after a failed job it would stay in the queue for ever.
-        yield f"--dependency=afterany:{':'.join(job.after)}"
-    yield "--requeue"
-    yield "--open-mode=append"
-    # B: to the script's process only, which is the worker after its exec; up to a minute early.
-    yield f"--signal=B:USR1@{warning_s(queue.time_limit_s)}"
-    # The job finds programs as the submitting shell does; the worker itself removes OMP_* and the
-    # like. srun is not used: it would choose variables of its own by SLURM_EXPORT_ENV.
-    yield "--export=ALL"
-    number = str(job.first_worker) if job.workers == 1 else "%a"
-    yield f"--output={log_file(job, 'worker', number)}"
-    yield from queue.directives
 
 
 def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
