@@ -7,7 +7,6 @@ depend on the previous one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from configs.study import CURRENT_GOVERNOR
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings
-from runners.settings.journal import Journal
-from runners.settings.recovery import Restored
 from runners.settings.saved import Saved
 from runners.settings.setting import (
     EPP,
@@ -37,33 +34,25 @@ _DEFAULT_EPP = "default"
 
 
 class Governors:
-    """Switches the governors of one node during one study; `restore` must be called at the end."""
+    """Switches the governors of one node during one study, which restores what it has saved."""
 
     def __init__(
         self,
         root: Path,
         cores: Iterable[Core],
-        rule: GovernorRule | None = None,
-        environment: Mapping[str, str] = os.environ,
-        saved: Saved | None = None,
+        rule: GovernorRule,
+        environment: Mapping[str, str],
+        saved: Saved,
     ) -> None:
-        """`rule` is the site's; by default pinstudy writes the kernel's files.
-
-        `saved` is shared with what else changes settings, by default with nothing.
-        """
+        """`rule` is the site's; `saved` is shared with what else changes settings."""
         self._root = root
         self._tree = Tree(root)
         self._cores = tuple(cores)
-        self._rule = rule or GovernorRule()
+        self._rule = rule
         self._environment = environment
-        self._kept = saved or Saved(root, self._rule.restore or self._rule.set)
+        self._kept = saved
         self._before: tuple[Setting, ...] | Unavailable | None = None
         self._saved = False
-
-    @property
-    def journal(self) -> Journal:
-        """Where the settings from before the study are."""
-        return self._kept.journal
 
     def problem(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
         """Return why a case of this governor cannot run now, or None; changes nothing.
@@ -101,11 +90,6 @@ class Governors:
         if problem or governor == CURRENT_GOVERNOR:
             return problem
         return read_cpufreq(self._root, cpus).in_force_problem(governor, cpus)
-
-    def restore(self) -> Restored | None:
-        """Put all settings back; return None when nothing was changed."""
-        self._saved = False
-        return self._kept.restore()
 
     def _settable_problem(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
         """Return `problem` with why the governor cannot be set; None when it can."""

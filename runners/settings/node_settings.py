@@ -11,7 +11,7 @@ from pathlib import Path
 
 from base.reading import Reading
 from configs.scheduling import Scheduling
-from configs.site import Site
+from configs.site import GovernorRule, SchedulerRule, Site
 from configs.study import CURRENT_GOVERNOR
 from runners.host.tree import Tree
 from runners.node.cpufreq import Cpufreq, read_cpufreq
@@ -33,11 +33,12 @@ class NodeSettings:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """`site` says who sets them; by default pinstudy does."""
-        governor, scheduler = (site.governor, site.scheduler) if site else (None, None)
-        rules = [rule for rule in (governor, scheduler) if rule]
-        commands = [rule.restore or rule.set for rule in rules]
+        governor = site.governor if site else GovernorRule()
+        scheduler = site.scheduler if site else SchedulerRule()
         self._root = root
-        self._saved = Saved(root, *commands)
+        self._saved = Saved(
+            root, governor.restore or governor.set, scheduler.restore or scheduler.set
+        )
         self.governors = Governors(root, topology.cores, governor, environment, self._saved)
         self.schedulings = Schedulings(Tree(root), self._saved, scheduler)
         # The governor and CPUs of the last case; None if they are not known to be in force.

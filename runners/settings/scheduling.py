@@ -79,13 +79,9 @@ def _unsafe(wanted: Scheduling, program: Path) -> str | None:
 class Schedulings:
     """Switches the scheduling of one node during one study; `restore` must be called at the end."""
 
-    def __init__(self, tree: Tree, saved: Saved, rule: SchedulerRule | None = None) -> None:
-        """`saved` is shared with the study's governors; `rule` is the site's.
-
-        By default pinstudy starts the programs of schedulers, and writes the kernel's files.
-        """
-        self._tree, self._saved = tree, saved
-        self._rule = rule or SchedulerRule()
+    def __init__(self, tree: Tree, saved: Saved, rule: SchedulerRule) -> None:
+        """`saved` is shared with the study's governors; `rule` is the site's."""
+        self._tree, self._saved, self._rule = tree, saved, rule
         self._program: SchedulerProgram | None = None
         # What the site's command has set last.
         self._by_site = CURRENT

@@ -20,7 +20,6 @@ from runners.node.discovery import read_topology
 from runners.node.node import open_node, read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
-from runners.settings.governor import Governors
 from runners.study.crash_notice import attempt_marker
 from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
@@ -28,10 +27,11 @@ from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
 from tests.runners.study.test_energy import launch_of, study_of
+from tests.support.governors import GovernorsAlone
 
 
 def main(folder: Path, root: Path, repetitions: int) -> None:
-    governors = Governors(root, read_topology(root).cores, environment={})
+    governors = GovernorsAlone(root, read_topology(root).cores)
     study = replace(
         # A test may hold the first run.
         study_of(folder, f"[ ! -p {folder}/gate ] || read _ <{folder}/gate; exec sleep 0.01"),

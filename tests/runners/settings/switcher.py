@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 
 from runners.node.discovery import read_topology
-from runners.settings.governor import Governors
+from tests.support.governors import GovernorsAlone
 
 
 def main(root: Path, seed: int) -> None:
     choice = random.Random(seed)
     topology = read_topology(root)
     while True:
-        governors = Governors(root, topology.cores, environment={})
+        governors = GovernorsAlone(root, topology.cores)
         try:
             for _ in range(choice.randrange(1, 6)):
                 kind = choice.choice(topology.kinds)

@@ -13,9 +13,9 @@ from configs.site import GovernorRule
 from runners.host.tree import Tree
 from runners.node.discovery import read_topology
 from runners.node.node import open_node
-from runners.settings.governor import Governors
 from runners.settings.journal import STUDY, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
+from tests.support.governors import BY_PINSTUDY, GovernorsAlone
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.tools import ROOT, missing
 from tests.support.trees import CPU, build_tree, write
@@ -25,9 +25,11 @@ ALL = tuple(range(24))
 
 
 def switch_of(
-    root: Path, rule: GovernorRule | None = None, environment: Mapping[str, str] | None = None
-) -> Governors:
-    return Governors(root, read_topology(root).cores, rule, environment or {})
+    root: Path,
+    rule: GovernorRule = BY_PINSTUDY,
+    environment: Mapping[str, str] | None = None,
+) -> GovernorsAlone:
+    return GovernorsAlone(root, read_topology(root).cores, rule, environment)
 
 
 def in_force(root: Path, name: str = "scaling_governor") -> dict[str, list[int]]:
@@ -113,11 +115,11 @@ def test_a_node_without_frequency_scaling_is_a_reason(tmp_path: Path) -> None:
     [
         (GovernorRule("slurm"), {}, "srun --cpu-freq"),
         (GovernorRule("nobody"), {}, "at this site nobody sets it"),
-        (None, {"SLURM_CPU_FREQ_REQ": "Performance"}, "Slurm sets it"),
+        (BY_PINSTUDY, {"SLURM_CPU_FREQ_REQ": "Performance"}, "Slurm sets it"),
     ],
 )
 def test_where_another_is_in_charge_only_the_governor_in_force_runs(
-    root: Path, rule: GovernorRule | None, environment: dict[str, str], expected: str
+    root: Path, rule: GovernorRule, environment: dict[str, str], expected: str
 ) -> None:
     governors = switch_of(root, rule, environment)
     for why in (governors.problem, governors.apply):
@@ -144,7 +146,7 @@ with (root / "log").open("a") as log:
 """
 
 
-def of_site(root: Path) -> Governors:
+def of_site(root: Path) -> GovernorsAlone:
     command = (sys.executable, "-c", SITE, str(ROOT), str(root), "{governor}", "{cpus}")
     return switch_of(root, GovernorRule("command", command))
 
@@ -248,7 +250,7 @@ def reason_without_rights(root: Path, governor: str, cpus: tuple[int, ...]) -> s
             os.setresuid(NOBODY, NOBODY, NOBODY)
             cores = open_node(Path("/")).topology.cores
             os.environ["PINSTUDY_STATE"] = "/state"
-            governors = Governors(Path("/"), cores, environment={})
+            governors = GovernorsAlone(Path("/"), cores)
             os.write(writable, str(governors.apply(governor, cpus)).encode())
         finally:
             os._exit(0)

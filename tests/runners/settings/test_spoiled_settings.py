@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from runners.node.discovery import read_topology
 from runners.node.node import state_changes
-from runners.settings.governor import Governors
 from tests.runners.settings.conftest import NODE
+from tests.support.governors import GovernorsAlone
 from tests.support.trees import CPU, build_tree
 
 POLICIES = f"{CPU}/cpufreq"
@@ -66,7 +66,7 @@ def test_what_is_spoiled_from_the_start_is_a_reason_and_nothing_stays_changed(
         topology = read_topology(root)
         spoil(root, spoiled)
         before = contents(root)
-        governors = Governors(root, topology.cores, environment={})
+        governors = GovernorsAlone(root, topology.cores)
         for governor, cpus in wanted:
             problem = governors.apply(governor, sorted(cpus))
             assert problem is None or problem.strip()
@@ -93,7 +93,7 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
     with tempfile.TemporaryDirectory() as folder:
         root = build_tree(Path(folder), NODE)
         before = contents(root)
-        governors = Governors(root, read_topology(root).cores, environment={})
+        governors = GovernorsAlone(root, read_topology(root).cores)
         governors.apply("performance", (0, 1, 2, 3))
         spoil(root, spoiled)
         for governor, cpus in wanted:
