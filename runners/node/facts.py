@@ -138,7 +138,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             "kernel": _kernel(tree),
             "boot_id": tree.text(BOOT_ID),
             "itmt_enabled": _itmt(tree),
-            "memory_bytes": _memory_bytes(tree),
+            "memory_bytes": memory_bytes(tree, "MemTotal"),
             "transparent_hugepages": _bracketed_word(tree, _THP),
             "power_limits": read_power_limits(tree),
             "uncore_limits": _uncore_limits(tree),
@@ -279,12 +279,13 @@ def _itmt(tree: Tree) -> int | Unavailable:
     return state if isinstance(state, Unavailable) else int(state == ON)
 
 
-def _memory_bytes(tree: Tree) -> int | Unavailable:
+def memory_bytes(tree: Tree, name: str) -> int | Unavailable:
+    """Return one figure of the node's memory, such as MemAvailable (proc_meminfo(5))."""
     text = tree.text("/proc/meminfo")
     if isinstance(text, Unavailable):
         return text
-    match = re.search(r"^MemTotal:\s+([0-9]{1,15}) kB$", text, re.MULTILINE)
-    return int(match[1]) * 1024 if match else Unavailable("/proc/meminfo has no MemTotal in kB")
+    match = re.search(rf"^{name}:\s*([0-9]{{1,15}}) kB$", text, re.MULTILINE)
+    return int(match[1]) * 1024 if match else Unavailable(f"/proc/meminfo has no {name} in kB")
 
 
 def _isolated(tree: Tree) -> str | Unavailable:

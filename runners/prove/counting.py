@@ -16,6 +16,7 @@ from base.text import plural
 from runners.host.tree import Tree, Unavailable, known
 from runners.measure.perf.events import HARDWARE_EVENTS, event_list, events_by_pmu, read_permission
 from runners.node.cpufreq import policy_directories
+from runners.node.facts import memory_bytes
 from runners.node.topology import CoreKind, Topology
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.finding import Finding, Instrument, beyond
@@ -340,22 +341,13 @@ def far_bytes(topology: Topology, tree: Tree) -> int | Unavailable:
     sizes = [of.size_bytes for of in topology.caches if of.type != "Instruction" and of.size_bytes]
     last = max(sizes, default=USUAL_LAST_CACHE)
     wanted = CACHES_OVER * last
-    free = _free_bytes(tree)
+    free = known(memory_bytes(tree, "MemAvailable"))
     if free is not None and wanted > MOST_OF_MEMORY * free:
         return Unavailable(
             f"{wanted // 1024**2} MiB, {CACHES_OVER} times the last cache, are more than a "
             f"quarter of the free memory"
         )
     return wanted
-
-
-def _free_bytes(tree: Tree) -> int | None:
-    for line in (known(tree.content("/proc/meminfo")) or "").splitlines():
-        name, _, rest = line.partition(":")
-        digits = rest.split()
-        if name == "MemAvailable" and digits and digits[0].isdecimal():
-            return int(digits[0]) * 1024
-    return None
 
 
 def judge_misses(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from base.errors import UserError
 from runners.host.software import ROOT, for_guests
 from runners.host.tree import Tree, known
+from runners.node.facts import memory_bytes
 from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
@@ -85,12 +85,11 @@ def check_memory(wanted_mib: int, root: Path) -> None:
 
     MemAvailable is what the kernel could give without swapping (proc_meminfo(5)).
     """
-    text = known(Tree(root).content("/proc/meminfo")) or ""
-    match = re.search(r"^MemAvailable:\s*(\d{1,15}) kB$", text, re.MULTILINE)
-    if match and int(match[1]) // 1024 < wanted_mib:
+    available = known(memory_bytes(Tree(root), "MemAvailable"))
+    if available is not None and available >> 20 < wanted_mib:
         raise UserError(
-            f"a guest of {wanted_mib} MiB does not fit into the {int(match[1]) // 1024} MiB of "
-            "memory that are available; give the study's vm less memory"
+            f"a guest of {wanted_mib} MiB does not fit into the {available >> 20} MiB of memory "
+            "that are available; give the study's vm less memory"
         )
 
 
