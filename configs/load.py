@@ -89,18 +89,19 @@ def _with_most(rule: Repetitions, most: int) -> Repetitions:
 
 def parse_app(data: bytes, path: str) -> App:
     """Return the app of a file's bytes, named as its file; raises ConfigError."""
-    document = parse_yaml(data, path)
-    values = _named_values(_APP, document)
-    _raise_any(document)
-    return App(**values, source=data)
+    return App(**_parsed(_APP, data, path), source=data)
 
 
 def parse_site(data: bytes, path: str) -> Site:
     """Return the site of a file's bytes, named as its file; raises ConfigError."""
+    return Site(**_parsed(_SITE, data, path), source=data)
+
+
+def _parsed(table: Table, data: bytes, path: str) -> dict[str, Any]:
     document = parse_yaml(data, path)
-    values = _named_values(_SITE, document)
+    values = _named_values(table, document)
     _raise_any(document)
-    return Site(**values, source=data)
+    return values
 
 
 def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:

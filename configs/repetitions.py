@@ -47,6 +47,12 @@ class Precision:
     of: tuple[str, ...] = ("time",)
 
 
+def _above_max(name: str, fewest: int | None, most: int | None) -> Iterator[Mistake]:
+    """Yield the mistake of a number, under the key `name`, that is above `max`."""
+    if fewest is not None and most is not None and fewest > most:
+        yield (name,), f"{shown(fewest)} is more than max, {shown(most)}"
+
+
 class RunsKind(Either):
     """A number of runs, or the word for as many as the time allows."""
 
@@ -89,9 +95,7 @@ class Decide:
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse a `first` above `max`."""
-        first, most = values.get("first"), values.get("most")
-        if first is not None and most is not None and first > most:
-            yield ("first",), f"{shown(first)} is more than max, {shown(most)}"
+        return _above_max("first", values.get("first"), values.get("most"))
 
 
 def looks_of(first: int, most: int) -> list[int]:
@@ -147,7 +151,6 @@ class Race:
             "programs as many as take 10 s"
         ),
     ] = None
-
     region: Annotated[
         str | None,
         Name("the name of a region"),
@@ -207,9 +210,7 @@ class UntilPrecise:
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse a `min` above `max`."""
-        least, most = values.get("min"), values.get("max")
-        if least is not None and most is not None and least > most:
-            yield ("min",), f"{shown(least)} is more than max, {shown(most)}"
+        return _above_max("min", values.get("min"), values.get("max"))
 
 
 @dataclass(frozen=True)

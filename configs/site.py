@@ -7,10 +7,10 @@ them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from base.cpulist import parse_cpulist
 from base.structure import (
@@ -57,6 +57,7 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 _MODULE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._@+/:=-]{0,199}")
 _OPTION = re.compile(r"\s*-.*")
 _FOLDER = re.compile(r"/[^:]*")
+_RESTORING = "a command like that of 'set', when another one sets the old {} back"
 
 
 def is_script_word(text: str) -> bool:
@@ -78,8 +79,8 @@ def _directive(text: str) -> str:
     return text.strip()
 
 
-def _with(placeholder: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    """Return what refuses a command without a place for the name to set."""
+def _command(example: str, placeholder: str) -> As:
+    """Return the kind of a command that has a place for the name to set."""
 
     def checked(command: tuple[str, ...]) -> tuple[str, ...]:
         if not command:
@@ -88,7 +89,15 @@ def _with(placeholder: str) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
             raise InvalidError(f"{placeholder} is nowhere in the command; it stands for the name")
         return command
 
-    return checked
+    return As(Arguments(example), checked)
+
+
+def _who_sets(
+    rule: type[GovernorRule | SchedulerRule], words: tuple[str, ...], what: str
+) -> Either:
+    """Return the kind of a rule: one of these words, or a table with commands."""
+    table = Table(rule, "a table with the command that sets them", partial(rule, by="command"))
+    return Either(As(Word(f"who sets {what}", words), rule), table)
 
 
 def _cpus(text: str) -> tuple[int, ...]:
@@ -98,68 +107,58 @@ def _cpus(text: str) -> tuple[int, ...]:
         raise InvalidError(f"{shown(text)} is not a list of CPUs: {error}") from None
 
 
+class _ByCommand:
+    """Who sets something: the word `by`, or a command, for which the table must have `set`."""
+
+    what: ClassVar[str]
+
+    @classmethod
+    def contradictions(cls, _: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+        """Refuse a table without the command."""
+        if "set" not in present:
+            yield ("set",), f"'set' is missing; expected the command that sets {cls.what}"
+
+
 @dataclass(frozen=True)
-class GovernorRule:
+class GovernorRule(_ByCommand):
     """Who sets governors: a word of GOVERNOR_SETTERS, or `command`.
 
     In the command `{governor}` and `{cpus}` are replaced.
     """
 
+    what = "a governor"
     by: str = "pinstudy"
     set: Annotated[
         tuple[str, ...],
-        As(
-            Arguments("a command such as [sudo, set-governor, '{governor}', '{cpus}']"),
-            _with(PLACEHOLDER),
-        ),
+        _command("a command such as [sudo, set-governor, '{governor}', '{cpus}']", PLACEHOLDER),
         "the command that sets a governor",
     ] = ()
     restore: Annotated[
         tuple[str, ...],
-        As(
-            Arguments("a command like that of 'set', when another one sets the old governor back"),
-            _with(PLACEHOLDER),
-        ),
+        _command(_RESTORING.format("governor"), PLACEHOLDER),
         "the command that sets the old governor back, when it is another one",
     ] = ()
 
-    @staticmethod
-    def contradictions(_: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse a table without the command that sets a governor."""
-        if "set" not in present:
-            yield ("set",), "'set' is missing; expected the command that sets a governor"
-
 
 @dataclass(frozen=True)
-class SchedulerRule:
+class SchedulerRule(_ByCommand):
     """Who sets schedulers: a word of SCHEDULER_SETTERS, or `command`.
 
     In the command `{scheduler}` is replaced by what a study asks for, `kernel` for none.
     """
 
+    what = "a scheduler"
     by: str = "pinstudy"
     set: Annotated[
         tuple[str, ...],
-        As(
-            Arguments("a command such as [sudo, set-scheduler, '{scheduler}']"),
-            _with(SCHEDULER_PLACEHOLDER),
-        ),
+        _command("a command such as [sudo, set-scheduler, '{scheduler}']", SCHEDULER_PLACEHOLDER),
         "the command that sets a scheduler of sched_ext, or `kernel`",
     ] = ()
     restore: Annotated[
         tuple[str, ...],
-        As(
-            Arguments("a command like that of 'set', when another one sets the old scheduler back"),
-            _with(SCHEDULER_PLACEHOLDER),
-        ),
+        _command(_RESTORING.format("scheduler"), SCHEDULER_PLACEHOLDER),
         "the command that sets the old scheduler back, when it is another one",
     ] = ()
-
-    @staticmethod
-    def contradictions(_: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse a table without the command that sets a scheduler."""
-        if "set" not in present:
-            yield ("set",), "'set' is missing; expected the command that sets a scheduler"
 
 
 @dataclass(frozen=True)
@@ -273,27 +272,13 @@ class Site:
     title: Annotated[str, Text("a title"), "one line for people"]
     governor: Annotated[
         GovernorRule,
-        Either(
-            As(Word("who sets governors", GOVERNOR_SETTERS), GovernorRule),
-            Table(
-                GovernorRule,
-                "a table with the command that sets them",
-                partial(GovernorRule, by="command"),
-            ),
-        ),
+        _who_sets(GovernorRule, GOVERNOR_SETTERS, "governors"),
         "who sets governors ([settings.md](settings.md))",
         Without("pinstudy, where it may"),
     ] = field(default_factory=GovernorRule)
     scheduler: Annotated[
         SchedulerRule,
-        Either(
-            As(Word("who sets schedulers", SCHEDULER_SETTERS), SchedulerRule),
-            Table(
-                SchedulerRule,
-                "a table with the command that sets them",
-                partial(SchedulerRule, by="command"),
-            ),
-        ),
+        _who_sets(SchedulerRule, SCHEDULER_SETTERS, "schedulers"),
         "who sets schedulers ([scheduling.md](scheduling.md))",
         Without("pinstudy, where it may"),
     ] = field(default_factory=SchedulerRule)
