@@ -2,13 +2,16 @@
 
 The best mapping is the one with the best ratio to the node's own baseline. It is chosen among
 several by its outcome, so that its interval is widened for the choice (Bonferroni).
+
+A line is of one table. Of results with several in a setting (sizes, variants, or programs of one
+algorithm) the one most like those of the others is taken, and it is said which are left aside.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from analysis.answer import MARGIN, analyze
@@ -21,6 +24,7 @@ from analysis.results.case_summary import grouped
 from analysis.results.node_facts import NodeFacts
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results
+from analysis.results.summaries import UNKNOWN
 from analysis.statistics.decision import ALPHA, Outcome
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
@@ -37,18 +41,24 @@ class Setting(NamedTuple):
     program: str
     team: str
     region: str | None
+    schedule: str
+    wait_policy: str
     governor: str
     scheduling: str
     beside: str | None
     in_guest: bool
     objective: tuple[str, str, bool]
 
-    @property
-    def title(self) -> str:
-        """The setting on one line."""
+    def title(self, *, takes_schedule: bool = True) -> str:
+        """Return the setting on one line; some programs' loops take no schedule."""
         region = f":{self.region}" if self.region else ""
-        governor = "governor not known" if self.governor == _UNKNOWN else self.governor
-        under = (governor, self.scheduling, f"beside {self.beside}" if self.beside else "")
+        under = (
+            f"schedule {self.schedule}" if takes_schedule else "",
+            f"wait policy {self.wait_policy}",
+            "governor not known" if self.governor == _UNKNOWN else self.governor,
+            self.scheduling,
+            f"beside {self.beside}" if self.beside else "",
+        )
         guest = " in a guest" if self.in_guest else ""
         return one_line(
             f"{self.program}{region} {self.team}{guest}, {', '.join(filter(None, under))}"
@@ -57,12 +67,16 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Best:
-    """The best mapping of one of the results in a setting: the best ratio among `among`."""
+    """The best mapping of one of the results in a setting: the best ratio among `among`.
+
+    `left_aside` are its other tables of the setting.
+    """
 
     table: TableFindings
     case: CaseFinding
     comparison: Comparison
     among: int
+    left_aside: tuple[TableFindings, ...] = ()
 
     @property
     def interval(self) -> Interval | None:
@@ -88,18 +102,85 @@ def compare_many(
 
     `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor.
     """
-    return [_node(results, analyze(results, margin), as_governor) for results in every]
+    answers = [analyze(results, margin) for results in every]
+    found = [list(_all_best(findings, as_governor)) for findings in answers]
+    setting_of = _with_known_conditions(setting for each in found for setting, _ in each)
+    tables = [_by_setting(each, setting_of) for each in found]
+    like = _most_common_programs(tables)
+    return [
+        NodeOfMany(
+            results.name,
+            node_facts(results),
+            results.days_proved,
+            {setting: _most_alike(of, setting, like[setting]) for setting, of in each.items()},
+            {of.identity: of for table in findings.tables for of in table.objectives if of != EDP},
+        )
+        for results, findings, each in zip(every, answers, tables, strict=True)
+    ]
 
 
-def _node(results: Results, findings: Findings, as_governor: str | None) -> NodeOfMany:
-    best: dict[Setting, Best] = {}
-    for setting, found in _all_best(findings, as_governor):
-        # Of two sizes or variants of a program the first one stands for it.
-        best.setdefault(setting, found)
-    objectives = {
-        of.identity: of for table in findings.tables for of in table.objectives if of != EDP
-    }
-    return NodeOfMany(results.name, node_facts(results), results.days_proved, best, objectives)
+def _with_known_conditions(settings: Iterable[Setting]) -> dict[Setting, Setting]:
+    """Return the setting that each one is taken for.
+
+    A publication may not say its schedule and wait policy. Where only one setting can be meant,
+    its lines stand there.
+    """
+    every = list(dict.fromkeys(settings))
+    known = [of for of in every if UNKNOWN not in (of.schedule, of.wait_policy)]
+    taken = {}
+    for setting in every:
+        possible = [of for of in known if _may_be_same(setting, of)]
+        taken[setting] = possible[0] if len(possible) == 1 else setting
+    return taken
+
+
+def _may_be_same(setting: Setting, known: Setting) -> bool:
+    conditions = known.schedule, known.wait_policy
+    mine = setting.schedule, setting.wait_policy
+    return setting._replace(schedule=conditions[0], wait_policy=conditions[1]) == known and all(
+        of in (UNKNOWN, theirs) for of, theirs in zip(mine, conditions, strict=True)
+    )
+
+
+def _by_setting(
+    found: Iterable[tuple[Setting, Best]], setting_of: Mapping[Setting, Setting]
+) -> dict[Setting, list[Best]]:
+    by_setting: dict[Setting, list[Best]] = {}
+    for setting, best in found:
+        by_setting.setdefault(setting_of[setting], []).append(best)
+    return by_setting
+
+
+def _program(table: TableFindings) -> tuple[str, str, str]:
+    return table.key.app, table.key.size, table.key.variant
+
+
+def _most_common_programs(
+    every: Sequence[Mapping[Setting, Sequence[Best]]],
+) -> dict[Setting, tuple[str, str, str]]:
+    """Return the app, size and variant that most results have in each setting; of ties the first.
+
+    Lines of the same work can be compared best.
+    """
+    counts: dict[Setting, Counter[tuple[str, str, str]]] = {}
+    for by_setting in every:
+        for setting, of in by_setting.items():
+            programs = dict.fromkeys(_program(best.table) for best in of)
+            counts.setdefault(setting, Counter()).update(programs.keys())
+    return {setting: count.most_common(1)[0][0] for setting, count in counts.items()}
+
+
+def _most_alike(found: Sequence[Best], setting: Setting, like: tuple[str, str, str]) -> Best:
+    """Return that of the most similar table; of equally similar ones the first."""
+
+    def likeness(best: Best) -> tuple[bool, ...]:
+        key = best.table.key
+        conditions = key.schedule == setting.schedule, key.wait_policy == setting.wait_policy
+        same = (of == other for of, other in zip(_program(best.table), like, strict=True))
+        return (*same, *conditions)
+
+    taken = max(found, key=likeness)
+    return replace(taken, left_aside=tuple(of.table for of in found if of is not taken))
 
 
 def _all_best(findings: Findings, as_governor: str | None) -> Iterator[tuple[Setting, Best]]:
@@ -126,6 +207,8 @@ def _setting(
         algorithm_of(table),
         table.key.threads_label,
         table.key.region,
+        table.key.schedule,
+        table.key.wait_policy,
         governor_of(case) or as_governor or _UNKNOWN,
         case.summary.scheduling,
         case.summary.beside,
@@ -162,8 +245,8 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
             )
         )
     return Table(
-        "Does the best mapping gain over the baseline? By settings (program, team, governor, "
-        "objective)",
+        "Does the best mapping gain over the baseline? By settings (program, team, "
+        "schedule, wait policy, governor, objective)",
         columns,
         tuple(cells),
         tuple(
@@ -220,10 +303,13 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
     notes = [
         *(["more is better"] if objective.higher else []),
         *_unlike(here),
+        *(f"left aside: {text}" for text in _left_aside(here)),
         *([f"not compared in it: {', '.join(missing)}"] if missing else []),
     ]
+    rows = [case.summary for _, _, best in here for case in best.table.cases]
+    title = setting.title(takes_schedule=not any(row.no_schedule for row in rows))
     return Table(
-        caption=f"{setting.title}: {objective.noun}",
+        caption=f"{title}: {objective.noun}",
         columns=columns,
         cells=tuple(_cells(*of) for of in here),
         notes=tuple(("", one_line(note)) for note in notes),
@@ -233,13 +319,25 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
 
 def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
     """Yield in what the programs of a setting differ, and of which results each is."""
-    for key in ("app", "size", "variant"):
+    for key in ("app", "size", "variant", "schedule", "wait_policy"):
         values: dict[str, list[str]] = {}
         for letter, _, best in here:
             values.setdefault(str(getattr(best.table.key, key)), []).append(letter)
         if len(values) > 1:
             parts = (f"{', '.join(letters)} {value}" for value, letters in values.items())
-            yield f"{key}: {'; '.join(parts)}"
+            yield f"{key.replace('_', ' ')}: {'; '.join(parts)}"
+
+
+def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
+    """Yield which tables of the setting have no line, by the results that they are of."""
+    for letter, _, best in here:
+        if best.left_aside:
+            yield f"{letter} {', '.join(map(_in_short, best.left_aside))}"
+
+
+def _in_short(table: TableFindings) -> str:
+    app, size, variant = _program(table)
+    return f"{app} ({variant}) size {size}"
 
 
 def _cells(letter: str, node: NodeOfMany, best: Best) -> tuple[str, ...]:
@@ -266,6 +364,8 @@ def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -
         "ranks": best.table.key.ranks,
         "threads": best.table.key.threads,
         "region": setting.region,
+        "schedule": best.table.key.schedule,
+        "wait_policy": best.table.key.wait_policy,
         "governor": setting.governor,
         "scheduling": setting.scheduling or None,
         "beside": setting.beside,
@@ -274,6 +374,7 @@ def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -
         "better": DIRECTIONS[objective.higher],
         "best_mapping": best.case.full_mapping,
         "mappings_compared": best.among,
+        "left_aside": "; ".join(map(_in_short, best.left_aside)) or None,
         "ratio": best.comparison.difference.ratio,
         "ratio_low": interval.low if interval else None,
         "ratio_high": finite(interval.high) if interval else None,

@@ -50,7 +50,8 @@ def test_several_cards_are_a_line_each_in_every_setting(cards: Path) -> None:
     ]
     assert "P 0-11, E 12-15" in first and "P 0-7, E 8-23" in first
     assert "A, C: of one node, or of nodes alike in all that is known" in first
-    assert any(part.startswith("lulesh x1, performance: time") for part in settings)
+    setting = "lulesh x1, schedule static, wait policy runtime-default, performance: time"
+    assert any(part.startswith(setting) for part in settings)
 
 
 def test_the_cards_that_come_with_pinstudy_are_compared(tmp_path: Path) -> None:
