@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from base import PINSTUDY
+from base.errors import UserError
 from base.text import word_as_typed
 
 _Command = Callable[..., Any]
@@ -70,9 +71,17 @@ RESULTS = click.option(
 def find_results(
     _context: click.Context, _parameter: click.Parameter, results: str | None
 ) -> str | None:
-    """Return `results`, or the folder of that name below all results if only that one exists."""
+    """Return `results`, or the folder of that name below all results if only that one exists.
+
+    An empty name is refused: for the system it is the current folder, with all that is below it.
+    """
     if results is None:
         return None
+    if not results:
+        raise UserError(
+            "RESULTS is empty, as an unset variable of the shell is; name a folder such as "
+            "results/quick/mynode, or . for the current one"
+        )
     below = Path(os.environ.get("PINSTUDY_RESULTS") or "results") / results
     # os.path, because a name with a NUL raises with a Path.
     return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112

@@ -32,6 +32,9 @@ MISTAKES = [
     (("tables", "nowhere"), "no results here"),
     (("report", "/nowhere"), "no results here"),
     (("figures", "/nowhere"), "no results here"),
+    *(((command, ""), "RESULTS is empty")
+      for command in ("tables", "verdict", "report", "figures", "card")),
+    (("compare", "mine", ""), "RESULTS is empty"),
     (("report", PUBLISHED), "--into"),
     (("figures", PUBLISHED, "--format", "svgg"), "did you mean 'svg'"),
     (("figures", PUBLISHED, "--format", ","), "names no format"),
