@@ -99,8 +99,6 @@ def card_text(results: Results, answer: Answer) -> tuple[Card, str]:
             f"ended early; `{PINSTUDY} advise` has the answer, a study of the same cases a card"
         )
     cases = [case for table in answer.tables for case in table.cases]
-    if not cases:
-        raise UserError(f"{results.name}: has no case, and a card is of cases")
     if why := size_problem([case.summary for case in cases]):
         raise UserError(f"{results.name}: {why}; make a card of each of its studies")
     fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}

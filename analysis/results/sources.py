@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.format.table import joined
 from analysis.published import publication
 from analysis.results import card_file
 from analysis.results.card_file import SUFFIX, Card, is_card, read_card
@@ -94,7 +95,8 @@ class Results:
 def open_results(source: str) -> Results:
     """Return the results in a folder, on a card (a file *.json), or those of `published:NAME`.
 
-    The folder may be that of a study with one node. Raises UserError when there are no results,
+    The folder may be that of a study with one node. Where all runs failed, their cases are results
+    as well. Raises UserError when there are no results, not one record of a run that can be used,
     those of several nodes or studies, of a node or program that changed, or when they cannot be
     read.
     """
@@ -118,7 +120,14 @@ def open_results(source: str) -> Results:
     digests = runs.frame["node_digest"].dropna().unique()
     proofs = read_proofs(folder, map(str, digests))
     footnotes = (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
-    return Results(str(folder), folder, runs, summarise(runs), footnotes, proofs)
+    cases = summarise(runs)
+    if not cases:
+        why = f" ({joined(footnotes)})" if footnotes else ""
+        raise UserError(
+            f"{folder}: there is no run in its records{why}; continue the study with "
+            f"`{PINSTUDY} run`, or name other results"
+        )
+    return Results(str(folder), folder, runs, cases, footnotes, proofs)
 
 
 def sources_below(source: str) -> list[str]:

@@ -32,7 +32,6 @@ from analysis.tables.layouts import (
 )
 from analysis.tables.metric_columns import with_metrics
 from base import PINSTUDY
-from base.errors import UserError
 from base.text import as_typed, one_line, plural
 from runners.records.values import SKIPPED
 
@@ -50,9 +49,6 @@ def make_tables(
     Raises UserError when there are no readable results, or no run among them.
     """
     results = open_results(str(source))
-    if not results.cases:
-        why = f" ({joined(results.footnotes)})" if results.footnotes else ""
-        raise UserError(f"{source}: there is no run in its records{why}")
     return tables_of_cases(
         results.cases, results.footnotes, layout, results.off, share_notes=share_notes
     )

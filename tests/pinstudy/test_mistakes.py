@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import pinstudy
-from tests.support.results import Study, write
+from tests.support.results import Study, record, write
 from tests.support.studies import write_app, write_study
 from tests.support.trees import build_tree
 
@@ -35,6 +35,10 @@ MISTAKES = [
     *(((command, ""), "RESULTS is empty")
       for command in ("tables", "verdict", "report", "figures", "card")),
     (("compare", "mine", ""), "RESULTS is empty"),
+    *(((command, "unused"), "there is no run in its records (2 lines of the records with")
+      for command in ("tables", "verdict", "report", "figures", "card")),
+    (("compare", "mine", "unused"), "unused: there is no run in its records"),
+    (("compare", "mine", "mine", "unused"), "unused: there is no run in its records"),
     (("report", PUBLISHED), "--into"),
     (("figures", PUBLISHED, "--format", "svgg"), "did you mean 'svg'"),
     (("figures", PUBLISHED, "--format", ","), "names no format"),
@@ -61,12 +65,13 @@ MISTAKES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with results, a study, and the tree of a guest with two CPUs."""
+    """A folder with results, with records that cannot be used, a study, and a guest's tree."""
     folder = tmp_path_factory.mktemp("mistakes")
     build_tree(folder, "kvm-guest")
     records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
     for results in ("mine", "several/n1", "several/n2"):
         write(folder / results, records)
+    write(folder / "unused", [record(number, repetition=0) for number in (1, 2)])
     write_app(folder, "nap", "/bin/sleep", {"short": {"arguments": "0.02"}})
     write_study(folder, "short", "nap", "short")
     (folder / "log.txt").write_text("no log\n")

@@ -9,6 +9,7 @@ import pytest
 from tests.analysis.report.made_results import make_results
 from tests.support.cli import pinstudy
 from tests.support.results import record, write
+from tests.support.studies import write_app, write_study
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +78,15 @@ def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study
     lost = pinstudy(tmp_path, "tables", "made-up", PINSTUDY_RESULTS=str(tmp_path))
     assert (lost.returncode, lost.stdout) == (2, "")
     assert lost.stderr.startswith("pinstudy: made-up: no results here")
+
+
+def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) -> None:
+    write_app(tmp_path, "fails", "/bin/false", {"only": {"arguments": []}})
+    write_study(tmp_path, "study", "fails", "only", repetitions=2)
+    done = pinstudy(tmp_path, "run", "study.yaml", "--report")
+    # The status is that of a study with failed runs.
+    assert done.returncode == 1
+    (folder,) = tmp_path.glob("results/study/*")
+    assert "no mapping could be compared with another" in (folder / "report.html").read_text()
+    for command in ("tables", "verdict", "report", "figures", "card"):
+        assert pinstudy(tmp_path, command, str(folder)).returncode == 0
