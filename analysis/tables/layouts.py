@@ -28,7 +28,7 @@ from analysis.results.case_summary import (
     Moments,
     grouped,
 )
-from base.text import one_line
+from base.text import one_line, plural
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
 from runners.node.scheduler import NONE
@@ -65,7 +65,8 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
         because = f": {reasons}" if reasons else ""
         if count:
             proved = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
-            yield one_line(f"{row}: {what} {proved}, which are averaged{because}")
+            are = "is" if count == 1 else "are"
+            yield one_line(f"{row}: {what} {proved}, which {are} averaged{because}")
         elif placed.unseen and of == "placement":
             yield one_line(f"{row}: {placed.summary}{because}")
     if not placed.usable:
@@ -110,8 +111,10 @@ def _excluded(case: CaseSummary) -> str:
         parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
     excluded = sum(case.excluded.values())
     # The source of imported means may not say how many runs they are of.
-    of = "" if case.n is None else f" of {case.n + excluded}"
-    return one_line(f"{excluded}{of} runs not averaged: {', '.join(parts)}", None)
+    of = plural(excluded, "run")
+    if case.n is not None:
+        of = f"{excluded} of {plural(case.n + excluded, 'run')}"
+    return one_line(f"{of} not averaged: {', '.join(parts)}", None)
 
 
 def _ranks(cases: Sequence[CaseSummary]) -> Iterator[str]:

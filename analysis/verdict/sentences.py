@@ -349,8 +349,10 @@ def _lost(evidence: Evidence, cases: Sequence[CaseFinding]) -> str:
         lost = sum(excluded.values())
         if lost:
             how = ", ".join(f"{count} {status}" for status, count in excluded.items())
-            of = "" if case.summary.n is None else f" of {case.summary.n + lost}"
-            parts.append(one_line(f"{lost}{of} runs of {name(case)} ({how})"))
+            of = plural(lost, "run")
+            if case.summary.n is not None:
+                of = f"{lost} of {plural(case.summary.n + lost, 'run')}"
+            parts.append(one_line(f"{of} of {name(case)} ({how})"))
     if not parts:
         return ""
     return f"Not in these numbers, which may flatter a case: {listed(parts)}."

@@ -180,7 +180,7 @@ def test_numbers_of_a_virtual_machine_are_marked_under_the_table(
         ({}, {"driver": None, "unavailable": {"driver": "gone"}},
          "driver not known in some runs: gone"),
         ({}, {"placement": {"verdict": "unproved"}},
-         "#1: placement proved in 20 of 21 runs, 1 not provable, which are averaged"),
+         "#1: placement proved in 20 of 21 runs, 1 not provable, which is averaged"),
         ({}, {"elapsed_s": 900.0, "status": "settings-changed", "reason": "epp was power"},
          "#1: 1 of 21 runs not averaged: 1 settings-changed (epp was power)"),
     ],
@@ -198,16 +198,31 @@ def test_what_is_said_of_one_run_in_twenty(
     assert table.raw_values[0]["elapsed_mean_s"] == 45.0
 
 
+@pytest.mark.parametrize(("count", "runs"), [(1, "1 run"), (2, "2 runs")])
 def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(
-    tmp_path: Path,
+    tmp_path: Path, count: int, runs: str
 ) -> None:
     (tmp_path / "summaries.csv").write_text(
-        "app,threads,mapping,elapsed_mean_s,excluded\nlu,1,scheduler,45.1,timeout: 2\n"
+        f"app,threads,mapping,elapsed_mean_s,excluded\nlu,1,scheduler,45.1,timeout: {count}\n"
     )
 
     (table,) = make_tables(tmp_path)
 
-    assert "#1: 2 runs not averaged: 2 timeout" in notes_of(table)
+    assert f"#1: {runs} not averaged: {count} timeout" in notes_of(table)
+
+
+def test_one_run_is_no_runs(tmp_path: Path) -> None:
+    unproved = record(1, placement={"verdict": "unproved"})
+
+    (table,) = tables_from(tmp_path, [unproved, record(2, status="failed", reason="x")])
+
+    assert notes_of(table)[-2:] == [
+        "#1: not compared, nor to be recommended: placement proved in 0 of 1 run, 1 not provable; "
+        "a tenth at most may lack it",
+        "#2: 1 of 1 run not averaged: 1 failed (x)",
+    ]
+    proved = "#1: placement proved in 0 of 1 run, 1 not provable, which is averaged"
+    assert proved in notes_of(table)
 
 
 @pytest.mark.parametrize("evil", ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", '="x",1'])
