@@ -44,10 +44,15 @@ def as_text(findings: Findings, width: int = 100) -> str:
     """
     parts = ["In detail", *wrapped(findings.headline, width), ""]
     for table in findings.tables:
-        parts += [table.title, "", *wrapped(verdict_lines(table), width), ""]
+        parts += [table.title, "", *_paragraph(wrapped(verdict_lines(table), width))]
         parts += _tables_of(table, "text")
     parts += ["How to read this", *wrapped(notes(findings), width)]
     return "\n".join([*parts, *_next_step(findings)])
+
+
+def _paragraph(lines: list[str]) -> list[str]:
+    """Return lines with a blank one behind; nothing of none, as of a co-runner that ran alone."""
+    return [*lines, ""] if lines else []
 
 
 def _next_step(findings: Findings) -> list[str]:
@@ -73,7 +78,8 @@ def as_markdown(findings: Findings) -> str:
     """Return the findings as a Markdown document."""
     parts = [f"# {QUESTION}", "", *markdown_items(findings.headline), ""]
     for table in findings.tables:
-        parts += [f"## {markdown_text(table.title)}", "", *markdown_items(verdict_lines(table)), ""]
+        items = markdown_items(verdict_lines(table))
+        parts += [f"## {markdown_text(table.title)}", "", *_paragraph(items)]
         parts += _tables_of(table, "markdown")
     parts += ["## How to read this", "", *markdown_items(notes(findings)), ""]
     if findings.next_command:

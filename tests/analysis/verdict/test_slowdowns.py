@@ -16,7 +16,7 @@ from analysis.results.sources import open_results
 from analysis.results.summaries import parse_summaries
 from analysis.tables.means import make_tables
 from analysis.verdict.slowdowns import slowdown_table
-from analysis.verdict.text import as_data, as_text
+from analysis.verdict.text import as_data, as_markdown, as_text
 from tests.support.results import cells_by_title, notes_of, record, without, write
 
 NAME = "lu-libgomp small x4 ecores-pin"
@@ -69,6 +69,13 @@ def row_beside(found: Answer) -> dict[str, str]:
     table = slowdown_table(found.tables[0])
     assert table
     return cells_by_title(table)
+
+
+def test_a_co_runner_that_ran_alone_has_its_numbers_and_no_verdict(tmp_path: Path) -> None:
+    found = answer(tmp_path)
+    for text in (as_text(found), as_markdown(found)):
+        behind = text.partition("lu (serial), size small, 4 threads")[2]
+        assert "\n\n\n" not in behind
 
 
 def test_both_are_compared_with_themselves_alone_block_by_block(tmp_path: Path) -> None:
