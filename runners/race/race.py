@@ -198,7 +198,7 @@ class Race:
             if case.why not in BY_COMPARISON:
                 self._let_back(case.case_id)
             if case.case_id == self._best:
-                self._best = None
+                self._best = self._p = None
 
     def _let_back(self, gone: str) -> None:
         """Let cases race again that were eliminated beside a best one that is out by its fault.

@@ -158,6 +158,18 @@ def test_when_the_best_fails_in_its_trial_those_not_told_from_it_are_tried() -> 
     assert {case_id: one.why for case_id, one in out_of(standing).items()} == {"one": "failed"}
 
 
+def test_a_trial_that_a_failure_ended_leaves_no_p_value() -> None:
+    def answer(case_id: str, repetition: int) -> RaceRun:
+        if case_id == "good" and repetition == 8:
+            return RaceRun(None, 0.1, "exit status 1")
+        seconds = {REFERENCE: 1.0, "good": 0.97}[case_id] * (1 + 0.05 * (-1) ** repetition)
+        return RaceRun(seconds, seconds)
+
+    standing, _ = run_race([REFERENCE, "good"], answer)
+    assert (standing.decision, standing.best, standing.p) == ("no gain", None, None)
+    assert standing.looks > 1
+
+
 def test_when_the_best_fails_those_that_were_worse_than_it_are_tried() -> None:
     seconds = {"ref": 2.0, "wrong": 1.0, "good": 1.6, "bad": 2.5}
     standing, blocks = run_race([*seconds], failing_from("wrong", 3, **seconds))
