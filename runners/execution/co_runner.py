@@ -17,11 +17,11 @@ from types import TracebackType
 from typing import Any
 
 from base.command import wait_for
-from base.cpulist import format_cpulist
 from base.reading import Reading
 from base.text import one_line
 from base.waiting import readable
 from runners.execution.execute import CoRun, Harness, Observation, free_cpus
+from runners.execution.thread_trace import seen_fields
 from runners.execution.witness import KILL_GRACE_S, KILL_TRIES, LAUNCH_LIMIT_S, LaunchError
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
@@ -215,12 +215,7 @@ def co_run_reading(run: Observation) -> Reading:
             "verdict": seen.proof.verdict,
             "looks": seen.looks,
             "threads": [
-                {
-                    "allowed": format_cpulist(thread.allowed),
-                    "seen": {str(cpu): count for cpu, count in sorted(thread.ran_on.items())},
-                    "cpu_s": round(thread.cpu_s, 2),
-                }
-                for thread in seen.threads
+                seen_fields(thread) | {"cpu_s": round(thread.cpu_s, 2)} for thread in seen.threads
             ],
         },
     }

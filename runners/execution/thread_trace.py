@@ -1,9 +1,12 @@
-"""What the looks at a thread found: its affinity masks, CPUs and CPU time. Data only."""
+"""What the looks at a thread found: its affinity masks, CPUs and CPU time."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
+
+from base.cpulist import format_cpulist
 
 Mask = tuple[int, ...]
 
@@ -74,3 +77,9 @@ class ThreadTrace:
     def cpu_s(self) -> float:
         """Its CPU time at the last look, in seconds."""
         return self.stays[-1].cpu_s if self.stays else 0.0
+
+
+def seen_fields(trace: ThreadTrace) -> dict[str, Any]:
+    """Return what records have of the looks at a thread: its last mask, and the looks by CPU."""
+    seen = {str(cpu): count for cpu, count in sorted(trace.ran_on.items())}
+    return {"allowed": format_cpulist(trace.allowed), "seen": seen}

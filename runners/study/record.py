@@ -22,7 +22,7 @@ from runners.execution.placement import (
     forgiven_looks,
     hotplug_problem,
 )
-from runners.execution.thread_trace import ThreadTrace
+from runners.execution.thread_trace import ThreadTrace, seen_fields
 from runners.execution.witness import Ending
 from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
@@ -228,8 +228,7 @@ def _placement_fields(
 
 def _thread_fields(thread: ThreadTrace, expected: Expected) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        "allowed": format_cpulist(thread.allowed),
-        "seen": {str(cpu): count for cpu, count in sorted(thread.ran_on.items())},
+        **seen_fields(thread),
         "cpu_s": round(thread.cpu_s, 2),
         "runnable_s": round(thread.runnable_s, 2),
     }

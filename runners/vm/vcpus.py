@@ -21,7 +21,7 @@ from runners.execution.placement import (
     prove,
 )
 from runners.execution.sampler import PlacementSampler
-from runners.execution.thread_trace import ThreadTrace
+from runners.execution.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Vcpus
 
 
@@ -94,11 +94,7 @@ class VcpuSampler(PlacementSampler):
             "verdict": proof.verdict,
             "looks": self.samples,
             "threads": [
-                {
-                    "vcpu": self._vcpu_of[trace.tid],
-                    "allowed": format_cpulist(trace.allowed),
-                    "seen": {str(cpu): looks for cpu, looks in sorted(trace.ran_on.items())},
-                }
+                {"vcpu": self._vcpu_of[trace.tid]} | seen_fields(trace)
                 for trace in self._vcpu_traces()
             ],
             "others_cpus": format_cpulist(self._placing.others),
