@@ -7,7 +7,7 @@ several, so that such a program may be killed on the others, or be tuned for the
 from __future__ import annotations
 
 from base.errors import UserError
-from base.text import one_line
+from base.text import first_of, one_line
 from runners.doctor.capability import Capability, ProbedNode
 from runners.host.software import build_of, find_program
 from runners.host.tree import Unavailable
@@ -41,10 +41,7 @@ def probe_instruction_sets(node: ProbedNode) -> Capability:
 def _beyond(flags: str) -> str:
     """Return in words what these CPUs have beyond what all have."""
     words = flags.split()
-    if not words:
-        return "have nothing more"
-    more = f" and {len(words) - _MAX_FLAGS} more" if len(words) > _MAX_FLAGS else ""
-    return f"also have {' '.join(words[:_MAX_FLAGS])}{more}"
+    return f"also have {first_of(words, _MAX_FLAGS, ' ')}" if words else "have nothing more"
 
 
 def _built_natively() -> list[str]:

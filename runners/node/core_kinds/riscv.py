@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from base.cpulist import cpulists_by_value, parse_cpulist
+from base.text import first_of
 from runners.node import cpuinfo
 from runners.node.core_kinds.finding import Finding, NodeView
 from runners.node.core_kinds.ranking import ranked_kinds
@@ -71,6 +72,5 @@ def _named(hart: _Hart, common: frozenset[str]) -> str:
     numbers = ((_VENDOR, hart.vendor), (_ARCHITECTURE, hart.architecture))
     parts = [f"{name} {number:#x}" for name, number in numbers if number is not None]
     extra = sorted(hart.flags - common)
-    more = f" and {len(extra) - _MAX_FLAGS} more" if len(extra) > _MAX_FLAGS else ""
-    own = f"isa with {' '.join(extra[:_MAX_FLAGS])}{more}" if extra else "isa that all have"
+    own = f"isa with {first_of(extra, _MAX_FLAGS, ' ')}" if extra else "isa that all have"
     return f"{', '.join([*parts, own])} ({cpuinfo.PATH})"
