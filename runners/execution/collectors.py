@@ -124,10 +124,10 @@ class Collectors:
         """Whether the energy of single cores is counted."""
         return not isinstance(self._cores, Unavailable)
 
-    def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
+    def meters_around(self, *nearer: Meter) -> tuple[Meter, ...]:
         """Return a run's meters with `nearer`; only energy's are nearer to the program."""
         around, *nearest = self.harness.meters
-        return (around, nearer, *nearest)
+        return (around, *nearer, *nearest)
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""

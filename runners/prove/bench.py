@@ -168,10 +168,8 @@ class Bench:
     def _execute(
         self, case: Case, launch: Launch, events: str, meters: Sequence[Meter]
     ) -> Observation:
-        harness = self.collectors.harness
-        # The study's energy meter stays the nearest to the program.
-        around = (*harness.meters[:1], *meters, *harness.meters[1:])
-        harness = replace(harness, meters=around)
+        around = self.collectors.meters_around(*meters)
+        harness = replace(self.collectors.harness, meters=around)
         if events and harness.perf_command:
             harness = replace(harness, perf_command=perf_command(self.collectors.perf, events))
         return execute(launch, LIMIT_S, harness, cpus=case.mask)
