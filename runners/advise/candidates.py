@@ -17,7 +17,7 @@ from configs.app import App
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
 from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
-from runners.plan.selection import CannotMapError, describe, resolve_cpus
+from runners.plan.selection import CannotMapError, describe, only_kind, resolve_cpus
 
 # A program that leaves its mechanism to pinstudy.
 _ANY_APP = App("", "", {}, {})
@@ -245,8 +245,7 @@ def _impossible(context: NodeContext) -> list[str]:
             reasons.setdefault(why, []).append(what)
     if not context.topology.hybrid:
         reasons = {why: what for why, what in reasons.items() if what != [_REPORTED["ecores-set"]]}
-        kind = context.topology.kinds[0].name
-        reasons[f"the node has one core kind ({kind})"] = ["some core kinds alone"]
+        reasons[only_kind(context.topology)] = ["some core kinds alone"]
     for binding in ("set", "pin"):
         try:
             context.place(f"cores-{binding}", 1)

@@ -17,6 +17,7 @@ from runners.plan.selection import (
     CannotMapError,
     candidates,
     clusters_of,
+    only_kind,
     resolve_cpus,
     siblings_last,
     takes_first,
@@ -133,7 +134,7 @@ def _in_turn(room: Sequence[int]) -> Iterator[int]:
 def _kinds(cpus: Cpus, topology: Topology) -> list[Cpus]:
     """Return the CPUs of each core kind, the best kind first."""
     if not topology.hybrid:
-        raise CannotMapError(f"the node has one core kind ({topology.kinds[0].name})")
+        raise CannotMapError(only_kind(topology))
     return _groups(cpus, (kind.cpus for kind in topology.kinds))
 
 

@@ -30,6 +30,11 @@ class CannotMapError(Exception):
     """The node, the thread count or the program's build rules this mapping out; says why."""
 
 
+def only_kind(topology: Topology) -> str:
+    """Return why a node of one core kind cannot provide what needs several."""
+    return f"the node has one core kind ({topology.kinds[0].name})"
+
+
 def usable(core: Core, topology: Topology) -> tuple[int, ...]:
     """Return the CPUs of a core that this process may use, ascending."""
     return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
@@ -121,7 +126,7 @@ def _same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
 
 def _across_kinds(topology: Topology, threads: int) -> tuple[int, ...]:
     if not topology.hybrid:
-        raise CannotMapError(f"the node has one core kind ({topology.kinds[0].name})")
+        raise CannotMapError(only_kind(topology))
     fast, slow = (kind.name for kind in topology.kinds[:2])
     cores = ranked_cores(topology)
     of_fast = _firsts([core for core in cores if core.kind == fast], topology)
@@ -202,7 +207,7 @@ def _empty_reason(selection: str, topology: Topology) -> str:
     kind = _KIND_OF_SELECTION.get(selection)
     if selection == "mixed":
         if not topology.hybrid:
-            return f"the node has one core kind ({topology.kinds[0].name})"
+            return only_kind(topology)
         kind = next(kind for kind in ("P", "E") if not _cores_of(topology, kind))
     if kind is None:
         return "no CPU may be used"
