@@ -186,7 +186,7 @@ def build_of(program: Path) -> str | Unavailable:
     ours = (*program_folders(), EMULATED)
     if program.parent not in ours or not _OWN.fullmatch(program.name):
         return Unavailable("the program is not one of pinstudy's own; it was not asked")
-    return ask_version(str(program)) or Unavailable(f"`{program.name} --version` told nothing")
+    return ask_version(str(program)) or Unavailable(f"`{program.name} --version` printed nothing")
 
 
 def description_of(program: Path) -> list[str]:

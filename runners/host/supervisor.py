@@ -116,10 +116,10 @@ def wait(
     said: bytearray | None = None,
     limit_s: float | None = None,
 ) -> None:
-    """Return when the program has ended, or the standard input is closed.
+    """Wait until the program has ended, or the standard input is closed.
 
-    With `limit_s`, after so many seconds instead of the latter. `said` gets the last of what the
-    program writes meanwhile, if its output is a pipe.
+    With `limit_s` the standard input is not watched, and the wait ends after so many seconds.
+    `said` gets the last of what the program writes meanwhile, if its output is a pipe.
     """
     ended, ours = os.pidfd_open(program.pid), sys.stdin.fileno()
     output = program.stdout.fileno() if program.stdout and said is not None else None

@@ -47,7 +47,7 @@ READS = 2_000_000
 FAR_BETWEEN = (0.7, 2.2)
 NEAR_AT_MOST = 0.05
 NEAR_BYTES = 16 * 1024
-# Used where the node does not tell its last cache.
+# Used where the node does not report the size of its last cache.
 USUAL_LAST_CACHE = 64 * 1024**2
 CACHES_OVER = 4
 MOST_OF_MEMORY = 0.25

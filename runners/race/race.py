@@ -185,7 +185,8 @@ class Race:
         if requested != started:
             self._decision = "no reference"
         else:
-            reason = f"{plural(run.started, 'thread')}, told {run.requested}"
+            asked = f"{run.requested} {'was' if run.requested == 1 else 'were'} requested"
+            reason = f"{plural(run.started, 'thread')}, where {asked}"
             self._remove(Eliminated(case_id, self._blocks, "same threads", reason=reason))
 
     def _remove(self, case: Eliminated) -> None:

@@ -173,7 +173,7 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
             return replace(run, value=value)
         unavailable = record.get("unavailable")
         absent = unavailable.get("race_value") if isinstance(unavailable, Mapping) else None
-        return replace(run, reason=str(absent or f"it told no {rule.of}"))
+        return replace(run, reason=str(absent or f"it has no {rule.of}"))
     first = record.get("repetition") == 1
     if status == PLACEMENT_VIOLATED and (run.disturbed or not first):
         # On a busy node a short team may not be seen, so the share of such runs decides.

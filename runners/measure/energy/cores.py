@@ -41,7 +41,7 @@ _WITHOUT = {
     "HygonGenuine": "Hygon's cores have a counter each; Linux shows them from 6.14 on",
 }
 _NO_COUNTERS = "no counter of single cores is known on this processor"
-_UNTOLD = f"perf told nothing of {EVENT}"
+_UNTOLD = f"perf printed no value of {EVENT}"
 # How perf names the CPU of a row: "0" in JSON, "CPU0" in CSV.
 _CPU = re.compile(r"(?:CPU)?([0-9]{1,7})", re.ASCII)
 # SMT siblings that are off have no core of their own.
@@ -245,11 +245,11 @@ def read_core_joules(text: str) -> tuple[dict[int, float], dict[int, str]]:
         cpu = int(place[1])
         if cpu in joules or cpu in problems:
             joules.pop(cpu, None)
-            problems[cpu] = f"perf told of {EVENT} of CPU {cpu} twice"
+            problems[cpu] = f"perf printed {EVENT} of CPU {cpu} twice"
         elif row.value is None:
             problems[cpu] = f"{EVENT} of CPU {cpu} is {row.state}"
         elif row.unit != UNIT or row.value < 0:
-            problems[cpu] = f"what perf told of {EVENT} of CPU {cpu} is no number of {UNIT}"
+            problems[cpu] = f"what perf printed of {EVENT} of CPU {cpu} is no number of {UNIT}"
         else:
             joules[cpu] = row.value
     return joules, problems

@@ -69,7 +69,7 @@ class PerfMeter:
         if not self._problems:
             self._joules, self._problems = read_joules(output)
             for domain in set(self._pmu.events) - set(self._joules) - set(self._problems):
-                self._problems[domain] = f"perf told nothing of {self._pmu.events[domain]}"
+                self._problems[domain] = f"perf printed no value of {self._pmu.events[domain]}"
 
     def close(self) -> None:
         """End a perf that was started and not stopped."""
@@ -131,7 +131,7 @@ def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
         if row.value is None:
             problems[domain] = f"{row.event} is {row.state}"
         elif row.unit != UNIT or row.value < 0 or row.aggregate is not None:
-            problems[domain] = f"what perf told of {row.event} is not a sum of {UNIT}"
+            problems[domain] = f"what perf printed of {row.event} is not a sum of {UNIT}"
         else:
             joules[domain] = row.value
     return joules, problems

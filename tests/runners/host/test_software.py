@@ -78,7 +78,7 @@ def test_only_our_own_programs_of_a_shared_prefix_are_asked_what_they_are(tmp_pa
         assert "not one of pinstudy's own" in reason_of(build_of(make(tmp_path / stranger)))
     failing = make(tmp_path / "bin/lu-libomp")
     failing.write_text("#!/bin/sh\nexit 1\n")
-    assert reason_of(build_of(failing)) == "`lu-libomp --version` told nothing"
+    assert reason_of(build_of(failing)) == "`lu-libomp --version` printed nothing"
 
 
 def reason_of(found: str | Unavailable) -> str:

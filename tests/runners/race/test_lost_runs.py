@@ -125,7 +125,7 @@ def test_threads_that_are_the_references_whatever_was_told_do_not_race(verdict: 
 
     standing, blocks = run_race([REFERENCE, "good", "other"], answer)
     assert (out_of(standing)["good"].why, out_of(standing)["good"].block) == ("same threads", 1)
-    assert out_of(standing)["good"].reason == "2 threads, told 1"
+    assert out_of(standing)["good"].reason == "2 threads, where 1 was requested"
     assert not any(case_id == "good" for block in blocks[1:] for case_id, _ in block)
     assert standing.best == "other"
 

@@ -135,4 +135,4 @@ def test_a_first_run_that_reaches_its_limit_was_cut_when_time_is_raced_for() -> 
 def test_hostile_values_are_none(value: object) -> None:
     record = GOOD | {"race_value": value, "elapsed_s": "x"}
     found = race_run(record, Race())
-    assert found == RaceRun(None, 0.0, "it told no time")
+    assert found == RaceRun(None, 0.0, "it has no time")

@@ -212,8 +212,8 @@ def test_a_core_of_which_perf_tells_nothing_leaves_its_kind_without_a_sum() -> N
     reading = kind_fields(counted, *read_core_joules(core_row(0, "1.0")), 1.0)
     assert reading.fields == {}
     assert reading.unavailable == {
-        "energy_by_kind_j": "perf told nothing of energy-core of CPU 1; "
-        "perf told nothing of energy-core of CPU 2"
+        "energy_by_kind_j": "perf printed no value of energy-core of CPU 1; "
+        "perf printed no value of energy-core of CPU 2"
     }
 
 
@@ -237,12 +237,12 @@ def test_a_kind_that_slept_all_the_time_used_nothing() -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        (core_row(0, "-1.5"), "what perf told of energy-core of CPU 0 is no number of Joules"),
+        (core_row(0, "-1.5"), "what perf printed of energy-core of CPU 0 is no number of Joules"),
         (
             core_row(0, "7.0").replace("Joules", ""),
-            "what perf told of energy-core of CPU 0 is no number of Joules",
+            "what perf printed of energy-core of CPU 0 is no number of Joules",
         ),
-        (core_row(0, "1.0") + "\n" + core_row(0, "1.0"), "perf told of energy-core of CPU 0 twice"),
+        (core_row(0, "1.0") + "\n" + core_row(0, "1.0"), "perf printed energy-core of CPU 0 twice"),
     ],
 )
 def test_a_row_that_is_no_energy_of_a_core_is_a_reason(row: str, why: str) -> None:
@@ -273,7 +273,7 @@ def test_a_perf_that_fails_or_is_not_installed_is_a_reason(tmp_path: Path) -> No
     missing = try_cores(root, None, topology)
     assert isinstance(missing, Unavailable) and missing.reason.startswith("not installed")
     silent = try_cores(root, install_perf(tmp_path), topology)
-    assert silent == Unavailable("perf told nothing of energy-core")
+    assert silent == Unavailable("perf printed no value of energy-core")
     refusing = install_perf(tmp_path, *(core_row(cpu, "<not supported>") for cpu in range(12)))
     refused = try_cores(root, refusing, topology)
     assert refused == Unavailable("energy-core of CPU 0 is not supported")

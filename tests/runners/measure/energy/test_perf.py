@@ -85,7 +85,7 @@ def test_the_energy_between_start_and_stop_is_the_run_s(tmp_path: Path) -> None:
 def test_a_package_that_used_nothing_is_not_believed(tmp_path: Path) -> None:
     reading = measured(install_perf(tmp_path, joules_row("energy-pkg", "0.00"))).reading()
     assert "did not move" in reading.unavailable["energy_pkg_j"]
-    assert reading.unavailable["energy_uncore_j"] == "perf told nothing of power/energy-gpu/"
+    assert reading.unavailable["energy_uncore_j"] == "perf printed no value of power/energy-gpu/"
 
 
 def test_a_perf_that_fails_or_is_not_there_is_a_reason(tmp_path: Path) -> None:

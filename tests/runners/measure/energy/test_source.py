@@ -58,7 +58,7 @@ def test_the_first_source_that_has_the_packages_serves_and_nothing_is_mixed(
     assert {name: reading.fields[name] for name in names if name in reading.fields} == fields
     if lost and has_perf:
         reason = reading.unavailable["energy_psys_j"]
-        assert reason == "perf told nothing of power/energy-psys/"
+        assert reason == "perf printed no value of power/energy-psys/"
     elif lost:
         reason = reading.unavailable["energy_pkg_j"]
         assert "intel-rapl:0/energy_uj is missing" in reason and "no power PMU" in reason
