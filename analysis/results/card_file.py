@@ -337,11 +337,13 @@ def _completed(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) ->
     measures = {
         name: replace(
             of,
-            n=runs_of.whole(name, 0, _MAX_COUNT) if runs_of.has(name) else of.n,
+            n=runs_of.whole(name, 0, _MAX_COUNT) if runs_of.has(name) else of_row,
             mean_text="",
             sd_text="",
         )
         for name, of in case.measures.items()
+        # What `runs_of` does not name, all runs have, whatever reasons say of some.
+        for of_row in (case.n if of.n is None else of.n,)
     }
     disturbed = table.table("disturbed") if table.has("disturbed") else replace(table, values={})
     only_keys(disturbed, DISTURBANCES)

@@ -312,7 +312,7 @@ ENERGY_OF_KIND = {kind: f"{ENERGY_BY_KIND}.{kind}" for kind in KIND_ORDER}
 # metrics as are kept, and a figure of more threads could not be read.
 L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
-OF_METRIC = ("mean", "sd", "unit", "better")
+OF_METRIC = ("mean", "sd", "n", "unit", "better")
 MAX_METRICS = 32
 # The unit of a metric that has none.
 PLAIN = "1"
@@ -337,6 +337,12 @@ def with_unit_last(measure: str, statistic: str) -> str:
     """Return `elapsed_sd_s` for the sd of `elapsed_s`, `freq_sd_ghz` for that of a mean's."""
     stem, _, unit = measure.rpartition("_") if measure.endswith(_UNITS) else (measure, "", "")
     return "_".join(filter(None, (stem.removesuffix("_mean"), statistic, unit)))
+
+
+def count_column(measure: str) -> str:
+    """Return the column of how many runs have a measure: `energy_pkg_n`; counts have no unit."""
+    stem = measure.rpartition("_")[0] if measure.endswith(_UNITS) else measure
+    return f"{stem.removesuffix('_mean')}_n"
 
 
 def of_metric(name: str, what: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from analysis.results.case_summary import (
     Metric,
     Moments,
     TableKey,
+    count_column,
     of_metric,
     with_unit_last,
 )
@@ -73,7 +74,14 @@ NUMBERS = {
 }
 # In `tables.csv`, computed from other columns: read, and not used.
 _DERIVED = ("elapsed_cv", "slowdown", "beside_slowdown")
-COLUMNS = (*dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_DERIVED)
+# How many of the row's runs have a measure, where not all do.
+_COUNT_OF = {measure: count_column(measure) for measure in (*MEASURES, *MORE_MEASURES)}
+# A measure and how many runs have it, in files from before there were such counts: runs that lack
+# the energy lack these as well, and say only that they lack the energy.
+_OF_ENERGY = ("energy_pkg_j", "energy_net_j", "power_pkg_w", "edp_js", "ed2p_js2")
+COLUMNS = (
+    *dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_COUNT_OF.values(), *_DERIVED
+)  # fmt: skip
 # What `tables.csv` has by core kind: `residency_P`, `freq_LP-E_mean_ghz`.
 _KIND = "([A-Za-z][A-Za-z0-9-]{0,15})"
 _BY_KIND = {
@@ -82,6 +90,8 @@ _BY_KIND = {
     "cpu_share": re.compile(f"cpu_share_{_KIND}"),
     "waited": re.compile(f"waited_{_KIND}"),
     "energy_by_kind": re.compile(f"energy_by_kind_{_KIND}_mean_j"),
+    "waited_n": re.compile(f"waited_{_KIND}_n"),
+    "energy_by_kind_n": re.compile(f"energy_by_kind_{_KIND}_n"),
 }
 # And of each metric: `metric_rate_mean`.
 _OF_METRIC = re.compile(f"{METRIC.format('(.+)')}_({'|'.join(OF_METRIC)})")
@@ -253,6 +263,35 @@ def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
         yield row.fields["unproved"], f"unproved {unproved} is more than n, {n}"
     if n == 0 and any(name in row.fields for name in NUMBERS):
         yield row.fields["n"], "n is 0, but the row has numbers of runs"
+    yield from _contradicting_counts(row, n)
+
+
+def _contradicting_counts(row: _Row, n: int | None) -> Iterable[tuple[Field, str]]:
+    """Yield the counts above n, and the deviations of one run."""
+    for name, field in row.fields.items():
+        count = row.count(name) if _is_count_of_measure(name) else None
+        if n is not None and count is not None and count > n:
+            yield field, f"{name} {count} is more than n, {n}"
+        counted_by = _counted_by(name)
+        if counted_by and (row.count(counted_by) or n) == 1:
+            given = counted_by if counted_by in row.fields else "n"
+            why = "is of one run, which has no standard deviation"
+            yield field, f"{name} {why}: leave it empty, or correct {given}"
+
+
+def _is_count_of_measure(name: str) -> bool:
+    """Return whether a column says how many runs have a measure."""
+    of_kind, _ = _of_kind(name) or ("", "")
+    _, of_printed = _of_metric(name) or ("", "")
+    return name in _COUNT_OF.values() or of_kind.endswith("_n") or of_printed == "n"
+
+
+def _counted_by(deviation: str) -> str:
+    """Return the column of how many runs a deviation is of; empty for any other number."""
+    measure, statistic = NUMBERS.get(deviation) or _of_metric(deviation) or ("", "")
+    if statistic != "sd":
+        return ""
+    return _COUNT_OF[measure] if deviation in NUMBERS else of_metric(measure, "n")
 
 
 def _why_wrong(name: str, text: str) -> str:
@@ -261,6 +300,9 @@ def _why_wrong(name: str, text: str) -> str:
         if _COUNT.fullmatch(text) and (name in _FROM_0 or int(text)):
             return ""
         return f"{name} {shown(text)} is not a whole number from {0 if name in _FROM_0 else 1}"
+    if _is_count_of_measure(name):
+        is_count = _COUNT.fullmatch(text) and int(text)
+        return "" if is_count else f"{name} {shown(text)} is not a whole number from 1"
     _, what = _of_metric(name) or ("", "")
     if what == "better" and text not in DIRECTIONS:
         return unknown_word("direction", text, DIRECTIONS)
@@ -366,10 +408,11 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
     """Return the moments of each measure, with the reasons of what is not there."""
     reasons = _parsed_reasons(row.text("reasons") or "")
     metrics = _metrics(row)
-    measures = {metric.field: _of_printed(row, metric.name) for metric in metrics}
+    lacking = {*reasons, *(_OF_ENERGY if "energy_pkg_j" in reasons else ())}
+    measures = {metric.field: _of_printed(row, metric, lacking) for metric in metrics}
     for measure in (*MEASURES, *MORE_MEASURES):
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
-        n = row.count("n") if mean else 0
+        n = _runs_with(row, _COUNT_OF[measure], measure in lacking) if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
         if not mean and _ONLY_WITH.get(measure, "app") in row.fields:
             reasons.setdefault(measure, [absent])
@@ -399,9 +442,19 @@ def _metrics(row: _Row) -> list[Metric]:
     ]
 
 
-def _of_printed(row: _Row, name: str) -> Moments:
-    mean, sd = (row.text(of_metric(name, of)) or "" for of in ("mean", "sd"))
-    return Moments(row.count("n") if mean else 0, _float(mean), _float(sd), mean, sd)
+def _runs_with(row: _Row, column: str, is_lacking: bool) -> int | None:
+    """Return how many runs have a measure; None where that is not known.
+
+    A row that has a mean and says why runs lack the measure, but not how many, is of a file from
+    before there were columns of counts. Fewer than its n runs have the measure.
+    """
+    return row.count(column) or (None if is_lacking else row.count("n"))
+
+
+def _of_printed(row: _Row, metric: Metric, lacking: Collection[str]) -> Moments:
+    mean, sd = (row.text(of_metric(metric.name, of)) or "" for of in ("mean", "sd"))
+    n = _runs_with(row, of_metric(metric.name, "n"), metric.field in lacking) if mean else 0
+    return Moments(n, _float(mean), _float(sd), mean, sd)
 
 
 def _float(text: str) -> float:
@@ -416,8 +469,12 @@ def _circumstances(row: _Row) -> dict[str, Any]:
             by_kind[what][kind] = float(field.text)
     excluded = _parsed_counts(row.text("excluded") or "")
     moments = {
-        name: {kind: Moments(row.count("n"), mean) for kind, mean in by_kind[name].items()}
+        name: {
+            kind: Moments(int(counts.get(kind, 0)) or row.count("n"), mean)
+            for kind, mean in by_kind[name].items()
+        }
         for name in ("waited", "energy_by_kind")
+        for counts in (by_kind.pop(f"{name}_n"),)
     }
     return by_kind | {
         **moments,

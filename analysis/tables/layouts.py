@@ -366,9 +366,10 @@ def mean_of(of: Moments, text: str, reasons: str, case: CaseSummary, page: Page)
     if of.n == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
     # The number of runs behind a mean from elsewhere may not be known.
-    if of.n is None or of.n == case.n:
+    if case.n is None or of.n == case.n:
         return text
-    marker = page.notes.marker(f"mean of {of.n} of {case.n} runs; the others: {reasons}")
+    count = f"fewer than {case.n}" if of.n is None else f"{of.n} of {case.n}"
+    marker = page.notes.marker(f"mean of {count} runs; the others: {reasons}")
     return f"{text} ({marker})"
 
 

@@ -16,6 +16,7 @@ from analysis.results.case_summary import (
     ROW_FACTS,
     TABLE_KEYS,
     CaseSummary,
+    count_column,
     grouped,
     of_metric,
     with_unit_last,
@@ -116,7 +117,10 @@ def _table(
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),
         raw_values=tuple(
-            raw_row(case) | _slowdowns(alone.get(case.case_id)) | _instruments_off(off)
+            raw_row(case)
+            | _run_counts(case)
+            | _slowdowns(alone.get(case.case_id))
+            | _instruments_off(off)
             for case in rows
         ),
     )
@@ -220,6 +224,17 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
         f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
     )
     return values
+
+
+def _run_counts(case: CaseSummary) -> dict[str, object]:
+    """Return how many runs have each measure, where some of the row's lack it."""
+    metrics = {metric.field: of_metric(metric.name, "n") for metric in case.metrics}
+    counts = {
+        metrics.get(measure) or count_column(measure): of for measure, of in case.measures.items()
+    }
+    counts |= {f"waited_{kind}_n": of for kind, of in case.waited.items()}
+    counts |= {f"energy_by_kind_{kind}_n": of for kind, of in case.energy_by_kind.items()}
+    return {name: of.n for name, of in counts.items() if of.n and of.n != case.n}
 
 
 def _raw_metrics(case: CaseSummary) -> dict[str, object]:

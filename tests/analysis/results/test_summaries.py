@@ -17,9 +17,9 @@ from analysis.results.case_summary import CaseSummary
 from analysis.results.runs import read_runs
 from analysis.results.summaries import COLUMNS, read_summaries
 from analysis.results.summarise import summarise
-from analysis.tables.means import make_tables, render
+from analysis.tables.means import make_tables, render, tables_of_cases
 from base.errors import ConfigError, UserError
-from tests.support.results import left_out, record, without, write
+from tests.support.results import left_out, notes_of, record, without, write
 
 HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s\n"
 ROW = "lulesh,serial,paper,1,pcores-pin,performance,10,45.073,0.026\n"
@@ -114,6 +114,22 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
         (HEADER.replace("\n", ",unproved\n") + ROW.replace(",10,", ",,").replace("\n", ",1\n"),
          "2:60: unproved 1 is of an unknown number of runs; give n, too"),
         (HEADER + ROW.replace(",10,", ",0,"), "2:46: n is 0, but the row has numbers of runs"),
+        (HEADER.replace("\n", ",elapsed_n\n") + ROW.replace("\n", ",11\n"),
+         "2:62: elapsed_n 11 is more than n, 10"),
+        (HEADER.replace("\n", ",energy_pkg_n\n") + ROW.replace("\n", ",0\n"),
+         "2:62: energy_pkg_n '0' is not a whole number from 1"),
+        (HEADER.replace("\n", ",metric_rate_n\n") + ROW.replace("\n", ",few\n"),
+         "2:62: metric_rate_n 'few' is not a whole number from 1"),
+        (HEADER.replace("\n", ",waited_P_n\n") + ROW.replace("\n", ",1.5\n"),
+         "2:62: waited_P_n '1.5' is not a whole number from 1"),
+        (HEADER + ROW.replace(",10,", ",1,"),
+         "2:55: elapsed_sd_s is of one run, which has no standard deviation: leave it empty, or "
+         "correct n"),
+        (HEADER.replace("\n", ",elapsed_n\n") + ROW.replace("\n", ",1\n"),
+         "2:56: elapsed_sd_s is of one run, which has no standard deviation: leave it empty, or "
+         "correct elapsed_n"),
+        (HEADER.replace("elapsed_sd_s", "metric_rate_sd") + ROW.replace(",10,", ",1,"),
+         "2:55: metric_rate_sd is of one run, which has no standard deviation"),
         (HEADER.replace("\n", ",case_id\n")
          + ROW.replace("\n", ",x\n") + ROW.replace("pcores-pin", "scheduler").replace("\n", ",x\n"),
          "3:1: the same case_id as in line 2"),
@@ -184,6 +200,67 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     assert [case.case_id for case in cases] == [
         case.case_id for case in summarise(read_runs(tmp_path))
     ]
+
+
+def test_every_measure_keeps_the_number_of_its_runs(tmp_path: Path) -> None:
+    kinds = {"energy_by_kind_j": {"P": 9.0, "E": 1.0}}
+    write(
+        tmp_path,
+        [
+            record(1, 1, edp_js=8.0, metrics={"rate": 6.0}, **kinds),
+            record(1, 2, edp_js=9.0, **kinds),
+            without(["energy_pkg_j"], "wrapped", number=1, repetition=3) | {"metrics": {"rate": 7}},
+        ],
+    )
+    tables = make_tables(tmp_path)
+
+    (row,) = csv.DictReader(io.StringIO(render(tables, "csv")))
+    (case,) = summaries(tmp_path, render(tables, "csv"))
+
+    counts = {name: count for name, count in row.items() if name.endswith("_n") or name == "n"}
+    assert counts == {
+        "n": "3",
+        "energy_pkg_n": "2",
+        "edp_n": "2",
+        "metric_rate_n": "2",
+        "energy_by_kind_P_n": "2",
+        "energy_by_kind_E_n": "2",
+    }
+    names = ("elapsed_s", "energy_pkg_j", "edp_js", "metric_rate", "power_pkg_w")
+    assert [case.measures[name].n for name in names] == [3, 2, 2, 2, 0]
+    assert [case.energy_by_kind[kind].n for kind in ("P", "E")] == [2, 2]
+    assert "mean of 2 of 3 runs; the others: wrapped" in notes_of(tables_of_cases([case])[0])
+
+
+def test_of_runs_that_have_every_measure_there_is_one_count(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1), record(1, 2)])
+    header = render(make_tables(tmp_path), "csv").partition("\n")[0].split(",")
+    assert [name for name in header if name.endswith("_n")] == []
+
+
+def test_a_measure_can_have_a_count_where_the_row_has_none(tmp_path: Path) -> None:
+    header = HEADER.replace("\n", ",elapsed_n,energy_pkg_mean_j\n")
+    (case,) = summaries(tmp_path, header + ROW.replace(",10,", ",,").replace("\n", ",9,2215\n"))
+
+    assert (case.n, case.time.n, case.measures["energy_pkg_j"].n) == (None, 9, None)
+    (table,) = tables_of_cases([case])
+    assert not any("mean of" in note for note in notes_of(table))
+
+
+def test_a_file_from_before_there_were_such_counts_does_not_say_how_many_runs_lack_a_measure(
+    tmp_path: Path,
+) -> None:
+    header = HEADER.replace("\n", ",energy_pkg_mean_j,energy_pkg_sd_j,edp_mean_js,reasons\n")
+    rows = ROW.replace("\n", ",50.8,1.2,99,energy_pkg_j: counter wrapped\n")
+    rows += ROW.replace("pin", "set").replace("\n", ",50.8,1.2,99,freq_mean_ghz: no perf\n")
+
+    lacking, whole = summaries(tmp_path, header + rows)
+
+    names = ("elapsed_s", "energy_pkg_j", "edp_js", "freq_mean_ghz")
+    assert [lacking.measures[name].n for name in names] == [10, None, None, 0]
+    assert [whole.measures[name].n for name in names] == [10, 10, 10, 0]
+    note = "mean of fewer than 10 runs; the others: counter wrapped"
+    assert note in notes_of(tables_of_cases([lacking])[0])
 
 
 def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:

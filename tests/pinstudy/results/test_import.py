@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from analysis.published import publication
 from analysis.tables.means import make_tables
 from tests.support.cli import pinstudy
+from tests.support.results import Study, spoilt, write
 from tests.support.tools import ROOT
 
 LOGS = ROOT / "tests" / "data" / "perf_logs"
@@ -77,3 +79,21 @@ def test_means_that_are_not_on_the_disk_get_no_name(
         "folder with --into\n"
     )
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_imported_tables_are_tested_with_the_runs_that_each_measure_has(tmp_path: Path) -> None:
+    means = dict.fromkeys(("scheduler", "pcores-pin"), 1.0)
+    lost = {"energy_pkg_j": None, "edp_js": None, "unavailable": {"energy_pkg_j": "wrapped"}}
+    write(tmp_path / "mine", spoilt(Study(means, means), "pcores-pin", {4}, **lost))
+
+    assert pinstudy(tmp_path, "tables", "mine").returncode == 0
+    done = pinstudy(tmp_path, "import", "summaries", "mine/tables.csv", "--into", "again")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(pinstudy(tmp_path, "verdict", "again", "--json", "--no-files").stdout)
+
+    (table,) = found["tables"]
+    counts = {(row["case_number"], row["objective"]): row["n"] for row in table["statistics"]}
+    assert counts == {(1, "time"): 10, (2, "time"): 10, (1, "energy"): 10, (2, "energy"): 9,
+                      (1, "edp"): 10, (2, "edp"): 9}  # fmt: skip
+    second = table["comparisons"][1]
+    assert (second["time_n"], second["energy_n"], second["edp_n"]) == (10, 9, 9)
