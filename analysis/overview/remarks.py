@@ -335,7 +335,7 @@ def _missing(cases: Iterable[CaseFinding], *, is_elsewhere: bool) -> Iterator[st
     by_reason: dict[str, Counter[_Lack]] = {}
     for summary in measured:
         for measure, name in _NAMES.items():
-            lack = _Lack(name, in_some_runs=bool(summary.measures[measure].n))
+            lack = _Lack(name, in_some_runs=summary.measures[measure].is_known)
             for reason in summary.reasons.get(measure, ()):
                 by_reason.setdefault(reason, Counter())[lack] += 1
     for reason, lacks in _together(by_reason).items():

@@ -118,7 +118,7 @@ def _not_measured(results: Results, places: Mapping[str, Place]) -> Iterator[Mis
     of_reason: dict[str, dict[tuple[str, bool], list[str]]] = {}
     for case_id, field, reason in _reasons(results):
         if case_id in places:
-            in_some_runs = bool(places[case_id][1].summary.moments(field).n)
+            in_some_runs = places[case_id][1].summary.moments(field).is_known
             of_reason.setdefault(reason, {}).setdefault((field, in_some_runs), []).append(case_id)
     measured = {case_id for case_id, (_, case) in places.items() if case.summary.has_runs}
     for reason, fields in of_reason.items():

@@ -70,6 +70,11 @@ class Moments:
     mean_text: str = ""
     sd_text: str = ""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether any run has it."""
+        return not math.isnan(self.mean)
+
 
 class Metric(NamedTuple):
     """A number that a program prints about itself, as its app describes it.

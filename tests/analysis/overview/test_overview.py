@@ -208,6 +208,15 @@ def test_what_some_runs_lack_is_not_missing_and_no_command_grants_it(tmp_path: P
     assert missing[1].startswith("what grants it: ")
 
 
+def test_what_some_imported_runs_lack_is_missing_in_some_runs(tmp_path: Path) -> None:
+    (tmp_path / "summaries.csv").write_text(
+        "app,threads,mapping,n,elapsed_mean_s,energy_pkg_mean_j,energy_pkg_n,reasons\n"
+        "lu,1,scheduler,5,4.5,9,4,energy_pkg_j: it wrapped\n"
+        "lu,1,pcores-pin,5,4.5,9,,energy_pkg_j: it wrapped\n"
+    )
+    assert "energy in some runs: it wrapped" in said(tmp_path)["Missing"].split(" | ")
+
+
 def test_cases_without_a_good_run_count_among_those_that_are_not_compared(tmp_path: Path) -> None:
     violated = {"status": "placement-violated", "reason": "thread 2 was on CPU 9"}
     runs = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9})
