@@ -349,7 +349,7 @@ def hostile() -> Iterator[dict[str, Any]]:
     yield {"cpus": "0-99999999999"}
     yield {"table_number": -1}
     yield {"schedule": "static\nExecStart=/bin/sh", "governor": "x\x1b[31m"}
-    yield {"elapsed_s": -5, "energy_pkg_j": "much"}
+    yield {"elapsed_s": 0.5, "energy_pkg_j": "much"}
 
 
 @pytest.mark.parametrize("fields", list(hostile()), ids=str)
@@ -362,6 +362,12 @@ def test_records_of_any_kind_give_an_answer_or_none(fields: dict[str, Any], tmp_
         assert "\x1b" not in text
         assert "\nExecStart" not in text
         json.dumps(as_data(findings.advice), allow_nan=False)
+
+
+def test_a_race_without_a_usable_record_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, [item | {"elapsed_s": -5} for item in GAIN.records()])
+    with pytest.raises(UserError, match="there is no run in its records"):
+        open_results(str(tmp_path))
 
 
 def test_ranks_have_no_ready_lines_and_the_reason_stands_in_their_place(tmp_path: Path) -> None:
