@@ -121,7 +121,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def written_text(folder: Path | None, pattern: str | None) -> str:
-    """Return the beginnings of the files in a folder that match a pattern, in their names' order.
+    """Return the beginnings of a folder's files that match a pattern, in the order of their names.
 
     Empty without a folder or a pattern.
     """
