@@ -181,6 +181,8 @@ class DecideSchedule(Schedule):
                 if not self._has_time_for(left, yielded):
                     listener.out_of_time(number - 1)
                     return
+                if listener is not NO_LISTENER:
+                    listener.expected(self._fitting(number, left))
             yielded += left
             yield from left
 
@@ -194,6 +196,15 @@ class DecideSchedule(Schedule):
         least = self.forecast(of for of in first if of.key not in self.history.done).pending_s
         most = super().at_most_s(ahead)
         return None if most is None or least is None else max(most, least)
+
+    def _fitting(self, number: int, block: list[PlannedRun]) -> list[PlannedRun]:
+        """Return the pending runs from a block on that there is time for, by what runs take now."""
+        ahead = [of for of in self.plan.runs if of.block >= number]
+        block_s = self.forecast(block).pending_s
+        if self.history.limit_s is None or not block_s:
+            return ahead
+        left_s = self.history.limit_s - self.history.spent_s
+        return ahead[: max(1, int(left_s / block_s)) * len(block)]
 
     def _has_time_for(self, block: list[PlannedRun], yielded: list[PlannedRun]) -> bool:
         """Return whether a block's runs fit; of a plan, earlier ones have not been made yet."""

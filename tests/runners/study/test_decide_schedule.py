@@ -111,6 +111,18 @@ def test_no_block_is_begun_that_the_time_is_too_short_for(within_s: float) -> No
     assert steady.timed_out == ([] if number == 40 else [number])
 
 
+def test_what_is_left_follows_what_runs_take_and_not_what_was_guessed() -> None:
+    run_s = RUN_S + OVERHEAD_S
+    steady = world(within_s=60.5 * run_s)
+    known = steady.history([])
+    left: list[int] = []
+    listener = Listener(decided=steady.look, expected=lambda runs: left.append(len(runs)))
+    for planned in schedule_of(steady.plan, known).pending(listener):
+        known.add(steady.record(planned))
+    # Of 60 runs that fit 18 were made before the first look; each block takes 3.
+    assert left == list(range(42, 0, -3))
+
+
 @given(st.integers(0, 130), st.integers(1, 45))
 def test_a_study_that_was_cut_ends_as_one_that_was_not(cut: int, decided_after: int) -> None:
     whole = world(decided_after).ran([])
