@@ -382,9 +382,8 @@ def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
     yield f"{plural(sum(counts.values()), 'run')} in no mean: {', '.join(parts)}"
 
 
-def _unproved(cases: Iterable[CaseFinding]) -> Iterator[str]:
+def _unproved(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield in how many runs it is not proved where threads were, why, and which are lost by it."""
-    cases = list(cases)
     summaries = [case.summary for case in cases if case.summary.has_runs]
     for what, of_case, field in (
         ("threads", "unproved", "placement"),

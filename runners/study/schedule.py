@@ -181,6 +181,7 @@ class DecideSchedule(Schedule):
                 if not self._has_time_for(left, yielded):
                     listener.out_of_time(number - 1)
                     return
+                # Who makes no runs has no use for it, and has a plan of hundreds of blocks to list.
                 if listener is not NO_LISTENER:
                     listener.expected(self._fitting(number, left))
             yielded += left
