@@ -290,7 +290,8 @@ def trade_off(advice: Advice) -> list[str]:
 def eliminations_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
     """Return what was ruled out, a line a reason, the nearest to the best first."""
     lines = [
-        f"{_group(group)} ({len(group)}): {first_of(list(map(_short, group)), most)}."
+        f"{_heading(group[0].eliminated.why, advice)} ({len(group)}): "
+        f"{first_of(list(map(_short, group)), most)}."
         for group in grouped(advice.eliminations, lambda each: each.eliminated.why)
     ]
     if advice.no_time:
@@ -302,12 +303,12 @@ def eliminations_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
     ]
 
 
-def _group(eliminations: Sequence[Elimination]) -> str:
+def _heading(why: str, advice: Advice) -> str:
     """Return the heading of the cases that were ruled out for one reason."""
-    first = eliminations[0].eliminated
-    if first.why != "same threads":
-        return _GROUPS.get(first.why, first.why)
-    started = first.reason.partition(",")[0]
+    if why != "same threads":
+        return _GROUPS.get(why, why)
+    # The race rules no case out so unless the reference started as many threads as it was told.
+    started = plural(advice.reference.summary.table.threads, "thread")
     return (
         f"It starts {started} whatever it is told; write {{threads}} where it takes the number. "
         "Cases that were told another one"
