@@ -15,11 +15,11 @@ from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.sentences import headline
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
+from analysis.records.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.alone import alone_of, only_alone
 from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.metrics import objectives_of
 from analysis.results.node_files import kinds_option, node_sheets
-from analysis.results.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.sources import Results
 from analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from analysis.statistics.drift import Drift, drift_of

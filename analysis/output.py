@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.format.lines import Line, lines_of
 from analysis.format.table import render, wrapped
-from analysis.results.files import rerun_hint, write_file
+from analysis.records.files import rerun_hint, write_file
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import make_tables, tables_of_cases, write_tables
 from base import PINSTUDY

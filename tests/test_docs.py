@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.results.case_summary import MEASURES, MORE_MEASURES
+from analysis.records.fields import MEASURES, MORE_MEASURES
 from base import VERSION
 from configs.library import load_app, load_site, load_study
 from runners.records.values import BASELINE, FINAL, INTERRUPTED, SKIPPED

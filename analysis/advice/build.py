@@ -17,11 +17,11 @@ from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import OF_SCHEDULING, CaseSummary
-from analysis.results.race_records import RaceRecords
-from analysis.results.regions import of_region
-from analysis.results.runs import good_runs
-from analysis.results.sources import Results
+from analysis.records.fields import OF_SCHEDULING
+from analysis.records.race_records import RaceRecords
+from analysis.records.runs import good_runs
+from analysis.results.case_summary import CaseSummary
+from analysis.results.sources import Results, of_region
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
+from analysis.records.columns import member
 from analysis.results.case_summary import CaseSummary
-from analysis.results.columns import member
 from analysis.results.node_files import cpus_of
 from base import PINSTUDY
 from base.cpulist import MAX_CPU, format_cpulist

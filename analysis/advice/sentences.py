@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from analysis.advice.model import Advice, Candidate, Elimination
 from analysis.format.numbers import percent
 from analysis.objectives import OBJECTIVES
-from analysis.results.case_summary import Metric, grouped
+from analysis.records.metrics import Metric
+from analysis.results.case_summary import grouped
 from analysis.results.metrics import objective_of
 from analysis.results.node_files import cpus_of
 from analysis.statistics.sample import LEVEL, Interval

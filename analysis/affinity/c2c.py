@@ -14,8 +14,8 @@ from pathlib import Path
 from analysis.affinity.section import Section
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
+from analysis.records.files import Checked, read_json
 from analysis.results.case_summary import grouped
-from analysis.results.files import Checked, read_json
 from analysis.results.node_files import NodeCpus
 from analysis.verdict.phrases import listed
 from base.cpulist import MAX_CPU

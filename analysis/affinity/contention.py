@@ -22,7 +22,8 @@ from analysis.affinity.timed_cases import (
 from analysis.format.numbers import NO_REASON, NOTHING, fixed
 from analysis.format.table import Column, Table, Written, joined
 from analysis.objectives import TIME
-from analysis.results.case_summary import L1D_MISS_RATE, METRIC, grouped
+from analysis.records.fields import L1D_MISS_RATE, METRIC
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import Findings

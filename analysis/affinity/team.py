@@ -10,10 +10,10 @@ import numpy as np
 
 from analysis.affinity.timed_cases import cases_of, column_means
 from analysis.format.numbers import mean_count, percent
-from analysis.results.case_summary import METRIC
+from analysis.records.fields import METRIC
+from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
-from analysis.results.team_looks import THREADMAP
 from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.phrases import listed, name, sentence
 from base.cpulist import MAX_CPU, format_cpulist

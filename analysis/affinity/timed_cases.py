@@ -13,10 +13,11 @@ import yaml
 
 from analysis.objectives import TIME, Objective
 from analysis.published import FOLDER
-from analysis.results.case_summary import METRIC, grouped
-from analysis.results.runs import good_runs
+from analysis.records.fields import METRIC
+from analysis.records.runs import good_runs
+from analysis.records.team_looks import THREADMAP
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
-from analysis.results.team_looks import THREADMAP
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
 from analysis.verdict.caveats import unusable

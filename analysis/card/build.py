@@ -24,6 +24,8 @@ from analysis.card.privacy import (
 )
 from analysis.latency.clusters import find_clusters
 from analysis.latency.reading import read_latency
+from analysis.records.fields import MEASURES
+from analysis.records.files import read_limited, write_file
 from analysis.report.sentences import days
 from analysis.results.card_file import (
     IMPORTED,
@@ -37,8 +39,7 @@ from analysis.results.card_file import (
     comparison_content,
     size_problem,
 )
-from analysis.results.case_summary import MEASURES, CaseSummary
-from analysis.results.files import read_limited, write_file
+from analysis.results.case_summary import CaseSummary
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import raw_row

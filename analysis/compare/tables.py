@@ -10,7 +10,7 @@ from analysis.compare.side_by_side import Agreement, Pair, Ratio, Row, Side, Sid
 from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table
 from analysis.objectives import Objective
-from analysis.results.case_summary import TABLE_KEYS
+from analysis.records.fields import TABLE_KEYS
 from analysis.statistics.difference import MIN_TRIMMED, SHARE
 from analysis.statistics.sample import Interval
 from analysis.verdict.phrases import WIDEST

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from analysis.format.numbers import NO_REASON, three_digits
 from analysis.format.table import joined
-from analysis.results.files import write_file
+from analysis.records.files import write_file
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding
 from base.text import one_line, plural

@@ -21,7 +21,7 @@ from analysis.figures.rows import (
 )
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, WIDTH, marker_style
 from analysis.format.numbers import percent, three_digits
-from analysis.results.runs import good_runs, whole_runs
+from analysis.records.runs import good_runs, whole_runs
 from analysis.results.sources import Results
 from analysis.statistics.drift import Trend
 from analysis.verdict.model import Findings

@@ -50,7 +50,7 @@ from analysis.figures.style import (
     marker_style,
 )
 from analysis.format.numbers import percent, three_digits
-from analysis.results.case_summary import METRIC
+from analysis.records.fields import METRIC
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import WIDEST
 from base.text import one_line, plural

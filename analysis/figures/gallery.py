@@ -28,9 +28,9 @@ from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
 from analysis.overview.settings import overviews_of
 from analysis.processes import how_many, pool
+from analysis.records.team_looks import THREADMAP
 from analysis.results.case_summary import grouped
 from analysis.results.sources import Results, open_results
-from analysis.results.team_looks import THREADMAP
 from analysis.verdict.model import Findings
 from base.errors import UserError
 

@@ -10,7 +10,7 @@ from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why
 from analysis.figures.rows import Entry, label_empty_rows, row_figure
 from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
-from analysis.results.case_summary import MAX_TEAM
+from analysis.records.fields import MAX_TEAM
 from analysis.results.sources import Results
 from analysis.verdict.model import TableFindings
 from base.text import plural

@@ -31,13 +31,13 @@ from analysis.figures.style import (
     marker_style,
     selection_style,
 )
-from analysis.results.runs import good_runs
+from analysis.records.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding
 
 Array = NDArray[np.float64]
-# The good runs of each case, by case_id, with the columns of `analysis.results.runs`.
+# The good runs of each case, by case_id, with the columns of `analysis.records.runs`.
 RunsByCase = Mapping[str, pd.DataFrame]
 # Values by core kind and row.
 ByKind = Mapping[str, Mapping[int, float]]

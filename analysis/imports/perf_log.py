@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from analysis.results.files import read_text
+from analysis.records.files import read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown
 from runners.measure.perf.output import Row, parse_perf_output, split_event

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.imports.identity import FIELDS, Identity, Numbers
-from analysis.results.files import MAX_BYTES, read_lines, read_text
+from analysis.records.files import MAX_BYTES, read_lines, read_text
 from analysis.results.summaries import FILE, UNKNOWN, WHAT, parse_summaries
 from base.errors import UserError
 from base.files import write_whole

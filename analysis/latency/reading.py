@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.latency.model import Array, Latency, LeftOut
-from analysis.results.files import Checked
+from analysis.records.files import Checked
 from base import PINSTUDY
 from base.errors import UserError
 from base.files import NotAFileError, read_object

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from analysis.format.numbers import three_digits
 from analysis.objectives import TIME
 from analysis.overview.grid import Setting, labels_of_cases
+from analysis.records.first_records import command_lines
 from analysis.results.case_summary import grouped
-from analysis.results.first_records import command_lines
 from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.difference import Difference

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.objectives import TIME, Objective
-from analysis.results.case_summary import TableKey, grouped
+from analysis.records.fields import TableKey
+from analysis.results.case_summary import grouped
 from base.text import one_line
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: in its setting

@@ -19,7 +19,9 @@ from analysis.overview.grid import (
     program_names,
     unique_names,
 )
-from analysis.results.case_summary import Metric, TableKey, grouped
+from analysis.records.fields import TableKey
+from analysis.records.metrics import Metric
+from analysis.results.case_summary import grouped
 from analysis.results.metrics import objective_of
 from base.reading import number_or_nan
 from runners.plan.case import Case

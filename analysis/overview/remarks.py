@@ -13,7 +13,8 @@ from analysis.format.table import joined
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.overview.fastest import fastest
 from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
-from analysis.results.case_summary import MEASURES, grouped
+from analysis.records.fields import MEASURES
+from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
 from analysis.verdict.answers import answer_of
 from analysis.verdict.caveats import unusable

@@ -15,7 +15,8 @@ from analysis.overview.grid import (
     program_names,
     unique_names,
 )
-from analysis.results.case_summary import TableKey, grouped
+from analysis.records.fields import TableKey
+from analysis.results.case_summary import grouped
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
 from base.text import one_line, plural
 

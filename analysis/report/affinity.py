@@ -29,9 +29,9 @@ from analysis.affinity.timed_cases import (
 )
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
+from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
-from analysis.results.team_looks import THREADMAP
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import sentence
 from base import PINSTUDY

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import compress
 
 from analysis.format.table import Column, Table
+from analysis.records.runs import whole_runs
 from analysis.results.case_summary import grouped
 from analysis.results.node_files import NodeSheet
-from analysis.results.runs import whole_runs
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
 from base.text import plural

@@ -33,12 +33,12 @@ from analysis.overview.remarks import remarks_by_label
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import grid_caption, what_is_undecided
 from analysis.overview.text import cell_text
+from analysis.records.files import write_file
 from analysis.report import sentences
 from analysis.report.affinity import experiments
 from analysis.report.cases import beyond_lines, case_table, cell_class, what_is_in
 from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
-from analysis.results.files import write_file
 from analysis.results.instruments import instrument_tables, proof_sentence
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results

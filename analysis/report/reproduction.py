@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.format.table import Column, Table
+from analysis.records.files import read_limited
+from analysis.records.first_records import Record, command_lines
+from analysis.records.race_records import rule_of
 from analysis.report.exclusions import Place
-from analysis.results.files import read_limited
-from analysis.results.first_records import Record, command_lines
 from analysis.results.node_files import NodeSheet, kinds_option
-from analysis.results.race_records import rule_of
 from analysis.results.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF

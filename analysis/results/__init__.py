@@ -1,1 +1,1 @@
-"""Records to cases: runs in columns, each case's means, and their footnotes."""
+"""Records to cases: where results are from, each case's means, and their footnotes."""

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.records.files import Checked
 from analysis.results.card_picture import picture_problem
 from analysis.results.card_values import (
     MAX_LETTERS,
@@ -29,7 +30,6 @@ from analysis.results.card_values import (
     only_keys,
 )
 from analysis.results.case_summary import CaseSummary, Stated
-from analysis.results.files import Checked
 from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
 from analysis.results.summaries import cases_of_texts
 from base import PINSTUDY

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
-from analysis.results.files import Checked
+from analysis.records.files import Checked
 from base.cpulist import parse_cpulist
 from base.errors import UserError
 from base.text import one_line

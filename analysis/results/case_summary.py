@@ -1,4 +1,4 @@
-"""A case in numbers: what was run, means and deviations of its runs; the names of all fields."""
+"""A case in numbers: what was run, means and deviations of its runs."""
 
 from __future__ import annotations
 
@@ -7,52 +7,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from base.text import team_in_words, team_label
+from analysis.records.fields import MAX_RANKS_SHOWN, METRIC, RANK_SEPARATOR, TableKey
+from analysis.records.metrics import Metric
 from configs.scheduling import words_of
-from runners.node.topology import KIND_ORDER
 from runners.records.placed_runs import PlacedRuns
 
 if TYPE_CHECKING:
     from analysis.statistics.difference import Difference
 
 Item = TypeVar("Item")
-
-
-class TableKey(NamedTuple):
-    """What the cases of a table share; `number` is None where the source does not number tables.
-
-    `ranks` is None of a program that no MPI launcher started, else `threads` are those of a rank.
-    `region` is the part of the program that its rows tell of; None for whole runs.
-    """
-
-    number: int | None
-    app: str
-    variant: str
-    size: str
-    ranks: int | None
-    threads: int
-    schedule: str
-    wait_policy: str
-    region: str | None = None
-
-    @property
-    def threads_in_words(self) -> str:
-        """How many threads there are: `8 threads`, `2 ranks of 4 threads`."""
-        return team_in_words(self.ranks, self.threads)
-
-    @property
-    def threads_label(self) -> str:
-        """How many threads there are, in short: `x8`, `2x4`."""
-        return team_label(self.ranks, self.threads)
-
-    @property
-    def order(self) -> tuple[object, ...]:
-        """Sorts tables; without number before numbered, without ranks before ranks.
-
-        Whole runs come before their regions.
-        """
-        region = self.region or ""
-        return tuple(self._replace(number=self.number or 0, ranks=self.ranks or 0, region=region))
 
 
 @dataclass(frozen=True)
@@ -74,28 +37,6 @@ class Moments:
     def is_known(self) -> bool:
         """Whether any run has it."""
         return not math.isnan(self.mean)
-
-
-class Metric(NamedTuple):
-    """A number that a program prints about itself, as its app describes it.
-
-    `units` has one unit, or the several that runs have it in; an empty one is not known, `1` is
-    that of a plain number. `better` is `lower` or `higher`, None for what is not compared.
-    """
-
-    name: str
-    units: tuple[str, ...] = ("",)
-    better: str | None = None
-
-    @property
-    def field(self) -> str:
-        """Its name among the measures of a case, and the column of a frame."""
-        return METRIC.format(self.name)
-
-    @property
-    def unit(self) -> str:
-        """The unit to show; empty for a plain number, and where there is no single one."""
-        return self.units[0] if len(self.units) == 1 and self.units[0] != PLAIN else ""
 
 
 class Placing(NamedTuple):
@@ -261,72 +202,6 @@ class CaseSummary:
         return (*self.table.order, self.number, self.case_id)
 
 
-# What identifies a table; what identifies a row in it; what a row says beside its numbers.
-TABLE_KEYS = TableKey._fields[1:]
-# Without them a case is no rank of MPI's, and of a whole run; without any other key it is of no
-# table.
-OPTIONAL_KEYS = ("ranks", "region")
-ROW_KEYS = ("case_number", "mapping", "governor")
-# Who places threads, where a study asks for it.
-OF_SCHEDULING = ("scheduler", "energy_aware", "itmt")
-ROW_FACTS = (
-    "study", "node_id", "selection", "binding", "mechanism", "cpus",
-    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus",
-    "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm", "mpi", "ranks_by", "rank_cpus",
-    "beside", "beside_cpus", "beside_alone",
-    *OF_SCHEDULING,
-)  # fmt: skip
-# Measured numbers that are averaged, in the order of the published tables.
-MEASURES = (
-    "elapsed_s",
-    "freq_mean_ghz",
-    "migrations",
-    "context_switches",
-    "cache_misses",
-    "energy_pkg_j",
-)
-# The only measure of ranks alone.
-LAUNCHER_CPU_S = "launcher_cpu_s"
-# The measures of what runs beside a program.
-BESIDE_MEASURES = ("beside_elapsed_s", "beside_rate_hz", "beside_completed", "beside_cpu_s")
-# More numbers for the machine-readable tables.
-MORE_MEASURES = (
-    "task_clock_s",
-    "user_s",
-    "system_s",
-    "max_rss_bytes",
-    "energy_core_j",
-    "energy_uncore_j",
-    "energy_dram_j",
-    "energy_psys_j",
-    "energy_net_j",
-    "idle_power_w",
-    "power_pkg_w",
-    "edp_js",
-    "ed2p_js2",
-    "vcpu_migrations",
-    "imbalance",
-    LAUNCHER_CPU_S,
-    *BESIDE_MEASURES,
-)
-# The record's field of what CaseSummary.energy_by_kind averages; a kind may lack it alone.
-ENERGY_BY_KIND = "energy_by_kind_j"
-ENERGY_OF_KIND = {kind: f"{ENERGY_BY_KIND}.{kind}" for kind in KIND_ORDER}
-# Columns of a frame that only some records have: by core kind, by the names of an app's own
-# metrics, by thread or quarter of the run, and core kind. No study of pinstudy's own has as many
-# metrics as are kept, and a figure of more threads could not be read.
-L1D_MISS_RATE = "l1d_miss_rate_{}"
-METRIC = "metric_{}"
-OF_METRIC = ("mean", "sd", "n", "unit", "better")
-MAX_METRICS = 32
-# The unit of a metric that has none.
-PLAIN = "1"
-TEAM_CPU_S = "team_cpu_s_{}"
-MAX_TEAM = 64
-COURSE = "course_{}"
-# Between the CPUs of two ranks; a table shows those of no more ranks.
-RANK_SEPARATOR = " | "
-MAX_RANKS_SHOWN = 8
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_hz", "_bytes")
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.format.table import joined
-from analysis.results.case_summary import MAX_METRICS
-from analysis.results.files import read_node
-from analysis.results.runs import MADE_ON, Runs, good_runs
+from analysis.records.fields import MAX_METRICS
+from analysis.records.files import read_node
+from analysis.records.runs import MADE_ON, Runs, good_runs
 from base import PINSTUDY
 from base.text import one_line, plural
 from runners.records.disturbances import SEPARATOR
@@ -120,7 +120,7 @@ def pool_footnote(frame: pd.DataFrame) -> str:
 
     Comparisons are made within blocks, and a block is made on one node: a slow node makes no
     mapping look slow. Means and their spread have the nodes' differences in them. `frame` is that
-    of `analysis.results.runs.Runs`.
+    of `analysis.records.runs.Runs`.
     """
     if MADE_ON not in frame:
         return ""

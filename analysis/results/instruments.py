@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.format.table import Column, Table, joined
-from analysis.results.files import is_digest, read_json
+from analysis.records.files import is_digest, read_json
 from base.text import one_line, plural
 from runners.prove.proof import Proof, parse, path_beside
 

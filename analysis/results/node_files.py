@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.results.files import read_limited, read_node
+from analysis.records.files import read_limited, read_node
+from analysis.records.runs import MADE_ON
 from analysis.results.node_facts import NodeFacts, facts_of, sheet_rows
-from analysis.results.runs import MADE_ON
 from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
 from base.text import one_line, plural

@@ -6,20 +6,21 @@ Records of several nodes, studies or programs are refused.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.format.table import joined
 from analysis.published import publication
+from analysis.records.regions import REGION
+from analysis.records.runs import Runs, read_runs
 from analysis.results import card_file
 from analysis.results.card_file import SUFFIX, Card, is_card, read_card
 from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_footnotes
 from analysis.results.instruments import off_fields, proof_footnotes, read_proofs
 from analysis.results.node_facts import NodeFacts, facts_of
-from analysis.results.runs import Runs, read_runs
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
 from base import PINSTUDY
@@ -216,7 +217,7 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
     """Raise UserError when records are of several nodes or studies, or of a node that changed.
 
     `pinstudy run` refuses to go on then, so somebody has put them together. `frame` is that of
-    `analysis.results.runs.Runs`, in which interchangeable nodes have one name.
+    `analysis.records.runs.Runs`, in which interchangeable nodes have one name.
     """
     for what, name in (("nodes", "node_id"), ("studies", "study")):
         found = sorted(shown(str(value)) for value in frame[name].dropna().unique())
@@ -254,3 +255,23 @@ def check_one_program(frame: pd.DataFrame, folder: Path) -> None:
                 f"{with_ranks}threads {threads}: "
                 f"{changed_programs(folder, first, others[0])}; {_OTHERWISE}"
             )
+
+
+def of_region(results: Results, region: str | None) -> Results:
+    """Return the results of one region under the names of its runs' cases; of whole runs for None.
+
+    What was not run at all has no regions, and stays.
+    """
+    if results.runs is None or REGION not in results.runs.frame:
+        return results
+    frame, suffix = results.runs.frame, f":{region}" if region else ""
+    mine = frame[frame[REGION] == region if region else frame[REGION].isna()]
+    names = mine["case_id"].astype(str).str.removesuffix(suffix).astype("category")
+    cases = [
+        replace(case, case_id=case.case_id.removesuffix(suffix))
+        for case in results.cases
+        if case.table.region == region or (region and case.skip_reason is not None)
+    ]
+    return replace(
+        results, cases=cases, runs=replace(results.runs, frame=mine.assign(case_id=names))
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.results.case_summary import (
+from analysis.records.fields import (
     BESIDE_MEASURES,
     ENERGY_BY_KIND,
     ENERGY_OF_KIND,
@@ -28,15 +28,17 @@ from analysis.results.case_summary import (
     ROW_FACTS,
     ROW_KEYS,
     TABLE_KEYS,
-    CaseSummary,
-    Metric,
-    Moments,
     TableKey,
+)
+from analysis.records.files import Field, read_lines, read_text
+from analysis.records.metrics import Metric
+from analysis.results.case_summary import (
+    CaseSummary,
+    Moments,
     count_column,
     of_metric,
     with_unit_last,
 )
-from analysis.results.files import Field, read_lines, read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.results.case_summary import (
+from analysis.records.fields import (
     COURSE,
     ENERGY_BY_KIND,
     ENERGY_OF_KIND,
@@ -22,13 +22,12 @@ from analysis.results.case_summary import (
     ROW_KEYS,
     TABLE_KEYS,
     TEAM_CPU_S,
-    CaseSummary,
-    Metric,
-    Moments,
     TableKey,
 )
-from analysis.results.metrics import METRIC_FACTS, METRIC_REASON, metrics_in, why_not_averaged
-from analysis.results.runs import Runs
+from analysis.records.metrics import METRIC_FACTS, METRIC_REASON, Metric, metrics_in
+from analysis.records.runs import Runs
+from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.metrics import why_not_averaged
 from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED

@@ -20,14 +20,9 @@ from analysis.format.numbers import (
     mean_count,
 )
 from analysis.format.table import Column, Notes, joined
+from analysis.records.fields import ENERGY_BY_KIND, ENERGY_OF_KIND
 from analysis.results.alone import Alone
-from analysis.results.case_summary import (
-    ENERGY_BY_KIND,
-    ENERGY_OF_KIND,
-    CaseSummary,
-    Moments,
-    grouped,
-)
+from analysis.results.case_summary import CaseSummary, Moments, grouped
 from base.text import one_line, plural
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE

@@ -9,19 +9,16 @@ from types import MappingProxyType
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.table import Column, Notes, Table, joined, render
+from analysis.records.fields import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
+from analysis.records.files import rerun_hint, write_file
 from analysis.results.alone import Alone, alone_of
 from analysis.results.case_summary import (
-    MEASURES,
-    MORE_MEASURES,
-    ROW_FACTS,
-    TABLE_KEYS,
     CaseSummary,
     count_column,
     grouped,
     of_metric,
     with_unit_last,
 )
-from analysis.results.files import rerun_hint, write_file
 from analysis.results.sources import open_results
 from analysis.tables.layouts import (
     LAYOUTS,

@@ -8,7 +8,8 @@ from functools import partial
 
 from analysis.format.numbers import five_digits
 from analysis.format.table import Column
-from analysis.results.case_summary import CaseSummary, Metric, Moments
+from analysis.records.metrics import Metric
+from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.metrics import in_units, metrics_of
 from analysis.tables.layouts import Layout, Page, mean_of, reasons_of
 from base.text import one_line

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary, TableKey
+from analysis.records.fields import TableKey
+from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift

@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
+from analysis.records.runs import good_runs
 from analysis.results.case_summary import CaseSummary, Moments
-from analysis.results.runs import good_runs
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
 from runners.records.values import INTERRUPTED, SKIPPED

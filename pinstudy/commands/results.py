@@ -138,7 +138,7 @@ def verdict_command(
     from analysis.answer import analyze
     from analysis.output import VERDICT_FILE
     from analysis.overview.terminal import overview_lines
-    from analysis.results.files import rerun_hint, write_file
+    from analysis.records.files import rerun_hint, write_file
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from configs.values import share_option

@@ -18,8 +18,8 @@ from typing import Any
 from analysis.affinity.c2c import read_c2c
 from analysis.imports.perf_log import read_log
 from analysis.latency.reading import read_latency
+from analysis.records.runs import read_runs
 from analysis.results.card_file import read_card
-from analysis.results.runs import read_runs
 from analysis.results.summaries import FILE as SUMMARIES
 from analysis.results.summaries import read_summaries
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist

@@ -18,7 +18,8 @@ import numpy as np
 
 from analysis.answer import analyze
 from analysis.format.table import Table
-from analysis.results.case_summary import MEASURES, MORE_MEASURES, CaseSummary, Moments, TableKey
+from analysis.records.fields import MEASURES, MORE_MEASURES, TableKey
+from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings, Verdict

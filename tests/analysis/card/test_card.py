@@ -17,9 +17,9 @@ from analysis.card.picture import picture_of
 from analysis.objectives import TIME
 from analysis.overview.settings import overviews_of
 from analysis.overview.text import cell_text
+from analysis.records.files import Checked
 from analysis.results.alone import alone_of
 from analysis.results.card_file import Card, Instruments, NearCpus, card_of, read_card
-from analysis.results.files import Checked
 from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
 from analysis.results.sources import open_results
 from analysis.verdict.model import CaseFinding

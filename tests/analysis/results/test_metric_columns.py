@@ -10,10 +10,10 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.results.case_summary import MAX_METRICS
+from analysis.records.fields import MAX_METRICS
+from analysis.records.record_columns import RecordColumns
+from analysis.records.runs import read_runs
 from analysis.results.caveats import folder_footnotes
-from analysis.results.record_columns import RecordColumns
-from analysis.results.runs import read_runs
 from runners.records.reader import parts_of
 from tests.support.results import record, write
 

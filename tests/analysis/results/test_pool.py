@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from analysis.answer import analyze
+from analysis.records.runs import MADE_ON
 from analysis.results.caveats import pool_footnote
 from analysis.results.node_files import node_sheets
-from analysis.results.runs import MADE_ON
 from analysis.results.sources import Results, open_results
 from tests.support.results import Study, compared, write
 

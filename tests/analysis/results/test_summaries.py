@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from analysis.records.runs import read_runs
 from analysis.results.case_summary import CaseSummary
-from analysis.results.runs import read_runs
 from analysis.results.summaries import COLUMNS, read_summaries
 from analysis.results.summarise import summarise
 from analysis.tables.means import make_tables, render, tables_of_cases

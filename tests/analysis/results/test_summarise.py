@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from analysis.records.runs import read_runs
 from analysis.results.case_summary import CaseSummary
-from analysis.results.runs import read_runs
 from analysis.results.summarise import summarise
 from tests.support.results import left_out, record, without, write
 

@@ -12,8 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from analysis.format.table import Table
 from analysis.published import names, publication
+from analysis.records.runs import read_runs
 from analysis.results.case_summary import CaseSummary, Moments
-from analysis.results.runs import read_runs
 from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import make_tables, render, tables_of_cases

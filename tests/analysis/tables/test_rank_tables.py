@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.format.table import Table
-from analysis.results.runs import read_runs
+from analysis.records.runs import read_runs
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, render
 from base.errors import UserError

@@ -302,7 +302,7 @@ def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node:
 
 def test_baselines_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Node) -> None:
     # Here, so that what else is in this module is had at once.
-    from analysis.results.runs import read_runs
+    from analysis.records.runs import read_runs
 
     run(study_of(tmp_path, DRAW), node, tmp_path)
     runs = read_runs(tmp_path)

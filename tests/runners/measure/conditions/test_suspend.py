@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.results.runs import read_runs
+from analysis.records.runs import read_runs
 from runners.measure.conditions.suspend import ClockWatch, Moment
 from runners.node.node import open_node
 from tests.runners.study.made_node import Quiet

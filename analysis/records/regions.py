@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from configs.values import is_name
 from runners.records.fields import FIELDS
 from runners.records.values import InvalidLine, without_impossible_numbers
-
-if TYPE_CHECKING:
-    from analysis.results.sources import Results
 
 REGION = "region"
 # As many as an app may name.
@@ -65,26 +61,6 @@ def region_records(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             why = {"unavailable": {"elapsed_s": "what the record says is impossible"}}
             checked = shared | identity | why
         yield checked
-
-
-def of_region(results: Results, region: str | None) -> Results:
-    """Return the results of one region under the names of its runs' cases; of whole runs for None.
-
-    What was not run at all has no regions, and stays.
-    """
-    if results.runs is None or REGION not in results.runs.frame:
-        return results
-    frame, suffix = results.runs.frame, f":{region}" if region else ""
-    mine = frame[frame[REGION] == region if region else frame[REGION].isna()]
-    names = mine["case_id"].astype(str).str.removesuffix(suffix).astype("category")
-    cases = [
-        replace(case, case_id=case.case_id.removesuffix(suffix))
-        for case in results.cases
-        if case.table.region == region or (region and case.skip_reason is not None)
-    ]
-    return replace(
-        results, cases=cases, runs=replace(results.runs, frame=mine.assign(case_id=names))
-    )
 
 
 def _measured(region: object, why: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from analysis.results.files import read_limited
+from analysis.records.files import read_limited
 from base.reading import number_or_nan
 from base.structure import InvalidError
 from configs.document import parse_yaml

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.results.runs import read_runs
+from analysis.records.runs import read_runs
 from analysis.results.sources import open_results
 from configs.library import load_study
 from runners.batch.status import read_completed

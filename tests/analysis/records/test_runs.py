@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from analysis.results.record_columns import COLUMNS
-from analysis.results.runs import Runs, read_runs
+from analysis.records.record_columns import COLUMNS
+from analysis.records.runs import Runs, read_runs
 from analysis.results.summarise import summarise
 from analysis.tables.means import make_tables, render
 from base.errors import UserError
@@ -180,8 +180,8 @@ def test_what_is_of_another_kind_is_missing_and_leaves_its_neighbours_alone(
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have some kilobytes of records read as hundreds of megabytes are: in parts, by processes."""
-    monkeypatch.setattr("analysis.results.runs.PART_BYTES", 9000)
-    monkeypatch.setattr("analysis.results.runs.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.records.runs.PART_BYTES", 9000)
+    monkeypatch.setattr("analysis.records.runs.PARALLEL_FROM_BYTES", 0)
     monkeypatch.setattr("analysis.processes.os.sched_getaffinity", lambda _: {0, 1})
 
 
@@ -249,7 +249,7 @@ def test_when_processes_are_killed_one_reads_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, [record(1, r) for r in range(1, 30)])
-    monkeypatch.setattr("analysis.results.runs.columns_of", be_killed)
+    monkeypatch.setattr("analysis.records.runs.columns_of", be_killed)
     assert len(read_runs(tmp_path).frame) == 29
 
 
@@ -263,7 +263,7 @@ def test_an_unreadable_record_is_an_error_in_any_process(tmp_path: Path) -> None
 def test_more_runs_than_are_read_at_a_time_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.results.record_columns.CHUNK", 3)
+    monkeypatch.setattr("analysis.records.record_columns.CHUNK", 3)
     records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
     # Of the second chunk nothing is left, and only the third tells of E-cores.
     records[3:6] = [{"schema": 1}] * 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.results.first_records import MAX_KEPT, FirstRecords, command_lines
-from analysis.results.runs import read_runs
+from analysis.records.first_records import MAX_KEPT, FirstRecords, command_lines
+from analysis.records.runs import read_runs
 from tests.support.results import record, write
 
 

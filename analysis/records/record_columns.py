@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.results import columns
-from analysis.results.case_summary import (
+from analysis.records import columns
+from analysis.records.columns import Reasons, Sparse, Texts
+from analysis.records.fields import (
     COURSE,
     L1D_MISS_RATE,
     MAX_METRICS,
@@ -28,12 +29,11 @@ from analysis.results.case_summary import (
     TABLE_KEYS,
     TEAM_CPU_S,
 )
-from analysis.results.columns import Reasons, Sparse, Texts
-from analysis.results.first_records import FirstRecords
-from analysis.results.metrics import METRIC_FACTS, facts_text
-from analysis.results.race_records import RaceReader
-from analysis.results.regions import REGION, region_records
-from analysis.results.team_looks import TeamLooks
+from analysis.records.first_records import FirstRecords
+from analysis.records.metrics import METRIC_FACTS, facts_text
+from analysis.records.race_records import RaceReader
+from analysis.records.regions import REGION, region_records
+from analysis.records.team_looks import TeamLooks
 from base.reading import number_or_nan
 from configs.repetitions import MAX_REPETITIONS, looks_of
 from runners.execution.course import QUARTERS

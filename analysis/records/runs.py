@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.processes import how_many, pool
-from analysis.results.case_summary import ROW_KEYS, TABLE_KEYS
-from analysis.results.first_records import FirstRecords
-from analysis.results.race_records import RaceReader
-from analysis.results.record_columns import REASONS, RecordColumns, columns_of
-from analysis.results.regions import REGION
-from analysis.results.team_looks import TeamLooks
+from analysis.records.fields import ROW_KEYS, TABLE_KEYS
+from analysis.records.first_records import FirstRecords
+from analysis.records.race_records import RaceReader
+from analysis.records.record_columns import REASONS, RecordColumns, columns_of
+from analysis.records.regions import REGION
+from analysis.records.team_looks import TeamLooks
 from base import PINSTUDY
 from base.errors import UserError
 from runners.records.reader import Part, parts_of

@@ -1,0 +1,1 @@
+"""Records in columns: what is kept of each run, read once and checked."""
