@@ -15,6 +15,23 @@ from base.errors import UserError
 from base.text import word_as_typed
 
 _Command = Callable[..., Any]
+_EMPTY = "is empty, as an unset variable of the shell is; name"
+
+
+class Folder(click.Path):
+    """A folder to write to, as a Path; for the system an empty name is the current folder."""
+
+    def __init__(self, option: str) -> None:
+        """`option` is the one that names it, such as --into."""
+        super().__init__(path_type=Path, file_okay=False)
+        self._option = option
+
+    def convert(self, value: Any, *of: Any) -> Any:  # noqa: ANN401
+        """Return the folder; raises UserError for an empty name."""
+        if value == "":
+            raise UserError(f"{self._option} {_EMPTY} a folder, or . for the current one")
+        return super().convert(value, *of)
+
 
 SYSROOT = click.option(
     "--sysroot",
@@ -46,7 +63,7 @@ STYLE = click.option(
 )
 INTO = click.option(
     "--into",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder("--into"),
     metavar="DIR",
     help="Where it is written; without it, in RESULTS.",
 )
@@ -59,7 +76,7 @@ MARGIN = click.option(
 )
 RESULTS = click.option(
     "--results",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder("--results"),
     envvar="PINSTUDY_RESULTS",
     default=Path("results"),
     show_default=True,
@@ -79,8 +96,7 @@ def find_results(
         return None
     if not results:
         raise UserError(
-            "RESULTS is empty, as an unset variable of the shell is; name a folder such as "
-            "results/quick/mynode, or . for the current one"
+            f"RESULTS {_EMPTY} a folder such as results/quick/mynode, or . for the current one"
         )
     below = Path(os.environ.get("PINSTUDY_RESULTS") or "results") / results
     # os.path, because a name with a NUL raises with a Path.

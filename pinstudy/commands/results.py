@@ -10,7 +10,7 @@ import click
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed, plural, unknown_word
-from pinstudy.options import INTO, JSON, MARGIN, STYLE, find_results
+from pinstudy.options import INTO, JSON, MARGIN, STYLE, Folder, find_results
 from pinstudy.output import print_json, say, say_lines, terminal_width
 
 
@@ -258,7 +258,7 @@ def card_command(results: str, into: Path | None) -> None:
 _IMPORT_INTO = click.option(
     "--into",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder("--into"),
     metavar="DIR",
     help="The results folder that they become; more can be added to it later.",
 )

@@ -35,6 +35,9 @@ MISTAKES = [
     *(((command, ""), "RESULTS is empty")
       for command in ("tables", "verdict", "report", "figures", "card")),
     (("compare", "mine", ""), "RESULTS is empty"),
+    *(((*command, "--into", ""), "--into is empty, as an unset variable of the shell is")
+      for command in (("report", "mine"), ("figures", "mine"), ("import", "summaries", "log.txt"))),
+    (("plan", "short.yaml", "--results", ""), "--results is empty"),
     *(((command, "unused"), "there is no run in its records (2 lines of the records with")
       for command in ("tables", "verdict", "report", "figures", "card")),
     (("compare", "mine", "unused"), "unused: there is no run in its records"),
