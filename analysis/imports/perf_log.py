@@ -17,6 +17,7 @@ from pathlib import Path
 from analysis.records.files import read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown
+from base.units import MAX_DURATION_S
 from runners.measure.perf.output import Row, parse_perf_output, split_event
 from runners.measure.perf.scaling import SOFTWARE_EVENTS, canonical_event
 
@@ -118,9 +119,19 @@ def read_log(path: Path) -> list[Block]:
         blocks = _text_blocks(lines) if _is_text(lines) else _machine_blocks(lines)
         if not blocks:
             raise _LogError(1, f"no counts here; expected {WHAT} (text, -x or -j)")
+        _check_times(blocks)
     except _LogError as error:
         raise ConfigError([Problem(one_line(str(path), None), error.line, 1, str(error))]) from None
     return blocks
+
+
+def _check_times(blocks: Sequence[Block]) -> None:
+    """Raise _LogError at a time that no reader of records would take."""
+    for block in blocks:
+        if block.elapsed_s is not None and not 0 < block.elapsed_s <= MAX_DURATION_S:
+            raise _LogError(
+                block.line, f"an elapsed time of {block.elapsed_s:g} s, which no run takes"
+            )
 
 
 def _is_text(lines: Sequence[str]) -> bool:

@@ -21,8 +21,9 @@ _STATES: dict[str, State] = {
     "<not supported>": "not supported",
 }
 
-# No counter needs more digits; the bounds also protect int() and float() from hostile lengths.
-_NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
+# No counter needs more digits; the bounds also protect int() and float() from hostile lengths, and
+# products with times from being infinite.
+_NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,19}", re.ASCII)
 
 _PMU_EVENT = re.compile(
@@ -192,8 +193,6 @@ def _row(
         if not _NUMBER.fullmatch(value):
             return None
         number = float(value)
-        if not isfinite(number):
-            return None
     pmu, name, modifiers = names
     return Row(name, pmu, modifiers, number, unit, int(run), state, aggregate, time_s)
 

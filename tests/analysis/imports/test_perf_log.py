@@ -203,6 +203,12 @@ ROW = "5;;page-faults;100;100.00\n"
         (TEXT.replace("             7", "      twelve"), "mine.log:5:1: 'twelve      cpu-migr"),
         (TEXT.replace("cycles  ", "cycles user.slice"), "mine.log:4:1: '1.376.989.875"),
         (TEXT.replace("cpu-migrations", "no event/"), "mine.log:5:1: '7      no event/"),
+        # Neither can be a record: counts and times have bounds.
+        (ROW + "1e300;;cycles;2000000000;100.00\n", "mine.log:2:1: '1e300;;cycles;2000000000;100"),
+        (ROW + "0;ns;duration_time;100;100.00\n", "mine.log:1:1: an elapsed time of 0 s, which no"),
+        (ROW + "-1;ns;duration_time;100;100.00\n", "mine.log:1:1: an elapsed time of -1e-09 s"),
+        (ROW + "1e20;ns;duration_time;100;100.00\n", "mine.log:1:1: an elapsed time of 1e+11 s"),
+        (TEXT.replace("1,240", "0,000"), "mine.log:1:1: an elapsed time of 0 s"),
     ],
 )
 def test_what_is_no_log_is_an_error_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
