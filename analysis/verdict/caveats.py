@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
-from analysis.objectives import EDP, Objective
+from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
@@ -202,13 +202,7 @@ def not_compared(
     """Return why there is no verdict; `named` is the user's mapping for the baseline."""
     noun = objective.noun
     if not any(objective in case.samples for case in cases):
-        if not any(case.samples for case in cases):
-            return "Not compared: no run of these cases could be used."
-        if objective == EDP:
-            return f"Not compared: the {noun} needs package energy, which was not measured."
-        if any(case.summary.moments(objective.field).n for case in cases):
-            return f"Not compared: {noun} is 0 or less in some runs, which can be in no ratio."
-        return f"Not compared: {noun} was not measured{_because(cases, objective)}."
+        return _no_values(cases, objective)
     if baseline is None:
         return _no_baseline(cases, named)
     if reason := not_placed([baseline]):
@@ -226,6 +220,19 @@ def not_compared(
         f"deviations{_by_means(cases, baseline, objective)}."
     )
     return " ".join(filter(None, (spread, of_placement)))
+
+
+def _no_values(cases: Sequence[CaseFinding], objective: Objective) -> str:
+    """Return why no case has a value that can be compared."""
+    noun = objective.noun
+    if not any(case.samples for case in cases):
+        return "Not compared: no run of these cases could be used."
+    for factor in (ENERGY, TIME) if objective == EDP else ():
+        if not any(factor in case.samples for case in cases):
+            return f"Not compared: the {noun} needs {factor.noun}, which was not measured."
+    if any(case.summary.moments(objective.field).n for case in cases):
+        return f"Not compared: {noun} is 0 or less in some runs, which can be in no ratio."
+    return f"Not compared: {noun} was not measured{_because(cases, objective)}."
 
 
 def _no_baseline(cases: Sequence[CaseFinding], named: str | None) -> str:

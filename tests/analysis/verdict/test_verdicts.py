@@ -195,6 +195,22 @@ def test_what_was_not_measured_has_its_reason(tmp_path: Path) -> None:
     assert findings.headline[-1].startswith("No answer for package energy")
 
 
+def test_an_energy_delay_product_lacks_the_factor_that_was_not_measured(tmp_path: Path) -> None:
+    no_energy = Study(FASTER_ON_P).records()
+    # As perf's logs of all CPUs (-x) are imported, which have no time.
+    no_time = [run | {"elapsed_s": None, "energy_pkg_j": 5.0 + run["order"]} for run in no_energy]
+
+    needs = [
+        text_of(findings_of(tmp_path / name, records), "edp")
+        for name, records in (("energy", no_energy), ("time", no_time))
+    ]
+
+    assert needs == [
+        f"Not compared: the energy-delay product needs {lacking}, which was not measured."
+        for lacking in ("package energy", "time")
+    ]
+
+
 def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_path: Path) -> None:
     # As a record that was damaged, or written by others, may be: it has neither table nor time.
     stray = record(2, 1, table_number=None, elapsed_s=None)
