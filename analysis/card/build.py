@@ -244,7 +244,7 @@ def _versions(results: Results) -> dict[str, str]:
 def _cases(cases: Sequence[CaseFinding], fixed: set[str], source: str) -> list[dict[str, Any]]:
     """Return the cases as a card has them: numbered from 1, because their digests tell too much."""
     ids = {case.case_id: str(at) for at, case in enumerate(cases, 1)}
-    baselines = {_setting(case): case.case_id for case in cases if case.is_baseline}
+    baselines = {case.summary.setting: case.case_id for case in cases if case.is_baseline}
     return [
         _row(case.summary, ids)
         | ({"disturbed": dict(case.summary.disturbed)} if case.summary.disturbed else {})
@@ -253,7 +253,7 @@ def _cases(cases: Sequence[CaseFinding], fixed: set[str], source: str) -> list[d
         | {
             "placed": asdict(_placed(case, source)),
             "comparisons": [
-                _comparison(objective, of, ids[baselines[_setting(case)]])
+                _comparison(objective, of, ids[baselines[case.summary.setting]])
                 for objective, of in case.comparisons.items()
             ],
         }
@@ -264,13 +264,6 @@ def _cases(cases: Sequence[CaseFinding], fixed: set[str], source: str) -> list[d
 def _placed(case: CaseFinding, source: str) -> PlacedRuns:
     """Return in how many runs the placement was proved; nothing is known of a publication's."""
     return PlacedRuns() if source == PUBLISHED else case.placed
-
-
-def _setting(case: CaseFinding) -> tuple[object, ...]:
-    """Return what a case shares with its baseline."""
-    of = case.summary
-    guest = of.engine, of.vm_cpus, of.vm_memory_mib, of.vm_accelerator
-    return of.study, of.table, of.mpi, of.governor, of.beside, *guest
 
 
 def _row(case: CaseSummary, ids: Mapping[str, str]) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
     axes.axvline(1.0, **_EQUAL)
     axes.axhline(1.0, **_EQUAL)
     # Together those that look alike: a file has half as much text for each.
-    for alike in grouped(points, lambda of: (of.case.summary.selection, of.case.summary.binding)):
-        of_first = alike[0].case.summary
+    for alike in grouped(points, lambda of: of.case.summary.placing[1:]):
+        of_first = alike[0].case.summary.placing
         style = selection_style(of_first.selection)
         axes.plot(
             [of.time for of in alike], [of.energy for of in alike], marker_of(of_first.binding),
@@ -86,10 +86,10 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
 
 
 def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
-    baselines = {(case.governor, case.summary.beside): case for case in cases if case.is_baseline}
+    baselines = {case.summary.setting: case for case in cases if case.is_baseline}
     points = []
     for case in cases:
-        baseline = baselines.get((case.governor, case.summary.beside))
+        baseline = baselines.get(case.summary.setting)
         if baseline is None or case is baseline or case.summary.beside:
             continue
         time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))

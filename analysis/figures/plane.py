@@ -147,12 +147,13 @@ def _front(axes: Axes, points: Sequence[_Point]) -> None:
 
 def _points(axes: Axes, points: Sequence[_Point]) -> None:
     for p in points:
-        style = selection_style(p.case.summary.selection)
+        placing = p.case.summary.placing
+        style = selection_style(placing.selection)
         across, along = (p.case.samples[objective] for objective in ("time", "energy"))
         axes.errorbar(
             p.time, p.energy, xerr=np.transpose([reach(p.time, across.mean_interval)]),
             yerr=np.transpose([reach(p.energy, along.mean_interval)]),
-            fmt=marker_of(p.case.summary.binding), markersize=6.5, color=style.colour,
+            fmt=marker_of(placing.binding), markersize=6.5, color=style.colour,
             markerfacecolor=to_rgba(style.face, 0.4), elinewidth=1.0, zorder=3,
         )  # fmt: skip
 

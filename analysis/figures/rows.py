@@ -186,8 +186,7 @@ def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column
     dots: dict[tuple[SelectionStyle, str], list[tuple[Array, Array]]] = {}
     for row, (case, (repetitions, values)) in enumerate(zip(cases, values_by_case, strict=True)):
         y = row + jitter(repetitions)
-        key = selection_style(case.summary.selection), marker_of(case.summary.binding)
-        dots.setdefault(key, []).append((values[::step], y[::step]))
+        dots.setdefault(_look(case), []).append((values[::step], y[::step]))
     for (style, marker), parts in dots.items():
         axes.scatter(
             np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]),
@@ -250,11 +249,15 @@ def mean_down(runs: RunsByCase) -> float:
     return MEAN_DOWN if runs else 0.0
 
 
+def _look(case: CaseFinding) -> tuple[SelectionStyle, str]:
+    """Return style and marker of a case: of its mapping onto the node's CPUs."""
+    placing = case.summary.placing
+    return selection_style(placing.selection), marker_of(placing.binding)
+
+
 def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
     """Return the legend's entries for the selections and bindings of cases."""
-    placed = [
-        (selection_style(case.summary.selection), marker_of(case.summary.binding)) for case in shown
-    ]
+    placed = [_look(case) for case in shown]
     selections, markers = {style for style, _ in placed}, {marker for _, marker in placed}
     return [
         *(entry(style.name, marker_style("o", 5, style.colour, style.face))

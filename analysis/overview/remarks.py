@@ -271,10 +271,8 @@ def _in_some(count: int, of: int) -> str:
 
 
 def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objective) -> float:
-    shared = case.governor, case.summary.beside
-    baseline = next(
-        of for of in table.cases if of.is_baseline and (of.governor, of.summary.beside) == shared
-    )
+    setting = case.summary.setting
+    baseline = next(of for of in table.cases if of.is_baseline and of.summary.setting == setting)
     return case.mean_ratio(baseline, objective)
 
 

@@ -167,6 +167,17 @@ class CaseSummary:
         return Placing(self.vcpu_mapping, self.vcpu_selection, self.vcpu_binding)
 
     @property
+    def placing(self) -> Placing:
+        """The mapping onto the node's CPUs: of the threads, or of the guest's virtual CPUs."""
+        return self.of_vcpus or self.of_threads
+
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """What a case shares with the baseline that it is compared with."""
+        of_guest = self.engine, self.vm_cpus, self.vm_memory_mib, self.vm_accelerator
+        return self.study, self.node_id, self.table, self.mpi, self.governor, self.beside, *of_guest
+
+    @property
     def scheduling(self) -> str:
         """Who places threads, in words: `scx_lavd, EAS off`; empty where a study does not say."""
         return words_of(self.scheduler, self.energy_aware, self.itmt)

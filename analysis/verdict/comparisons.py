@@ -198,18 +198,10 @@ def baselines_of(
         is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
         if not is_baseline or not _runs(case):
             continue
-        first = by_setting.setdefault(_shared(case), case)
+        first = by_setting.setdefault(case.setting, case)
         if case.scheduling == first.scheduling and _runs(case) > _runs(first):
-            by_setting[_shared(case)] = case
-    return {
-        case.case_id: by_setting[_shared(case)] for case in cases if _shared(case) in by_setting
-    }
-
-
-def _shared(case: CaseSummary) -> tuple[object, ...]:
-    """Return what a baseline shares with the cases that are compared with it."""
-    of_guest = case.engine, case.vm_cpus, case.vm_memory_mib, case.vm_accelerator
-    return case.study, case.node_id, case.table, case.mpi, case.governor, case.beside, *of_guest
+            by_setting[case.setting] = case
+    return {case.case_id: by_setting[case.setting] for case in cases if case.setting in by_setting}
 
 
 def _runs(case: CaseSummary) -> int:

@@ -149,11 +149,9 @@ def _most(
     if not gains:
         return
     difference, table, best = min(gains, key=lambda gain: objective.loss(gain[0].log_ratio))
-    shared = best.governor, best.summary.beside
+    setting = best.summary.setting
     baseline = next(
-        case
-        for case in table.cases
-        if case.is_baseline and (case.governor, case.summary.beside) == shared
+        case for case in table.cases if case.is_baseline and case.summary.setting == setting
     )
     beside = f", beside {best.summary.beside}" if best.summary.beside else ""
     count = sum(

@@ -218,7 +218,7 @@ def governor(case: CaseFinding) -> str:
 
 def place(case: CaseSummary) -> str | None:
     """Return the CPUs that a case's mapping selects, in words; None for a selection unknown."""
-    return _PLACES.get(str((case.of_vcpus or case.of_threads).selection))
+    return _PLACES.get(str(case.placing.selection))
 
 
 def leaves_all(case: CaseSummary) -> bool:

@@ -432,6 +432,27 @@ def test_the_plane_of_all_settings_has_no_case_that_is_not_compared(tmp_path: Pa
     )
 
 
+def test_guests_stand_where_the_host_has_them_and_against_a_baseline_of_their_kind(
+    tmp_path: Path,
+) -> None:
+    times = {"scheduler": 1.0, "pcores-pin": 0.9}
+    onto_vcpus = {"mapping": "scheduler", "selection": "all", "binding": "none"}
+    runs = [
+        run | {f"vcpu_{name}": run[name] for name in onto_vcpus} | onto_vcpus
+        | {"engine": "vm", "vm_accelerator": accelerator, "case_id": run["case_id"] + accelerator,
+           "elapsed_s": run["elapsed_s"] * slower}
+        for run in Study(times, times).records()
+        for accelerator, slower in (("kvm", 1), ("tcg", 20))
+    ]  # fmt: skip
+
+    drawn = drawing_of(tmp_path, "overview-plane", *runs)
+
+    (points,) = drawn.figure.axes[0].lines[2:]
+    assert points.get_xdata() == pytest.approx([0.9, 0.9], rel=0.01)
+    legend = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
+    assert legend == ["P-cores", "pinned", "as much as the baseline"]
+
+
 def test_equal_values_are_not_said_to_go_from_one_to_the_same(tmp_path: Path) -> None:
     runs = [record(n, r, freq_mean_ghz=4.5, freq_ghz={"P": 4.5}) for n in (1, 2) for r in (1, 2)]
     alts = [of.alt for of in figures_of(tmp_path, runs).values() if isinstance(of, Drawing)]
