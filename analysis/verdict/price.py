@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from analysis.format.numbers import ENERGY_DECIMALS, fixed
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.phrases import each_case, listed, name
+from base.text import plural
 from runners.node.topology import KIND_ORDER
 
 
@@ -34,4 +35,15 @@ def _price(case: CaseFinding) -> str:
         for kind in KIND_ORDER
         if kind in by_kind
     ]
-    return f"{name(case)} {listed(parts)}"
+    some = f" ({text})" if (text := in_some_runs(case)) else ""
+    return f"{name(case)} {listed(parts)}{some}"
+
+
+def in_some_runs(case: CaseFinding) -> str:
+    """Return the kinds whose joules are means of some runs: `P-cores: 3 of 10 runs`; or nothing."""
+    n = case.summary.n
+    return ", ".join(
+        f"{kind}-cores: {of.n} of {plural(n, 'run')}"
+        for kind in KIND_ORDER
+        if n and (of := case.summary.energy_by_kind.get(kind)) and of.n != n
+    )

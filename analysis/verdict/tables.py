@@ -21,6 +21,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, TableFindings
 from analysis.verdict.phrases import WIDEST
+from analysis.verdict.price import in_some_runs
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
@@ -160,6 +161,11 @@ def price_table(table: TableFindings) -> Table | None:
         caption=f"{table.title}: energy by core kind",
         columns=columns,
         cells=tuple((*heads[case.case_id], *_price_cells(case, kinds)) for case in cases),
+        notes=tuple(
+            ("", f"#{case.number}: means of some runs: {some}")
+            for case in cases
+            if (some := in_some_runs(case))
+        ),
         raw_values=tuple(raw_price(case) for case in cases),
     )
 

@@ -82,6 +82,18 @@ def test_the_table_has_each_kind_their_sum_and_its_share_of_the_package(tmp_path
     ]
 
 
+def test_joules_of_some_runs_say_of_how_many_they_are_the_mean(tmp_path: Path) -> None:
+    runs = study().records()
+    for run in runs:
+        if run["repetition"] <= 4 and run["mapping"] == "pcores-pin":
+            run["energy_by_kind_j"] = {"E": 7.25}
+    table = only_table(findings_of(tmp_path, runs))
+
+    priced = price_table(table)
+    assert priced and priced.notes == (("", "#2: means of some runs: P-cores: 6 of 10 runs"),)
+    assert "7.25 J on E-cores (P-cores: 6 of 10 runs). It is" in next(price_sentences(table))
+
+
 def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -> None:
     lacking = {"unavailable": {"energy_by_kind_j": WHY}}
     of_one_kind = {
