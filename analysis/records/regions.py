@@ -67,7 +67,7 @@ def _measured(region: object, why: object) -> dict[str, Any]:
     """Return the fields of a region, with the reasons for those that it lacks."""
     if not isinstance(region, dict):
         reason = why if isinstance(why, str) else "not measured"
-        return {"unavailable": dict.fromkeys(("elapsed_s", "energy_pkg_j"), reason)}
+        return {"unavailable": dict.fromkeys(_OF_REGION, reason)}
     reasons = region.get("unavailable")
     found = {name: value for name, value in region.items() if name in _OF_REGION}
     return found | {"unavailable": reasons if isinstance(reasons, dict) else {}}

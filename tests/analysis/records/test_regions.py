@@ -54,7 +54,8 @@ def test_a_region_that_was_not_measured_says_why(tmp_path: Path) -> None:
     write(tmp_path, [run])
     solve = cases_by_region(tmp_path)["solve"]
     assert solve.time.n == 0
-    assert solve.reasons["energy_pkg_j"] == ["the program did not mark it"]
+    for measure in ("energy_pkg_j", "migrations", "freq_mean_ghz"):
+        assert solve.reasons[measure] == ["the program did not mark it"]
 
 
 def test_a_region_that_is_too_short_for_its_marks_is_told_under_its_table(tmp_path: Path) -> None:
