@@ -75,7 +75,8 @@ def without_impossible_numbers(record: dict[str, Any]) -> dict[str, Any] | Inval
     if not (wrong or mended):
         return record
     recorded = record.get("unavailable")
-    names = sorted([*wrong, *mended])
+    inside = (f"{of}.{key}" for of in mended for key in record[of].keys() - mended[of].keys())
+    names = sorted([*wrong, *mended, *inside])
     reasons = (recorded if isinstance(recorded, dict) else {}) | dict.fromkeys(names, _WRONG)
     rest = {name: value for name, value in record.items() if name not in wrong}
     return rest | mended | {"unavailable": reasons}

@@ -139,6 +139,16 @@ def test_an_energy_that_cannot_be_is_missing_everywhere_with_its_reason(
     assert "what the record says is impossible" in str([case.reasons for case in results.cases])
 
 
+def test_a_printed_number_that_cannot_be_is_missing_with_its_reason(tmp_path: Path) -> None:
+    units = {"rate": "Gflop/s", "steps": "1"}
+    write(tmp_path, [run(1, metrics={"rate": 1e300, "steps": 3}, metric_units=units)])
+
+    (case,) = open_results(str(tmp_path)).cases
+
+    assert case.moments("metric_steps").mean == 3
+    assert case.reasons["metric_rate"] == ["what the record says is impossible"]
+
+
 def test_two_records_of_one_run_are_reported_with_the_rule_that_chooses(tmp_path: Path) -> None:
     write(tmp_path, [run(1), run(2, elapsed_s=40.0)])
     write(tmp_path, [run(2, elapsed_s=20.0, attempt=2), run(3, attempt=2)], attempt=2)
