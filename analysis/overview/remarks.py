@@ -394,10 +394,8 @@ def _unproved(cases: Sequence[CaseFinding]) -> Iterator[str]:
             reasons = dict.fromkeys(
                 reason for summary in summaries for reason in summary.reasons.get(field, ())
             )
-            yield (
-                f"where {what} were is not proved in {count} of {plural(runs, 'run')}: "
-                f"{joined(reasons)}"
-            )
+            why = f": {joined(reasons)}" if reasons else ""
+            yield f"where {what} were is not proved in {count} of {plural(runs, 'run')}{why}"
     if lost := unusable(cases):
         verb = "is" if len(lost) == 1 else "are"
         yield (

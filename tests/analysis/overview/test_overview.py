@@ -217,6 +217,14 @@ def test_what_some_imported_runs_lack_is_missing_in_some_runs(tmp_path: Path) ->
     assert "energy in some runs: it wrapped" in said(tmp_path)["Missing"].split(" | ")
 
 
+def test_placement_that_means_do_not_explain_is_told_without_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "summaries.csv").write_text(
+        "app,threads,mapping,n,unproved,elapsed_mean_s,elapsed_sd_s\n"
+        "lu,1,scheduler,30,1,45.1,0.1\nlu,1,pcores-pin,30,0,40.1,0.1\n"
+    )
+    assert said(tmp_path)["Unproved"] == "where threads were is not proved in 1 of 60 runs"
+
+
 def test_cases_without_a_good_run_count_among_those_that_are_not_compared(tmp_path: Path) -> None:
     violated = {"status": "placement-violated", "reason": "thread 2 was on CPU 9"}
     runs = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9})
