@@ -41,11 +41,13 @@ from analysis.results.case_summary import (
 )
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown, unknown_word
+from base.units import MAX_DURATION_S
 from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
 from configs.scheduling import OFF, ON
 from configs.values import DIRECTIONS
 from runners.plan.case import digest_of
+from runners.records.fields import NUMBERS as POSSIBLE
 from runners.records.placed_runs import PlacedRuns
 from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
@@ -103,6 +105,8 @@ _MAX_SHARE = 1.01
 
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
+# The most that a run may have of each measure.
+_MOST = {name: most for name, (_, most) in POSSIBLE.items()} | {"elapsed_s": MAX_DURATION_S}
 # What can be below 0: energy beside an idle node's that was less idle than thought.
 _SIGNED = {"energy_net_j"}
 _ALLOWED = {
@@ -330,7 +334,7 @@ def _why_no_number(name: str, text: str) -> str:
         return "is no time that a program takes"
     if name.startswith(_SHARES) and float(text) > _MAX_SHARE:
         return "is more than 1, and a share"
-    return ""
+    return "is more than any run has" if float(text) > _MOST.get(measure, math.inf) else ""
 
 
 def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
