@@ -278,16 +278,19 @@ def _row(case: CaseSummary, ids: Mapping[str, str]) -> dict[str, Any]:
         beside_alone=ids.get(case.beside_alone or ""),
     )
     row = {"table_number": case.table.number} | raw_row(safe)
+    # Reasons are causes by now, and many of them must not be cut off like an author's name.
     return {
-        name: without_paths(value)[:_MAX_LETTERS] if isinstance(value, str) else value
+        name: without_paths(value)[:_MAX_LETTERS]
+        if isinstance(value, str) and name != "reasons"
+        else value
         for name, value in row.items()
         if name not in _NOT_ON_CARD and value is not None and value != ""
     }
 
 
 def _known(case: CaseSummary) -> list[str]:
-    """Return the measures that tables show, of which a reason is known."""
-    return [name for name in (*MEASURES, *case.excluded) if name in case.reasons]
+    """Return the measures that tables show, and statuses, of which a reason is known."""
+    return [name for name in (*MEASURES, *known_statuses(case.excluded)) if name in case.reasons]
 
 
 def _runs_of(case: CaseSummary) -> dict[str, int]:

@@ -23,6 +23,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     ("the virtual machine has none", r"virtual machine|hypervisor|guest"),
     ("the run was too short", r"too short"),
     ("counted for a part of the time", r"multiplex|part of the time"),
+    ("known for whole runs only", r"for whole runs only"),
     ("no energy counter", r"RAPL|powercap|energy"),
     (
         "no such counter, or perf lacks it",
@@ -31,6 +32,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     ("no frequency driver", r"cpufreq|frequency"),
     ("imported, and not told there", r"imported|logs?\b"),
 )
+_STATUSES = (*FINAL, INTERRUPTED)
 OTHER_CAUSE = "a reason that only its own results tell"
 _PATTERNS = [(words, re.compile(pattern, re.IGNORECASE)) for words, pattern in _CAUSES]
 # Footnotes of pinstudy's own words, numbers and core kinds.
@@ -63,13 +65,19 @@ def cause_of(reason: str) -> str:
 
 
 def causes(reasons: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the causes by measure or status, each once."""
-    return {name: list(dict.fromkeys(map(cause_of, of))) for name, of in reasons.items()}
+    """Return the causes by measure or status, each once.
+
+    They are of what is not measured or not run: of runs that went wrong none is known.
+    """
+    return {
+        name: [OTHER_CAUSE] if name in _STATUSES else list(dict.fromkeys(map(cause_of, of)))
+        for name, of in reasons.items()
+    }
 
 
 def known_statuses(excluded: Mapping[str, int]) -> dict[str, int]:
     """Return how many runs had each status, of the statuses that there are."""
-    return {name: count for name, count in excluded.items() if name in (*FINAL, INTERRUPTED)}
+    return {name: count for name, count in excluded.items() if name in _STATUSES}
 
 
 def footnotes_without_names(footnotes: Iterable[str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ from tests.analysis.report.made_results import make_results
 from tests.analysis.verdict.test_printed import printing
 from tests.analysis.verdict.test_slowdowns import ALONE_S, BESIDE_S, OTHER_BESIDE_S, OTHER_S
 from tests.analysis.verdict.test_slowdowns import runs as runs_beside
-from tests.support.results import Study, write
+from tests.support.results import Study, record, without, write
 
 PUBLICATION = "published:galante-2025"
 
@@ -122,6 +122,23 @@ def test_a_publications_card_says_what_the_publication_says(tmp_path: Path) -> N
     of_card = analyze(open_results(str(card_from(PUBLICATION, tmp_path))))
     assert of_card.headline == published.headline
     assert of_card.footnotes[:-1] == published.footnotes
+
+
+def test_reasons_are_whole_and_those_of_failed_runs_no_causes_of_missing_numbers(
+    tmp_path: Path,
+) -> None:
+    lost = {"status": "failed", "reason": "the guest was lost: see its log"}
+    died = {"status": "alice-died", "reason": "as root"}
+    measures = ("freq_mean_ghz", "migrations", "context_switches", "cache_misses", "energy_pkg_j")
+    lacking = without(measures, "something of alice")
+    write(tmp_path / "node1", [lacking, record(1, 2) | lost, record(1, 3) | died])
+
+    (case,) = open_results(str(card_from(tmp_path / "node1", tmp_path))).cases
+
+    other = "a reason that only its own results tell"
+    assert {name: case.reasons[name] for name in measures} == {of: [other] for of in measures}
+    assert case.reasons["failed"] == [other]
+    assert "alice" not in (tmp_path / "card.json").read_text()
 
 
 def test_the_same_results_make_the_same_card(study: Path, tmp_path: Path) -> None:
