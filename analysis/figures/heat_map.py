@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,9 +22,11 @@ from base.text import plural
 
 TITLE = "All comparisons"
 _ROW, _COLUMN = 0.24, 1.0
-# Inches around the cells.
-_TOP, _BOTTOM = 0.62, 0.16
+# Inches around the cells, under a title of one line, and of each further line.
+_TOP, _BOTTOM, _LINE = 0.62, 0.16, 0.16
 _TITLE_LETTER = 0.068
+# Names of mappings may be as long as a study has them.
+_MAX_TITLE = 400
 # By the strength of a change; the page's style sheet has the same.
 _SHADES = {
     "better": ("#dcecf8", "#aed4f0", "#7fbbe6"),
@@ -54,15 +57,20 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     width = left + _COLUMN * max(len(overview.columns) for overview in overviews) + 0.1
     entries = _legend([cell for overview, of in grids for cell in overview.cells_of(of)])
     bottom = _BOTTOM + LEGEND_IN * legend_lines(entries, width)
-    height = _TOP * len(grids) + _ROW * len(labels) + bottom
+    letters = round((width - 0.2) / _TITLE_LETTER)
+    titles = [
+        textwrap.wrap(label_text(grid_caption(findings, *grid), _MAX_TITLE), letters)
+        for grid in grids
+    ]
+    tops = [_TOP + _LINE * (len(title) - 1) for title in titles]
+    height = sum(tops) + _ROW * len(labels) + bottom
     figure = Figure(figsize=(width, height))
     top = height
-    for overview, objective in grids:
-        caption = grid_caption(findings, overview, objective)
-        title = label_text(caption, round((width - 0.2) / _TITLE_LETTER))
-        figure.text(0.1 / width, (top - 0.08) / height, title, va="top", weight="bold")
+    for (overview, objective), title, above in zip(grids, titles, tops, strict=True):
+        text = "\n".join(title)
+        figure.text(0.1 / width, (top - 0.08) / height, text, va="top", weight="bold")
         deep = _ROW * len(overview.settings_of(objective))
-        top -= _TOP + deep
+        top -= above + deep
         wide = _COLUMN * len(overview.columns)
         axes = figure.add_axes((left / width, top / height, wide / width, deep / height))
         _draw_cells(axes, overview, objective)
