@@ -87,7 +87,9 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
     axes.set_xlabel("mean time (s)")
     axes.set_ylabel("mean package energy (J)")
     _limits(axes, points)
-    curves = _curves(axes, points)
+    # A case that lost too many runs to placement is best in nothing.
+    compared = [p for p in points if p.case.placed.usable] or points
+    curves = _curves(axes, min(p.time * p.energy for p in compared))
     _front(axes, points)
     _points(axes, points)
     numbered = _numbered(points)
@@ -103,7 +105,8 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         if curves
         else "",
     )
-    return Drawing(name, TITLE, caption, _alt_text(points), figure)
+    alt = f"{len(points)} cases by mean time and mean energy. {_best(compared)}"
+    return Drawing(name, TITLE, caption, alt, figure)
 
 
 def _limits(axes: Axes, points: Sequence[_Point]) -> None:
@@ -116,9 +119,8 @@ def _limits(axes: Axes, points: Sequence[_Point]) -> None:
         set_limits(max(low - room, 0.0), high + room)
 
 
-def _curves(axes: Axes, points: Sequence[_Point]) -> str:
+def _curves(axes: Axes, least: float) -> str:
     """Draw curves of equal energy-delay product; return their multiples of the least one."""
-    least = min(p.time * p.energy for p in points)
     if least <= 0:
         return ""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
@@ -194,13 +196,13 @@ def _box(x: float, y: float, text: str, dx: int) -> Bbox:
     return Bbox.from_bounds(left, y, wide, _LINE_PT)
 
 
-def _alt_text(points: Sequence[_Point]) -> str:
+def _best(points: Sequence[_Point]) -> str:
+    """Return which cases are on the front, and the best in time, energy and their product."""
     front = [p.case.label for p in sorted(points, key=lambda p: p.time) if p.case.on_front]
     fastest = min(points, key=lambda p: p.time)
     thriftiest = min(points, key=lambda p: p.energy)
     best = min(points, key=lambda p: p.time * p.energy)
     return sentences(
-        f"{len(points)} cases by mean time and mean energy.",
         f"On the Pareto front: {', '.join(front)}." if front else "",
         f"Least time: {fastest.case.label}, {three_digits(fastest.time)} s and "
         f"{three_digits(fastest.energy)} J.",

@@ -349,12 +349,18 @@ def test_of_many_cases_the_plane_numbers_baselines_and_those_on_the_front(tmp_pa
     assert numbers == ["#1", "#6"]
 
 
-def test_a_case_that_lost_too_many_runs_is_never_on_the_front(tmp_path: Path) -> None:
+def test_a_case_that_lost_too_many_runs_is_best_in_nothing_and_never_on_the_front(
+    tmp_path: Path,
+) -> None:
     good = [record(1, r, elapsed_s=45.0 + r / 10) for r in range(1, 6)]
     good += [record(2, r, elapsed_s=9.0, energy_pkg_j=9.0) for r in range(1, 6)]
     lost = [record(2, r, status="placement-violated", reason="CPU 9") for r in (6, 7)]
 
-    assert "never on the front" in drawing_of(tmp_path, PLANE, *good, *lost).caption
+    drawn = drawing_of(tmp_path, PLANE, *good, *lost)
+    assert "never on the front" in drawn.caption
+    assert drawn.alt.startswith("2 cases")
+    assert "Least time: #1 " in drawn.alt and "Least energy: #1 " in drawn.alt
+    assert "#2" not in drawn.alt
 
 
 def test_the_overview_has_a_cell_for_each_comparison_in_the_words_of_the_terminal(
@@ -388,6 +394,18 @@ def test_the_overview_explains_what_its_cells_show_and_nothing_else(tmp_path: Pa
     assert [text.get_text() for text in legend.get_texts()] == [
         "better", "x not compared", "* best",
     ]  # fmt: skip
+
+
+def test_a_long_title_of_the_overview_is_told_whole(tmp_path: Path) -> None:
+    times = {"scheduler": 1.0, "a-mapping-whose-name-says-much": 0.9}
+
+    figure = drawing_of(tmp_path, "overview", *Study(times, times).records()).figure
+
+    titles = [text.get_text() for text in figure.texts if text.get_weight() == "bold"]
+    whole = [title.replace("\n", " ") for title in titles]
+    assert whole
+    assert all("against scheduler in %, 95 % intervals" in title for title in whole), whole
+    assert any("\n" in title for title in titles)
 
 
 def test_what_time_does_not_compare_has_a_grid_in_the_overview(tmp_path: Path) -> None:
