@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.latency.clusters import completed
+from analysis.latency.clusters import completed, disturbed
 from analysis.latency.model import NS_PER_S, Array, Latency, Rows
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
@@ -218,6 +218,7 @@ class _Judge:
     def __init__(self, latency: Latency) -> None:
         self._latency = latency
         self._cost = _cost_of(latency.both_ways)
+        self._disturbed = disturbed(np.log(latency.both_ways))
         units = latency.units.sample(frac=1.0, random_state=_SEED)
         half = units.groupby("pair").cumcount().to_numpy() % 2
         halves = [units[half == side] for side in (0, 1)]
@@ -251,6 +252,8 @@ class _Judge:
             pairs = [self._pairs(how, order) for order in (numerical, chosen)]
             if min(map(min, pairs)) < 0:
                 return None, "some of the neighbours were not measured"
+            if any(self._disturbed[_neighbours(how, order)].any() for order in (numerical, chosen)):
+                return None, "some of the neighbours took as long as if they had been disturbed"
             before, after = (_mean_time(times.iloc[rows]) for rows in pairs)
             if before is None or after is None:
                 return None, "too few samples of these pairs to judge by"
@@ -268,8 +271,7 @@ class _Judge:
 
     def _pairs(self, how: str, order: Sequence[int]) -> Rows:
         """Return the rows of `Latency.pairs` of neighbours that talk, -1 where not measured."""
-        step = 2 if how == PAIRS else 1
-        return self._latency.pair_rows[order[:-1:step], order[1::step]]
+        return self._latency.pair_rows[_neighbours(how, order)]
 
     def _half_cost(self, units: pd.DataFrame) -> Array:
         medians = units.groupby("pair")["median_ns"].median()
@@ -285,6 +287,12 @@ class _Judge:
 
     def _cpus(self, rows: Sequence[int]) -> tuple[int, ...]:
         return tuple(self._latency.cpus[row] for row in rows)
+
+
+def _neighbours(how: str, order: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the rows that talk in this order: the first of each pair, and the second."""
+    step = 2 if how == PAIRS else 1
+    return order[:-1:step], order[1::step]
 
 
 def _cost_of(ns: Array) -> Array:
