@@ -63,15 +63,18 @@ class Shard:
         node_id: str,
         attempt: int | None = None,
         fenced: Callable[[], str] = str,
+        option: str = "--results",
     ) -> None:
         """Create the shard of an attempt, by default of the node's next one.
 
-        `fenced` returns why records are refused, empty as long as they are accepted. Raises
-        UserError when the folder is not writable, StudyError when the disk is full.
+        `fenced` returns why records are refused, empty as long as they are accepted; `option` is
+        the one by which a user chooses the folder. Raises UserError when the folder is not
+        writable, StudyError when the disk is full.
         """
         self._folder = folder
         self._node_id = node_id
         self._fenced = fenced
+        self._option = option
         self._torn = False
         self._size = 0
         try:
@@ -195,7 +198,7 @@ class Shard:
             )
         return UserError(
             f"{self._folder}: cannot write results here ({error.strerror}); "
-            "name a writable folder with --results"
+            f"name a writable folder with {self._option}"
         )
 
     def _path(self, attempt: int) -> Path:

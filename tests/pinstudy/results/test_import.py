@@ -16,13 +16,20 @@ from tests.support.results import Study, spoilt, write
 from tests.support.tools import ROOT
 
 LOGS = ROOT / "tests" / "data" / "perf_logs"
+THREE_RUNS = (
+    "import", "perf", str(LOGS / "three-runs.txt"), "--app", "sleep", "--threads", "1",
+    "--mapping", "scheduler", "--governor", "performance",
+)  # fmt: skip
+
+
+def test_logs_are_not_imported_where_nothing_can_be_written(tmp_path: Path) -> None:
+    done = pinstudy(tmp_path, *THREE_RUNS, "--into", "/proc/1/out")
+    assert done.returncode == 2
+    assert done.stderr.endswith("name a writable folder with --into\n"), done.stderr
 
 
 def test_logs_become_tables(tmp_path: Path) -> None:
-    done = pinstudy(
-        tmp_path, "import", "perf", str(LOGS / "three-runs.txt"), "--into", "out",
-        "--app", "sleep", "--threads", "1", "--mapping", "scheduler", "--governor", "performance",
-    )  # fmt: skip
+    done = pinstudy(tmp_path, *THREE_RUNS, "--into", "out")
     assert (done.returncode, done.stdout) == (0, "")
     assert "3 runs of 1 case;" in done.stderr
     tables = pinstudy(tmp_path, "tables", "out")
