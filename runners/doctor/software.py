@@ -16,7 +16,7 @@ import re
 import shutil
 from dataclasses import dataclass, replace
 
-from base.command import output_of
+from base.command import output_of, run
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.text import one_line
@@ -45,7 +45,7 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
 # Clients wait for minutes for a controller that is down; one that is up answers at once.
 LIMIT_S = 3.0
-_MAX_CHARACTERS = 80
+_MAX_CHARACTERS = 300
 # slurmd removes Intel's E-cores from what it offers unless slurm.conf allows them (Slurm
 # src/slurmd/common/xcpuinfo.c, _remove_ecores; release notes of 23.02).
 _FIRST_TO_HIDE = (23, 2)
@@ -185,12 +185,14 @@ def probe_batch_systems(node: ProbedNode) -> list[Capability]:
 
 def _of(system: _System, node: Node) -> Capability:
     name = f"batch:{system.name}"
-    output = output_of(system.version_command, limit_s=LIMIT_S, with_stderr=True)
-    version = re.search(system.version, output or "", re.IGNORECASE)
+    answer = run(system.version_command, LIMIT_S)
+    if answer.failed:
+        return Capability(name, "missing", one_line(answer.error, _MAX_CHARACTERS))
+    output = answer.stdout + answer.stderr
+    version = re.search(system.version, output, re.IGNORECASE)
     if version is None:
         shown = one_line(output or "nothing", _MAX_CHARACTERS)
-        reason = f"`{' '.join(system.version_command)}` tells no version of it ({shown})"
-        return Capability(name, "missing", reason)
+        return Capability(name, "missing", f"`{answer.command}` tells no version of it ({shown})")
     ping = f"`{' '.join(system.ping)}`"
     if output_of(system.ping, limit_s=LIMIT_S) is None:
         reason = f"version {version[1]}; {ping} fails or does not answer in {LIMIT_S:g} s"

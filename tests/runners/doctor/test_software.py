@@ -157,6 +157,15 @@ def test_another_systems_qsub_is_not_taken_for_pbs(commands: Path) -> None:
     assert "(GE 8.1.9)" in found.reason
 
 
+def test_a_batch_system_that_fails_says_why(commands: Path) -> None:
+    install(commands, "sbatch", "echo 'sbatch: fatal: no configuration source' >&2; exit 1")
+    found = ask("batch")["batch:slurm"]
+    assert found.state == "missing"
+    assert found.reason == (
+        "`sbatch --version` ended with status 1: sbatch: fatal: no configuration source"
+    )
+
+
 def write_kernel(node: Path) -> None:
     """Give a node the kernel that its guests would boot."""
     release = platform.release()
