@@ -278,7 +278,7 @@ def _row(case: CaseSummary, ids: Mapping[str, str]) -> dict[str, Any]:
         beside_alone=ids.get(case.beside_alone or ""),
     )
     row = {"table_number": case.table.number} | raw_row(safe)
-    # Reasons are causes by now, and many of them must not be cut off like an author's name.
+    # Reasons are causes already, which have no paths, and a row may have many.
     return {
         name: without_paths(value)[:_MAX_LETTERS]
         if isinstance(value, str) and name != "reasons"

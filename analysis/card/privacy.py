@@ -67,7 +67,7 @@ def cause_of(reason: str) -> str:
 def causes(reasons: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the causes by measure or status, each once.
 
-    They are of what is not measured or not run: of runs that went wrong none is known.
+    Causes are known of what was not measured or not run, and of no run that went wrong.
     """
     return {
         name: [OTHER_CAUSE] if name in _STATUSES else list(dict.fromkeys(map(cause_of, of)))
