@@ -56,6 +56,8 @@ MULTIPLEXED_BELOW = 0.99
 
 # Rows by their PMU and their event's usual name.
 _Rows = dict[tuple[str | None, str], Row]
+# How long each PMU counted an event, in nanoseconds, by the event.
+_Times = dict[str, dict[str | None, int]]
 
 HIDDEN_FROM_USERS = (
     "only the kernel can count it and perf may count user mode only; as root: "
@@ -154,7 +156,12 @@ def undo_scaling(
     for (pmu, _), row in core.items():
         if row.state != "not supported" and pmu in raw.pmus:
             raw.on_pmu_ns[pmu] = max(raw.on_pmu_ns.get(pmu, 0), row.run_ns)
-    lost_time = _multiplexed_events(raw, core)
+    times: _Times = {}
+    for (pmu, event), row in core.items():
+        running = times.setdefault(event, {})
+        if row.state != "not supported":
+            running[pmu] = row.run_ns
+    lost_time = _multiplexed_events(raw, times)
     for (pmu, event), row in core.items():
         problem = _core_problem(raw, pmu, row, unsupported_reason)
         if problem:
@@ -171,8 +178,8 @@ def undo_scaling(
 def added(parts: Sequence[RawCounts]) -> RawCounts:
     """Return the sum of what several perfs counted at different times of one run.
 
-    An event that had no counter in some part, while its PMU's CPUs were used, was multiplexed in
-    the whole. Raises ValueError without parts.
+    Whether an event was multiplexed is found for the whole: a part of a millisecond may well lose
+    a hundredth of its time. Raises ValueError without parts.
     """
     if not parts:
         raise ValueError("nothing to add")
@@ -182,20 +189,36 @@ def added(parts: Sequence[RawCounts]) -> RawCounts:
     for of in parts:
         for pmu, ns in of.on_pmu_ns.items():
             whole.on_pmu_ns[pmu] = whole.on_pmu_ns.get(pmu, 0) + ns
-    keys = dict.fromkeys((count.pmu, count.event) for of in parts for count in of.counts)
-    for pmu, event in keys:
-        counts = [count for of in parts for count in of.counts_of(event) if count.pmu == pmu]
-        lost = any((pmu, event) in of.problems and not of.never_ran_on(pmu) for of in parts)
-        whole.counts.append(_sum_of(counts, whole.enabled_ns, lost))
+    by_key: dict[tuple[str | None, str], list[RawCount]] = {}
+    for count in (count for of in parts for count in of.counts):
+        by_key.setdefault((count.pmu, count.event), []).append(count)
+    lost_time = _multiplexed_events(whole, _times_of(whole, by_key))
+    for (pmu, event), counts in by_key.items():
+        multiplexed = lost_time[event] if pmu in whole.pmus else False
+        whole.counts.append(_sum_of(counts, whole.enabled_ns, multiplexed))
     for of in parts:
         for key, problem in of.problems.items():
-            if key not in keys:
+            if key not in by_key:
                 whole.problems.setdefault(key, problem)
     return whole
 
 
-def _sum_of(counts: Sequence[RawCount], enabled_ns: int | None, lost: bool) -> RawCount:
-    multiplexed = [count.multiplexed for count in counts]
+def _times_of(
+    whole: RawCounts, by_key: Mapping[tuple[str | None, str], Sequence[RawCount]]
+) -> _Times:
+    """Return how long core PMUs counted events: no time where the program never ran on a PMU."""
+    unused = [pmu for pmu in whole.pmus if whole.never_ran_on(pmu)]
+    times: _Times = {}
+    for (pmu, event), counts in by_key.items():
+        if pmu in whole.pmus:
+            running = times.setdefault(event, dict.fromkeys(unused, 0))
+            running[pmu] = sum(count.running_ns for count in counts)
+    return times
+
+
+def _sum_of(
+    counts: Sequence[RawCount], enabled_ns: int | None, multiplexed: bool | None
+) -> RawCount:
     first = counts[0]
     return RawCount(
         first.event,
@@ -203,7 +226,7 @@ def _sum_of(counts: Sequence[RawCount], enabled_ns: int | None, lost: bool) -> R
         sum(count.value for count in counts),
         enabled_ns or sum(count.enabled_ns for count in counts),
         sum(count.running_ns for count in counts),
-        True if lost or True in multiplexed else None if None in multiplexed else False,
+        multiplexed,
         any(count.user_only for count in counts),
     )
 
@@ -272,13 +295,8 @@ def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
     raw.counts.append(RawCount(event, label, value, row.run_ns, row.run_ns, False, row.user_only))
 
 
-def _multiplexed_events(raw: RawCounts, core: _Rows) -> dict[str, bool | None]:
+def _multiplexed_events(raw: RawCounts, times: _Times) -> dict[str, bool | None]:
     """Return for each event whether it was multiplexed; None when that is not known."""
-    times: dict[str, dict[str | None, int]] = {}
-    for (pmu, event), row in core.items():
-        running = times.setdefault(event, {})
-        if row.state != "not supported":
-            running[pmu] = row.run_ns
     multiplexed: dict[str, bool | None] = {}
     for name, running in times.items():
         if set(running) >= set(raw.pmus):

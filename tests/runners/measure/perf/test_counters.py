@@ -327,3 +327,34 @@ def test_the_share_of_misses_is_spoken_of_only_where_it_was_asked_for() -> None:
     )
     refused = read(HOMOGENEOUS, CLOCK, *(row(event, "<not supported>", 0) for event in L1D))
     assert "not supported by this node" in refused.unavailable["l1d_miss_rate"]
+
+
+@pytest.mark.parametrize(
+    ("lost_percent", "cycles"),
+    [
+        # A tenth of 1 ms in 101 ms. By hand: 40e6 + 180e6 + 1.5e6.
+        pytest.param(10, 221_500_000, id="of-a-short-part"),
+        pytest.param(100, None, id="all-of-a-part"),
+    ],
+)
+def test_an_event_of_several_parts_is_multiplexed_if_the_whole_lost_time(
+    lost_percent: int, cycles: int | None
+) -> None:
+    """Counts of regions are sums of what was counted between their marks."""
+    long = parse_perf_output("\n".join((CLOCK, *CYCLES)))
+    part_ns = 1_000_000 if lost_percent < 100 else 10_000_000
+    running_ns = part_ns * (100 - lost_percent) // 100
+    # Hand: perf prints 1.6667e6 for 1.5e6 in nine tenths of the time.
+    printed = 1_666_667 if running_ns else "<not counted>"
+    short = parse_perf_output(
+        f"{part_ns / 1e6:.2f};msec;task-clock;{part_ns};100.00\n"
+        "<not counted>;;cpu_atom/cycles/;0;0.00\n"
+        f"{printed};;cpu_core/cycles/;{running_ns};{100 - lost_percent}.00\n"
+        f"1000;;cpu_core/instructions/;{part_ns};100.00\n"
+    )
+
+    reading = read_counters(long, HYBRID, more=[short])
+
+    assert reading.fields.get("cycles") == cycles
+    if cycles is None:
+        assert "counted for 91% of the time only" in reading.unavailable["cycles"]
