@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from analysis.figures.drawing import Drawing, sentences
-from analysis.figures.rows import LEGEND_IN, Entry, legend_lines, put_legend
+from analysis.figures.rows import LEGEND_IN, LINE_IN, Entry, legend_lines, put_legend, title_lines
 from analysis.figures.style import BLACK, GREY, LETTER, label_text
 from analysis.objectives import Objective
 from analysis.overview.grid import Cell, Overview, why_absent
@@ -22,8 +21,8 @@ from base.text import plural
 
 TITLE = "All comparisons"
 _ROW, _COLUMN = 0.24, 1.0
-# Inches around the cells, under a title of one line, and of each further line.
-_TOP, _BOTTOM, _LINE = 0.62, 0.16, 0.16
+# Inches around the cells, under a title of one line.
+_TOP, _BOTTOM = 0.62, 0.16
 _TITLE_LETTER = 0.068
 # Names of mappings may be as long as a study has them.
 _MAX_TITLE = 400
@@ -58,11 +57,8 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     entries = _legend([cell for overview, of in grids for cell in overview.cells_of(of)])
     bottom = _BOTTOM + LEGEND_IN * legend_lines(entries, width)
     letters = round((width - 0.2) / _TITLE_LETTER)
-    titles = [
-        textwrap.wrap(label_text(grid_caption(findings, *grid), _MAX_TITLE), letters)
-        for grid in grids
-    ]
-    tops = [_TOP + _LINE * (len(title) - 1) for title in titles]
+    titles = [title_lines(grid_caption(findings, *grid), letters, _MAX_TITLE) for grid in grids]
+    tops = [_TOP + LINE_IN * (len(title) - 1) for title in titles]
     height = sum(tops) + _ROW * len(labels) + bottom
     figure = Figure(figsize=(width, height))
     top = height

@@ -16,8 +16,8 @@ from analysis.figures.drawing import (
     sentences,
     why_not_measured,
 )
-from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, put_legend
-from analysis.figures.style import GREY, label_text, marker_of, selection_style
+from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, look, put_legend
+from analysis.figures.style import GREY, label_text
 from analysis.objectives import ENERGY, TIME
 from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
@@ -68,11 +68,10 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
     axes.axvline(1.0, **_EQUAL)
     axes.axhline(1.0, **_EQUAL)
     # Together those that look alike: a file has half as much text for each.
-    for alike in grouped(points, lambda of: of.case.summary.placing[1:]):
-        of_first = alike[0].case.summary.placing
-        style = selection_style(of_first.selection)
+    for alike in grouped(points, lambda of: look(of.case)):
+        style, marker = look(alike[0].case)
         axes.plot(
-            [of.time for of in alike], [of.energy for of in alike], marker_of(of_first.binding),
+            [of.time for of in alike], [of.energy for of in alike], marker,
             markersize=6, linestyle="none", color=style.colour, markerfacecolor=style.face,
             alpha=0.85,
         )  # fmt: skip

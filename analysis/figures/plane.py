@@ -21,15 +21,17 @@ from analysis.figures.drawing import (
 )
 from analysis.figures.rows import (
     LEGEND_IN,
+    LINE_IN,
     case_entries,
     entry,
     legend_lines,
+    look,
     put_legend,
     put_title,
     reach,
     title_lines,
 )
-from analysis.figures.style import BLACK, GREY, WIDTH, marker_of, selection_style
+from analysis.figures.style import BLACK, GREY, WIDTH
 from analysis.format.numbers import three_digits
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, TableFindings
@@ -82,7 +84,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         entry("equal energy-delay product, x the least", _CURVE),
     ]
     bottom = (0.55 + LEGEND_IN * legend_lines(entries)) / HEIGHT
-    top = 1 - (0.3 + 0.16 * len(lines)) / HEIGHT
+    top = 1 - (0.3 + LINE_IN * len(lines)) / HEIGHT
     axes = figure.add_axes((0.62 / WIDTH, bottom, 1 - 0.85 / WIDTH, top - bottom))
     axes.set_xlabel("mean time (s)")
     axes.set_ylabel("mean package energy (J)")
@@ -149,13 +151,12 @@ def _front(axes: Axes, points: Sequence[_Point]) -> None:
 
 def _points(axes: Axes, points: Sequence[_Point]) -> None:
     for p in points:
-        placing = p.case.summary.placing
-        style = selection_style(placing.selection)
+        style, marker = look(p.case)
         across, along = (p.case.samples[objective] for objective in ("time", "energy"))
         axes.errorbar(
             p.time, p.energy, xerr=np.transpose([reach(p.time, across.mean_interval)]),
             yerr=np.transpose([reach(p.energy, along.mean_interval)]),
-            fmt=marker_of(placing.binding), markersize=6.5, color=style.colour,
+            fmt=marker, markersize=6.5, color=style.colour,
             markerfacecolor=to_rgba(style.face, 0.4), elinewidth=1.0, zorder=3,
         )  # fmt: skip
 

@@ -62,7 +62,7 @@ MEAN = marker_style("D", 3.2, BLACK, "white")
 _STAR = marker_style("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
 
 _TITLE_LETTERS = 105
-_TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
+_TITLE_IN, LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
 _GAP_IN, _RIGHT_IN = 0.22, 0.14
 # What an entry of the legend takes beside its words, and a letter of these.
 _ENTRY_IN, _LEGEND_LETTER = 0.42, 0.06
@@ -106,7 +106,7 @@ def row_figure(
     """
     lines = title_lines(title)
     labels = [label_text(case.label) for case in cases]
-    top = _TITLE_IN + _LINE_IN * len(lines) + _PANEL_TITLE_IN
+    top = _TITLE_IN + LINE_IN * len(lines) + _PANEL_TITLE_IN
     bottom = _AXIS_IN + LEGEND_IN * legend_lines(entries) + 0.06
     body = ROW * (len(cases) + 0.4)
     height = top + body + bottom
@@ -130,9 +130,11 @@ def row_figure(
     return figure, list(axes)
 
 
-def title_lines(title: str) -> list[str]:
-    """Return a title from a record in at most three lines."""
-    return textwrap.wrap(label_text(title, 3 * _TITLE_LETTERS), _TITLE_LETTERS)
+def title_lines(
+    title: str, letters: int = _TITLE_LETTERS, most: int = 3 * _TITLE_LETTERS
+) -> list[str]:
+    """Return a title from a record in lines of so many letters, of `most` letters in all."""
+    return textwrap.wrap(label_text(title, most), letters)
 
 
 def put_title(figure: Figure, lines: Sequence[str]) -> None:
@@ -186,7 +188,7 @@ def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column
     dots: dict[tuple[SelectionStyle, str], list[tuple[Array, Array]]] = {}
     for row, (case, (repetitions, values)) in enumerate(zip(cases, values_by_case, strict=True)):
         y = row + jitter(repetitions)
-        dots.setdefault(_look(case), []).append((values[::step], y[::step]))
+        dots.setdefault(look(case), []).append((values[::step], y[::step]))
     for (style, marker), parts in dots.items():
         axes.scatter(
             np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]),
@@ -249,7 +251,7 @@ def mean_down(runs: RunsByCase) -> float:
     return MEAN_DOWN if runs else 0.0
 
 
-def _look(case: CaseFinding) -> tuple[SelectionStyle, str]:
+def look(case: CaseFinding) -> tuple[SelectionStyle, str]:
     """Return style and marker of a case: of its mapping onto the node's CPUs."""
     placing = case.summary.placing
     return selection_style(placing.selection), marker_of(placing.binding)
@@ -257,7 +259,7 @@ def _look(case: CaseFinding) -> tuple[SelectionStyle, str]:
 
 def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
     """Return the legend's entries for the selections and bindings of cases."""
-    placed = [_look(case) for case in shown]
+    placed = [look(case) for case in shown]
     selections, markers = {style for style, _ in placed}, {marker for _, marker in placed}
     return [
         *(entry(style.name, marker_style("o", 5, style.colour, style.face))
