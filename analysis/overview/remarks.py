@@ -271,9 +271,7 @@ def _in_some(count: int, of: int) -> str:
 
 
 def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objective) -> float:
-    setting = case.summary.setting
-    baseline = next(of for of in table.cases if of.is_baseline and of.summary.setting == setting)
-    return case.mean_ratio(baseline, objective)
+    return case.mean_ratio(table.baseline_of(case), objective)
 
 
 def _slow(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:

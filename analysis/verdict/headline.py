@@ -149,10 +149,7 @@ def _most(
     if not gains:
         return
     difference, table, best = min(gains, key=lambda gain: objective.loss(gain[0].log_ratio))
-    setting = best.summary.setting
-    baseline = next(
-        case for case in table.cases if case.is_baseline and case.summary.setting == setting
-    )
+    baseline = table.baseline_of(best)
     beside = f", beside {best.summary.beside}" if best.summary.beside else ""
     count = sum(
         case.comparisons[objective].objective.identity == objective.identity

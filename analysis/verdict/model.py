@@ -209,6 +209,11 @@ class TableFindings:
         """The objectives by which a mapping can be better than another."""
         return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
 
+    def baseline_of(self, case: CaseFinding) -> CaseFinding:
+        """Return the baseline of a case that has comparisons."""
+        setting = case.summary.setting
+        return next(of for of in self.cases if of.is_baseline and of.summary.setting == setting)
+
 
 def objectives_in(tables: Iterable[TableFindings]) -> list[Objective]:
     """Return what the cases of tables are compared by, what is of one name and unit once."""
