@@ -46,7 +46,7 @@ class Setting(NamedTuple):
     governor: str
     scheduling: str
     beside: str | None
-    in_guest: bool
+    guest: str
     objective: tuple[str, str, bool]
 
     def title(self, *, takes_schedule: bool = True) -> str:
@@ -59,7 +59,7 @@ class Setting(NamedTuple):
             self.scheduling,
             f"beside {self.beside}" if self.beside else "",
         )
-        guest = " in a guest" if self.in_guest else ""
+        guest = f" in {self.guest}" if self.guest else ""
         return one_line(
             f"{self.program}{region} {self.team}{guest}, {', '.join(filter(None, under))}"
         )
@@ -212,7 +212,7 @@ def _setting(
         governor_of(case) or as_governor or _UNKNOWN,
         case.summary.scheduling,
         case.summary.beside,
-        bool(case.summary.vcpu_mapping),
+        case.summary.guest,
         objective.identity,
     )
 

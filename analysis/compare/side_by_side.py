@@ -356,7 +356,8 @@ def matched_tables(
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
     """Yield each table of A with the table of B that is most like it, if one is of the same.
 
-    Tables are of the same when algorithm, region, ranks and threads are, whoever wrote the program.
+    Tables are of the same when algorithm, region, ranks and threads are, whoever wrote the program,
+    and where both are of the node, of guests or of emulated guests.
     """
     for table in tables_a:
         same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
@@ -365,9 +366,8 @@ def matched_tables(
 
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
-    in_guest = bool(table.cases[0].summary.vcpu_mapping)
-    key = table.key
-    return algorithm_of(table), key.region, key.ranks, key.threads, in_guest
+    key, guest = table.key, table.cases[0].summary.guest
+    return algorithm_of(table), key.region, key.ranks, key.threads, guest
 
 
 def algorithm_of(table: TableFindings) -> str:
@@ -376,7 +376,7 @@ def algorithm_of(table: TableFindings) -> str:
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
-    keys = ("app", "size", "variant", "schedule", "wait_policy")
+    keys = ("app", "size", "variant", "schedule", "wait_policy", "vm_cpus", "vm_memory_mib")
     return tuple(getattr(a.key, key) == getattr(b.key, key) for key in keys)
 
 

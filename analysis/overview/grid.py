@@ -14,7 +14,7 @@ from typing import Literal
 from analysis.objectives import TIME, Objective
 from analysis.records.fields import TableKey
 from analysis.results.case_summary import grouped
-from base.text import one_line
+from base.text import one_line, plural
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: in its setting
 # nothing is compared. `not compared`: others are; it has too few runs whose threads were in place.
@@ -198,6 +198,9 @@ _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
     (lambda key: key.size, "{}"),
     (lambda key: key.schedule, "schedule {}"),
     (lambda key: key.wait_policy, "waiting {}"),
+    (lambda key: plural(key.vm_cpus or 0, "vCPU"), "{}"),
+    (lambda key: f"{key.vm_memory_mib} MiB", "{}"),
+    (lambda key: "emulated" if key.is_emulated else "on KVM", "{}"),
 )
 
 

@@ -18,7 +18,7 @@ from analysis.overview.grid import (
 from analysis.records.fields import TableKey
 from analysis.results.case_summary import grouped
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
-from base.text import one_line, plural
+from base.text import one_line
 
 # The place of a table, and those of its cases that stand on one line.
 _Line = tuple[int, Sequence[CaseFinding]]
@@ -43,19 +43,18 @@ def overviews_of(findings: Findings) -> list[Overview]:
 
 def _shared(case: CaseFinding) -> tuple[object, ...]:
     of = case.summary
-    return of.mpi, case.governor, of.scheduling, of.beside, of.vm_cpus, of.vm_memory_mib
+    return of.mpi, case.governor, of.scheduling, of.beside
 
 
 def _overview(
     lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
 ) -> Overview:
     governors = {cases[0].governor for _, cases in lines}
-    sizes = {cases[0].summary.vm_cpus for _, cases in lines}
     settings = tuple(
         Setting(
             name_of(tables[at].key),
             tables[at].key.threads_label,
-            _under(cases[0], has_governor=len(governors) > 1, has_size=len(sizes) > 1),
+            _under(cases[0], has_governor=len(governors) > 1),
             at,
             cases[0].governor,
             cases[0].summary.beside,
@@ -67,14 +66,13 @@ def _overview(
     return Overview(columns_of(settings), settings, governors.pop() if len(governors) == 1 else "")
 
 
-def _under(case: CaseFinding, *, has_governor: bool, has_size: bool) -> str:
+def _under(case: CaseFinding, *, has_governor: bool) -> str:
     """Return what a setting is under, as far as others are under something else."""
     of = case.summary
     parts = (
         case.governor if has_governor else "",
         of.scheduling,
         f"beside {of.beside}" if of.beside else "",
-        plural(of.vm_cpus, "vCPU") if has_size and of.vm_cpus else "",
     )
     return one_line(", ".join(filter(None, parts)))
 

@@ -12,7 +12,9 @@ class TableKey(NamedTuple):
     """What the cases of a table share; `number` is None where the source does not number tables.
 
     `ranks` is None of a program that no MPI launcher started, else `threads` are those of a rank.
-    `region` is the part of the program that its rows tell of; None for whole runs.
+    `region` is the part of the program that its rows tell of; None for whole runs. `vm_cpus` and
+    `vm_memory_mib` are the guest's virtual CPUs and memory, and `vm_accelerator` is `kvm`, or `tcg`
+    for an emulated one, whose times are not the node's; None without a guest.
     """
 
     number: int | None
@@ -24,6 +26,9 @@ class TableKey(NamedTuple):
     schedule: str
     wait_policy: str
     region: str | None = None
+    vm_cpus: int | None = None
+    vm_memory_mib: int | None = None
+    vm_accelerator: str | None = None
 
     @property
     def threads_in_words(self) -> str:
@@ -36,27 +41,31 @@ class TableKey(NamedTuple):
         return team_label(self.ranks, self.threads)
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether QEMU emulated the guest, so that its times are not the node's."""
+        return self.vm_accelerator == "tcg"
+
+    @property
     def order(self) -> tuple[object, ...]:
         """Sorts tables; without number before numbered, without ranks before ranks.
 
         Whole runs come before their regions.
         """
-        region = self.region or ""
-        return tuple(self._replace(number=self.number or 0, ranks=self.ranks or 0, region=region))
+        return tuple((value is not None, value) for value in self)
 
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = TableKey._fields[1:]
-# Without them a case is no rank of MPI's, and of a whole run; without any other key it is of no
-# table.
-OPTIONAL_KEYS = ("ranks", "region")
+# Without them a case is no rank of MPI's, of a whole run, and of no guest; without any other key it
+# is of no table.
+OPTIONAL_KEYS = ("ranks", "region", "vm_cpus", "vm_memory_mib", "vm_accelerator")
 ROW_KEYS = ("case_number", "mapping", "governor")
 # Who places threads, where a study asks for it.
 OF_SCHEDULING = ("scheduler", "energy_aware", "itmt")
 ROW_FACTS = (
     "study", "node_id", "selection", "binding", "mechanism", "cpus",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus",
-    "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm", "mpi", "ranks_by", "rank_cpus",
+    "algorithm", "mpi", "ranks_by", "rank_cpus",
     "beside", "beside_cpus", "beside_alone",
     *OF_SCHEDULING,
 )  # fmt: skip

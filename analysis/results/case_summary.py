@@ -108,9 +108,6 @@ class CaseSummary:
     vcpu_selection: str | None = None
     vcpu_binding: str | None = None
     vcpu_cpus: str | None = None
-    vm_cpus: int | None = None
-    vm_memory_mib: int | None = None
-    vm_accelerator: str | None = None
     scheduler: str | None = None
     energy_aware: str | None = None
     itmt: str | None = None
@@ -167,6 +164,13 @@ class CaseSummary:
         return Placing(self.vcpu_mapping, self.vcpu_selection, self.vcpu_binding)
 
     @property
+    def guest(self) -> str:
+        """The kind of guest in words, `a guest` or `an emulated guest`; empty on the node."""
+        if not self.vcpu_mapping:
+            return ""
+        return "an emulated guest" if self.table.is_emulated else "a guest"
+
+    @property
     def placing(self) -> Placing:
         """The mapping onto the node's CPUs: of the threads, or of the guest's virtual CPUs."""
         return self.of_vcpus or self.of_threads
@@ -174,8 +178,8 @@ class CaseSummary:
     @property
     def setting(self) -> tuple[object, ...]:
         """What a case shares with the baseline that it is compared with."""
-        of_guest = self.engine, self.vm_cpus, self.vm_memory_mib, self.vm_accelerator
-        return self.study, self.node_id, self.table, self.mpi, self.governor, self.beside, *of_guest
+        of_case = self.mpi, self.governor, self.beside, self.engine
+        return self.study, self.node_id, self.table, *of_case
 
     @property
     def scheduling(self) -> str:

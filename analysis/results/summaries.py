@@ -121,7 +121,7 @@ _WITH_REASONS = frozenset((
 ))  # fmt: skip
 _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
-    "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
+    "vcpu_mapping", "vcpu_cpus",
 )  # fmt: skip
 # What only some cases have.
 _OF_SOME = (
@@ -368,10 +368,10 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
     numbers: dict[int, int] = {}
     cases = []
     for row in rows:
-        keys = tuple(_known(row, name) for name in (*TABLE_KEYS, "vm_cpus", "vm_memory_mib"))
+        keys = tuple(_known(row, name) for name in TABLE_KEYS)
         table = row.count("table_number") or tables.setdefault(keys, len(tables) + 1)
         numbers[table] = row.count("case_number") or numbers.get(table, 0) + 1
-        key = TableKey(table, *(_known(row, name) for name in TABLE_KEYS))  # type: ignore[arg-type]
+        key = TableKey(table, *keys)  # type: ignore[arg-type]
         cases.append(
             CaseSummary(
                 case_id=row.text("case_id") or _case_id(row),
@@ -379,8 +379,6 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
                 number=numbers[table],
                 governor=row.text("governor") or UNKNOWN,
                 n=row.count("n"),
-                vm_cpus=row.count("vm_cpus"),
-                vm_memory_mib=row.count("vm_memory_mib"),
                 skip_reason=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
                 **_facts(row, known),
                 **_numbers(row, absent),

@@ -244,9 +244,7 @@ def _how(case: CaseSummary) -> str:
 
 def _where(case: CaseSummary) -> str:
     """Return a row's CPUs of the host: a guest's own are always the same ones."""
-    if case.vcpu_cpus:
-        return f"{case.vcpu_cpus} ({case.vm_accelerator or 'unknown accelerator'})"
-    return str(case.shown_cpus or "unknown CPUs")
+    return str(case.vcpu_cpus or case.shown_cpus or "unknown CPUs")
 
 
 LayoutName = Literal["full", "published"]
@@ -566,7 +564,7 @@ _PUBLISHED_OF_GUESTS = Layout(
     (
         (Column("app", right=False), _text(lambda case: case.table.app)),
         (Column("guest threads"), _text(lambda case: case.table.threads)),
-        (Column("vCPUs"), _text(lambda case: case.vm_cpus)),
+        (Column("vCPUs"), _text(lambda case: case.table.vm_cpus)),
         _VCPU_MAPPING,
     ),
     _PUBLISHED_TIMES,

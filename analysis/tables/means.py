@@ -172,11 +172,12 @@ def _implementation(cases: Sequence[CaseSummary]) -> str:
 
 
 def _guest(case: CaseSummary) -> str:
-    if not case.vcpu_mapping:
+    if not case.guest:
         return ""
-    size = [plural(case.vm_cpus, "vCPU")] if case.vm_cpus else []
-    size += [f"{case.vm_memory_mib} MiB"] if case.vm_memory_mib else []
-    return ", in a guest" + (f" with {' and '.join(size)}" if size else "")
+    of = case.table
+    size = [plural(of.vm_cpus, "vCPU")] if of.vm_cpus else []
+    size += [f"{of.vm_memory_mib} MiB"] if of.vm_memory_mib else []
+    return f", in {case.guest}" + (f" with {' and '.join(size)}" if size else "")
 
 
 def raw_row(case: CaseSummary) -> dict[str, object]:

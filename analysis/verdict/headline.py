@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import ALPHA
 from analysis.verdict.caveats import start_up, unusable
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict, objectives_in
@@ -92,8 +93,7 @@ def in_words(answer: str, verdicts: Verdicts) -> str:
     """Return an answer in words, with the place where all its verdicts have the same one."""
     of_answer = [verdict for _, verdict in verdicts if verdict.answer == answer]
     cases = [case for table, _ in verdicts for case in table.cases]
-    guests = [case.summary.vcpu_mapping for case in cases]
-    what = "threads or virtual CPUs" if any(guests) else "threads"
+    what = _what(answer, [verdict.best.summary for verdict in of_answer if verdict.best])
     text = _ANSWERS[answer].format(
         what=what,
         mappings=_either(verdict.best.mapping for verdict in of_answer if verdict.best),
@@ -107,6 +107,22 @@ def in_words(answer: str, verdicts: Verdicts) -> str:
     under = {placer(verdict.best.summary) for verdict in of_answer if verdict.best}
     asked = any(verdict.best and verdict.best.summary.scheduling for verdict in of_answer)
     return f"{text}, under {_either(under)}" if asked and answer in _PLACING else text
+
+
+def _what(answer: str, bests: Sequence[CaseSummary]) -> str:
+    """Return what an answer places, or leaves: threads, a guest's virtual CPUs, or both."""
+    binding = {"pin": "pin", "confine": "set", "leave": "none"}.get(answer)
+    places = {
+        tuple(
+            what
+            for what, placing in (("threads", best.of_threads), ("virtual CPUs", best.of_vcpus))
+            if placing and placing.binding == binding
+        )
+        for best in bests
+    }
+    if len(places) == 1:
+        return " and ".join(places.pop())
+    return " or ".join(sorted({what for of_case in places for what in of_case}))
 
 
 def _either(mappings: Iterable[str]) -> str:

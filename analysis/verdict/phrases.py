@@ -254,7 +254,7 @@ def _do(case: CaseSummary) -> str:
     if case.of_vcpus is None:
         return _instruction("thread", case.of_threads, case.table.threads, placer(case))
     # Where nobody knows how many there are, there are several.
-    of_guest = _instruction("virtual CPU", case.of_vcpus, case.vm_cpus or 2, placer(case))
+    of_guest = _instruction("virtual CPU", case.of_vcpus, case.table.vm_cpus or 2, placer(case))
     if case.binding in (None, "none"):
         return of_guest
     return f"{of_guest} and, in the guest, {_instruction('thread', case.of_threads, 2)}"

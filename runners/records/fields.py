@@ -239,7 +239,10 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "vm_cpus vm_memory_mib",
             "virtual CPUs and memory of the guest; `cpus` above are the guest's",
         ),
-        Field("vm_accelerator", "`kvm`, or `tcg` for emulation; emulated runs are separate cases"),
+        Field(
+            "vm_accelerator",
+            "`kvm`, or `tcg` for emulation; emulated runs are cases and tables of their own",
+        ),
         Field(
             "vcpu_mapping vcpu_selection vcpu_binding vcpu_cpus",
             "where the virtual CPUs should be, how tightly they are bound, and the host's CPUs",

@@ -75,7 +75,27 @@ def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
 
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
     assert findings_of(tmp_path, [run | guest(run) for run in study.records()]).headline[0] == (
-        f"For time: to pin threads or virtual CPUs on the P-cores, {ONE}."
+        f"For time: to pin threads and virtual CPUs on the P-cores, {ONE}."
+    )
+
+
+def test_only_what_is_pinned_is_in_the_headline(tmp_path: Path) -> None:
+    left = {"mapping": "scheduler", "selection": "all", "binding": "none"}
+
+    def in_guest(run: Record) -> Record:
+        of_vcpus = {f"vcpu_{name}": run[name] for name in left}
+        return run | of_vcpus | left | {"engine": "vm", "vm_cpus": 8, "vm_accelerator": "kvm"}
+
+    runs = [in_guest(run) for run in Study(PIN).records()]
+    on_node = [
+        run | {"table_number": 2, "case_id": "n" + run["case_id"]} for run in Study(PIN).records()
+    ]
+    assert findings_of(tmp_path / "a", runs).headline[0] == (
+        f"For time: to pin virtual CPUs on the P-cores, {ONE}."
+    )
+    assert findings_of(tmp_path / "b", [*runs, *on_node]).headline[0] == (
+        "For time: to pin threads or virtual CPUs on the P-cores, in both settings "
+        "(table and governor)."
     )
 
 

@@ -115,7 +115,7 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
          "use my\ufffd[1mmapping"),
         ({"selection": None, "binding": None, "mapping": "unknown"}, "use unknown"),
         ({"vcpu_mapping": "v", "vcpu_selection": "pcores", "vcpu_binding": "pin",
-          "vm_cpus": None, "selection": "all", "binding": "none"},
+          "selection": "all", "binding": "none"},
          "pin each virtual CPU on the P-cores"),
         ({"vcpu_mapping": "v", "vcpu_selection": "all", "vcpu_binding": "none", "vm_cpus": 1,
           "selection": "pcpus", "binding": "set"},
@@ -125,7 +125,7 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
 )  # fmt: skip
 def test_what_a_mapping_does(facts: dict[str, Any], expected: str) -> None:
     threads = facts.pop("threads", 8)
-    table = TABLE._replace(threads=threads)
+    table = TABLE._replace(threads=threads, vm_cpus=facts.pop("vm_cpus", None))
 
     assert do(summary(**{"table": table, "mapping": "m"} | facts)) == expected
 

@@ -16,6 +16,7 @@ from analysis.verdict.text import as_data, as_markdown, as_text
 from base.errors import UserError
 from tests.support.golden import GoldenFile
 from tests.support.results import (
+    Record,
     Study,
     compared,
     findings_of,
@@ -288,16 +289,32 @@ def test_a_deviation_is_what_was_written_and_what_rounding_hides(
     assert difference.standard_error == pytest.approx(relative / 10**0.5)
 
 
-def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
-    records = [
+def in_guests(study: Study, accelerator: str) -> list[Record]:
+    return [
         run | {
-            "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm",
+            "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": accelerator,
             "vcpu_mapping": run["mapping"], "mapping": "scheduler",
             "vcpu_selection": run["selection"], "selection": "all",
             "vcpu_binding": run["binding"], "binding": "none",
+            "case_id": run["case_id"] + accelerator,
         }
-        for run in Study(PINNED, sequential=True).records()
+        for run in study.records()
     ]  # fmt: skip
+
+
+def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
+    on_kvm = Study({"scheduler": 1.0, "pcores-pin": 0.9}, sequential=True)
+    emulated = Study({"scheduler": 20.0, "pcores-pin": 25.0}, sequential=True)
+    records = in_guests(on_kvm, "kvm") + in_guests(emulated, "tcg")
+    tables = findings_of(tmp_path, records).tables
+    assert {table.title.rpartition(", in ")[2]: table.verdicts[0].answer for table in tables} == {
+        "a guest with 8 vCPUs and 1024 MiB": "pin",
+        "an emulated guest with 8 vCPUs and 1024 MiB": "leave",
+    }
+
+
+def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
+    records = in_guests(Study(PINNED, sequential=True), "kvm")
     time = verdict(findings_of(tmp_path, records))
     assert time.answer == "pin"
     assert time.sentences[0].startswith(
