@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
+
+import pytest
 
 from tests.support.tools import ROOT
 
@@ -15,6 +18,19 @@ def test_every_file_and_folder_that_it_names_exists() -> None:
     paths = {name for name in named if name.split("/")[0] in floors or "." in name}
     assert len(paths) > 30
     assert [name for name in sorted(paths) if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("floor", ["runners", "analysis"])
+def test_its_diagram_has_the_packages_in_the_order_that_is_enforced(floor: str) -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = (of["layers"] for of in contracts if of.get("containers") == [floor])
+    _, drawn = PAGE.split(f"\n{floor}/ ", 1)
+    # Under the floor's name its packages are indented; the next floor begins a line.
+    lines = re.split(r"\n(?=\S)", drawn)[0].splitlines()
+    packages = [set(re.findall(r"\b[a-z]+(?=/|\s|$)", line)) for line in lines]
+    # The first line may have words on the floor instead.
+    assert packages[-len(layers) :] == [set(layer.split(" | ")) for layer in layers]
 
 
 def test_it_explains_each_package_of_the_runners_and_of_analysis() -> None:

@@ -20,8 +20,8 @@ from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from configs.variables import OMP_NUM_THREADS, counting
 from runners.advise.program import Program
 from runners.advise.request import METRIC, Request
-from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.host.program_files import threads_told_by
+from runners.placement.thread_placement import FEW_LOOKS, TOO_SHORT_S
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 from runners.race.race import is_placed
 from runners.race.state import race_run

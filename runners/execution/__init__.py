@@ -1,1 +1,1 @@
-"""One run: a program is started, placed, sampled, checked and classified."""
+"""One run: a program is started and sampled, its output is checked, and the run is classified."""

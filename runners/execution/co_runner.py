@@ -21,8 +21,8 @@ from base.reading import Reading
 from base.text import one_line
 from base.waiting import readable
 from runners.execution.execute import CoRun, Harness, Observation, free_cpus
-from runners.execution.thread_trace import seen_fields
 from runners.execution.witness import KILL_GRACE_S, KILL_TRIES, LAUNCH_LIMIT_S, LaunchError
+from runners.placement.thread_trace import seen_fields
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.records.values import FAILED, PLACEMENT_VIOLATED

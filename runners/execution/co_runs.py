@@ -16,11 +16,11 @@ from runners.execution.co_runner import COUNT, SEEN_LIMIT_S, Job, send
 from runners.execution.execute import UNSEEN, CoRun, Observation
 from runners.execution.outcome import expected_of, failure_of, proof_of
 from runners.execution.output_file import OutputFile, working_folder, written_text
-from runners.execution.placement import FEW_LOOKS, NEGLIGIBLE_SHARE, Expected, Proof
-from runners.execution.sampler import Pace, PlacementSampler
-from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import WitnessProcess
 from runners.host.processes import tree_cpu_s, waited_cpu_s
+from runners.placement.sampler import Pace, PlacementSampler
+from runners.placement.thread_placement import FEW_LOOKS, NEGLIGIBLE_SHARE, Expected, Proof
+from runners.placement.thread_trace import ThreadTrace
 
 
 class CoRuns:

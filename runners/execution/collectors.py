@@ -22,7 +22,6 @@ from runners.execution.co_runner import (
 )
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import read_imbalance
-from runners.execution.libraries import LoadedLibraries
 from runners.execution.outcome import failure_of
 from runners.execution.region_marks import RegionInstruments, RegionMarks
 from runners.execution.region_readings import (
@@ -55,6 +54,7 @@ from runners.measure.perf.events import (
 )
 from runners.measure.perf.output import PerfOutput, parse_perf_output
 from runners.node.node import Node
+from runners.placement.libraries import LoadedLibraries
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.mechanism import needed_tool

@@ -17,19 +17,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.errors import ShortageError, shortage_in, shortage_of
-from runners.execution.course import Point
-from runners.execution.libraries import LoadedLibraries
 from runners.execution.output_file import OutputFile, working_folder, written_text
-from runners.execution.placement import Proof
-from runners.execution.process_events import ProcessEvents
 from runners.execution.rank_processes import RankProcesses
 from runners.execution.region_marks import RegionMarks, SeenRegions
-from runners.execution.sampler import Pace, PlacementSampler
-from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
 from runners.measure.perf.stat import PerfStat
+from runners.placement.course import Point
+from runners.placement.libraries import LoadedLibraries
+from runners.placement.process_events import ProcessEvents
+from runners.placement.sampler import Pace, PlacementSampler
+from runners.placement.thread_placement import Proof
+from runners.placement.thread_trace import ThreadTrace
 from runners.plan.command_line import Launch
 
 # Signals to all processes of a job arrive within milliseconds of one another.

@@ -8,12 +8,12 @@ from base.reading import Reading
 from base.text import plural
 from configs.app import OPENMP_RUNTIMES
 from configs.study import RUNTIME_DEFAULT
-from runners.execution.course import quarters
 from runners.execution.execute import Observation
-from runners.execution.placement import NEGLIGIBLE_SHARE, TICK_S, most_at_a_time
-from runners.execution.thread_trace import ThreadTrace
 from runners.host.tree import Unavailable, reading_of
 from runners.node.topology import CoreKind
+from runners.placement.course import quarters
+from runners.placement.thread_placement import NEGLIGIBLE_SHARE, TICK_S, most_at_a_time
+from runners.placement.thread_trace import ThreadTrace
 from runners.plan.case import Case
 
 FIELDS = ("imbalance", "waited", "cpu_share", "team_cpu_s", "course")

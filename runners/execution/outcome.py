@@ -11,8 +11,8 @@ from typing import Any
 from base.patterns import Spans, TooSlowError, last_match, matches
 from base.text import ended_by, one_line, printable
 from runners.execution.execute import Observation
-from runners.execution.placement import Expected, Proof, Samples, prove
-from runners.execution.rank_placement import prove_ranks
+from runners.placement.rank_placement import prove_ranks
+from runners.placement.thread_placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
 from runners.plan.mechanism import BY_WORDS
 from runners.records.values import (

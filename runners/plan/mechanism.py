@@ -2,7 +2,7 @@
 
 Where the runtime itself makes the places (`cores`) or chooses the CPUs (`4c:intel_core`), this
 module says which places the words mean on this node; whether the runtime took them so is seen by
-the threads' affinity masks (runners/execution/placement.py).
+the threads' affinity masks (runners/placement/thread_placement.py).
 """
 
 from __future__ import annotations

@@ -20,13 +20,13 @@ from configs.study import CURRENT_GOVERNOR, Study
 from runners.execution.collectors import Collectors, LocalEngine
 from runners.execution.execute import Observation, execute
 from runners.execution.outcome import expected_of, failure_of, proof_of
-from runners.execution.placement import Proof
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program, find_tools, for_programs
 from runners.measure.conditions.temperature import Thermometer
 from runners.measure.meter import Meter
 from runners.measure.perf.events import perf_command
 from runners.node.node import Node
+from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.selection import usable

@@ -22,7 +22,6 @@ from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.outcome import classify, expected_of, proof_of
-from runners.execution.placement import hotplug_problem
 from runners.execution.witness import LaunchError
 from runners.host.privileges import chown_to_invoker
 from runners.host.software import ask_version, for_tools
@@ -38,6 +37,7 @@ from runners.measure.perf.c2c import (
 )
 from runners.measure.perf.events import read_core_pmus
 from runners.node.node import Node
+from runners.placement.thread_placement import hotplug_problem
 from runners.plan.case import Case, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan

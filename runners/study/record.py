@@ -16,16 +16,16 @@ from base.reading import Reading
 from configs.app import App
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, expected_of, proof_of, read_metrics, stderr_tail
-from runners.execution.placement import (
+from runners.execution.witness import Ending
+from runners.host.tree import Unavailable, reading_of
+from runners.node.node import state_changes
+from runners.placement.thread_placement import (
     Expected,
     Proof,
     forgiven_looks,
     hotplug_problem,
 )
-from runners.execution.thread_trace import ThreadTrace, seen_fields
-from runners.execution.witness import Ending
-from runners.host.tree import Unavailable, reading_of
-from runners.node.node import state_changes
+from runners.placement.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Case, SkippedCase, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun

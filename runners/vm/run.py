@@ -16,12 +16,12 @@ from typing import Any
 
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation, move_to_housekeeping_cpus
-from runners.execution.placement import Proof
-from runners.execution.sampler import Pace
 from runners.host.processes import read_cpu_time
 from runners.measure.conditions.cpu_time import CostClock
 from runners.measure.meter import Meters
 from runners.measure.perf.stat import PerfStat
+from runners.placement.sampler import Pace
+from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.guest import ANSWER_LIMIT_S, Guest

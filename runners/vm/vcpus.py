@@ -14,14 +14,14 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from runners.execution.execute import free_cpus
-from runners.execution.placement import (
+from runners.placement.sampler import PlacementSampler
+from runners.placement.thread_placement import (
     Expected,
     Proof,
     Samples,
     prove,
 )
-from runners.execution.sampler import PlacementSampler
-from runners.execution.thread_trace import ThreadTrace, seen_fields
+from runners.placement.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Vcpus
 
 

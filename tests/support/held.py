@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from runners.execution.sampler import PlacementSampler
+from runners.placement.sampler import PlacementSampler
 from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import until

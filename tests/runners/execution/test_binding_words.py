@@ -18,7 +18,7 @@ from configs.mapping import Mapping
 from configs.study import AppChoice
 from runners.execution.execute import Harness, execute
 from runners.execution.outcome import expected_of, proof_of
-from runners.execution.placement import Proof
+from runners.placement.thread_placement import Proof
 from runners.plan.command_line import build_launch
 from runners.plan.plan import make_plan
 from tests.runners.cases import DEMO, study

@@ -14,9 +14,9 @@ from base.reading import Reading
 from runners.execution.co_runner import Job, co_run_reading, invalid_reason, receive, send
 from runners.execution.co_runs import CoRuns, Proofs
 from runners.execution.execute import CoRun, Observation
-from runners.execution.placement import Proof
-from runners.execution.thread_trace import ThreadTrace
 from runners.execution.witness import Ending
+from runners.placement.thread_placement import Proof
+from runners.placement.thread_trace import ThreadTrace
 from runners.plan.command_line import Launch
 from tests.runners.cases import case
 from tests.support.limits import many_open_files

@@ -13,10 +13,10 @@ import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Expected, Proof, busy_threads
-from runners.execution.process_events import ProcessEvents
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
+from runners.placement.process_events import ProcessEvents
+from runners.placement.thread_placement import Expected, Proof, busy_threads
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
 from tests.support.limits import many_open_files

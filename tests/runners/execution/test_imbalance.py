@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from configs.app import Variant
 from configs.variables import SetVariable
-from runners.execution.course import POINTS, Course, Point, quarters
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import FIELDS, read_imbalance
-from runners.execution.thread_trace import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.node.topology import CoreKind
+from runners.placement.course import POINTS, Course, Point, quarters
+from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.command_line import Launch
 from tests.runners.cases import case
 from tests.support.held import looks_counted

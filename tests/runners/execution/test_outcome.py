@@ -13,9 +13,9 @@ import pytest
 from configs.app import Check, Metric
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
-from runners.execution.placement import Expected, Proof
-from runners.execution.thread_trace import Stay, ThreadTrace
 from runners.execution.witness import Ending
+from runners.placement.thread_placement import Expected, Proof
+from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.records.values import FINAL
 from tests.runners.cases import DEMO, SMALL, case
 

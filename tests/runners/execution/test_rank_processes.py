@@ -16,11 +16,11 @@ from configs.mapping import Mapping
 from configs.study import AppChoice
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import classify, expected_of, proof_of
-from runners.execution.placement import Proof
 from runners.execution.witness import LaunchError
 from runners.host.software import find_mpi
 from runners.measure.perf.events import perf_command
 from runners.measure.perf.output import parse_perf_output
+from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import make_plan

@@ -11,7 +11,7 @@ import pytest
 
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.placement import Expected, Proof
+from runners.placement.thread_placement import Expected, Proof
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
 from tests.support.programs import build_placed, witness

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.execution.execute import Observation
-from runners.execution.thread_trace import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.measure.conditions.cpu_time import HarnessCost
+from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.command_line import Launch
 from runners.vm.protocol import (
     MAX_BYTES,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.execution.placement import Expected, Samples, prove
-from runners.execution.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
+from runners.placement.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
+from runners.placement.thread_placement import Expected, Samples, prove
 
 
 def sampler_of(proc: Path, online: str = "0-3", **more: Any) -> PlacementSampler:  # noqa: ANN401

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 from base.cpulist import format_cpulist
-from runners.execution.placement import (
+from runners.placement.thread_placement import (
     Expected,
     Proof,
     Samples,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from runners.execution.execute import Harness, execute
-from runners.execution.libraries import MAX_PROCESSES, LoadedLibraries
+from runners.placement.libraries import MAX_PROCESSES, LoadedLibraries
 from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
 from tests.support.programs import witness

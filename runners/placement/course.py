@@ -1,6 +1,6 @@
 """The course of a run: how much CPU time its threads had used on which CPU, look by look. Pure.
 
-A thread's CPU time between two looks (runners/execution/sampler.py) counts for the CPU on which the
+A thread's CPU time between two looks (runners/placement/sampler.py) counts for the CPU on which the
 later look found it. That is exact for a thread that stays on one CPU.
 """
 

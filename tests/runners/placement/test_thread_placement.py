@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.execution.placement import (
+from runners.placement.thread_placement import (
     Expected,
     Proof,
     Samples,
@@ -19,7 +19,7 @@ from runners.execution.placement import (
     released_looks,
     settling_looks,
 )
-from runners.execution.thread_trace import Stay, ThreadTrace
+from runners.placement.thread_trace import Stay, ThreadTrace
 
 
 def trace(

@@ -1,7 +1,7 @@
 """Proves whether the threads of a run were where its mapping puts them. Pure.
 
 OpenMP runtimes that ignore their places exit with status 0, so the proof uses the kernel's data:
-the affinity masks and CPUs of all threads at many looks (runners/execution/sampler.py), the CPU
+the affinity masks and CPUs of all threads at many looks (runners/placement/sampler.py), the CPU
 time of all processes at their end, and perf's counts.
 """
 
@@ -16,7 +16,7 @@ from math import inf
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from runners.execution.thread_trace import Mask, Stay, ThreadTrace
+from runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
 # A run shorter than this may end before the sampler has seen all its threads.
 TOO_SHORT_S = 0.05

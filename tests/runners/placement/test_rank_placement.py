@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from runners.execution.placement import Expected, Proof, Samples
-from runners.execution.rank_placement import prove_ranks
-from runners.execution.thread_trace import Mask, Stay, ThreadTrace
+from runners.placement.rank_placement import prove_ranks
+from runners.placement.thread_placement import Expected, Proof, Samples
+from runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
 LOOKS = 100
 

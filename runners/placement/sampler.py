@@ -13,10 +13,10 @@ from pathlib import Path
 
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
-from runners.execution.course import Course, Point
-from runners.execution.libraries import LoadedLibraries
-from runners.execution.thread_trace import Mask, Stay, ThreadTrace
 from runners.host.processes import is_runnable, parse_task, tick_s
+from runners.placement.course import Course, Point
+from runners.placement.libraries import LoadedLibraries
+from runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
 ONLINE = "/sys/devices/system/cpu/online"
 # The limit for programs that keep starting threads; a trace takes about 1 kB.
