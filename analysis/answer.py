@@ -15,6 +15,7 @@ from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.sentences import headline
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
+from analysis.records.fields import TableKey
 from analysis.records.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.alone import alone_of, only_alone
 from analysis.results.case_summary import CaseSummary, grouped
@@ -55,6 +56,7 @@ from configs.repetitions import MAX_REPETITIONS
 
 # Smaller differences do not matter, unless the user says otherwise.
 MARGIN = 0.01
+_REPLACED = "emulated guests are not compared where runs were made under KVM as well"
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,12 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     fixed = _fixed_time(results)
     asked = _asked(objectives, fixed)
     pairs = alone_of(cases)
-    to_compare_with = {of[0].table for of in by_table if only_alone(of, pairs)}
+    emulated = _replaced_by_kvm(cases)
+    unanswered = emulated.union(of[0].table for of in by_table if only_alone(of, pairs))
     baselines = {
         case_id: of
         for case_id, of in baselines_of(cases, baseline).items()
-        if asked[case_id] and of.table not in to_compare_with
+        if asked[case_id] and of.table not in unanswered
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values, asked)
     look = _look(results)
@@ -111,13 +114,15 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     ]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = tuple(
-        _table(of, rules, answered=of[0].summary.table not in to_compare_with)
+        _table(of, rules, answered=of[0].summary.table not in unanswered)
         for of in grouped(found, lambda case: case.summary.table)
     )
     footnotes = results.footnotes
     # A card of a publication has this footnote already.
     if results.is_published and results.card is None:
         footnotes += other_reading(cases, baselines, comparisons, asked, margin)
+    if emulated:
+        footnotes += (_REPLACED,)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     headline_texts = _headline_of_race(advice) if raced else headline_of(tables)
@@ -137,6 +142,12 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         next_s=more * sum(case.time.mean for case in cases if case.has_runs),
         units=units_in(results.runs.frame) if results.runs else 0,
     )
+
+
+def _replaced_by_kvm(cases: Sequence[CaseSummary]) -> set[TableKey]:
+    """Return the tables of emulated guests whose runs were made anew under KVM."""
+    made = {case.table for case in cases if case.has_runs}
+    return {of for of in made if of.is_emulated and of._replace(vm_accelerator="kvm") in made}
 
 
 def is_decided(results: Results) -> bool:
