@@ -99,19 +99,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     comparisons = compare_all(
         differences, margin, question, _across_attempts(cases, baselines, values), look
     )
-    samples = _samples(cases, values, objectives)
-    slow = _slow(values)
-    comparisons = with_shapes(comparisons, baselines, values, samples, slow)
-    slowdowns = slowdowns_of(cases, values, results.runs.frame if results.runs else None)
-    found = [
-        replace(
-            _case_finding(
-                case, objectives[case.case_id], baselines, samples, comparisons, values, slow
-            ),
-            slowdown=slowdowns.get(case.case_id),
-        )
-        for case in cases
-    ]
+    found = _findings(results, objectives, baselines, values, comparisons)
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = tuple(
         _table(of, rules, answered=of[0].summary.table not in unanswered)
@@ -276,32 +264,39 @@ def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
     return {case_id: slow for case_id, slow in counts.items() if slow is not None}
 
 
-def _case_finding(
-    case: CaseSummary,
-    objectives: Sequence[Objective],
+def _findings(
+    results: Results,
+    objectives: Mapping[str, Sequence[Objective]],
     baselines: Mapping[str, CaseSummary],
-    samples: Mapping[Key, Sample],
-    comparisons: Mapping[Key, Comparison],
     values: Mapping[str, Values],
-    slow: Mapping[str, SlowRuns],
-) -> CaseFinding:
-    case_id = case.case_id
-    mine: dict[str, Sample] = {
-        name: samples[case_id, name] for name in objectives if (case_id, name) in samples
-    }
-    baseline = baselines.get(case_id)
-    return CaseFinding(
-        case,
-        is_baseline=baseline is not None and baseline.case_id == case_id,
-        samples=mine,
-        comparisons={
-            name: comparisons[case_id, name]
-            for name in objectives
-            if (case_id, name) in comparisons
-        },
-        outliers=_outliers(objectives, mine, values[case_id]) if case_id in values else (),
-        slow=slow.get(case_id),
-    )
+    comparisons: Mapping[Key, Comparison],
+) -> list[CaseFinding]:
+    """Return each case with its samples, and with its comparisons and what else differs in them."""
+    cases = results.cases
+    samples = _samples(cases, values, objectives)
+    slow = _slow(values)
+    shaped = with_shapes(comparisons, baselines, values, samples, slow)
+    slowdowns = slowdowns_of(cases, values, results.runs.frame if results.runs else None)
+    found = []
+    for case in cases:
+        case_id, names = case.case_id, objectives[case.case_id]
+        baseline = baselines.get(case_id)
+        mine: dict[str, Sample] = {
+            name: samples[case_id, name] for name in names if (case_id, name) in samples
+        }
+        finding = CaseFinding(
+            case,
+            is_baseline=baseline is not None and baseline.case_id == case_id,
+            samples=mine,
+            comparisons={
+                name: shaped[case_id, name] for name in names if (case_id, name) in shaped
+            },
+            outliers=_outliers(names, mine, values[case_id]) if case_id in values else (),
+            slow=slow.get(case_id),
+            slowdown=slowdowns.get(case_id),
+        )
+        found.append(finding)
+    return found
 
 
 def _outliers(

@@ -76,65 +76,32 @@ def make_plan(
     """Return the study's cases as this node can run them.
 
     `find_program` returns the path of a program's name or None, `tools` are the installed
-    launchers. `emulated` is whether guests would run without KVM.
-    Rows are numbered within a table before anything is left out: all mappings under the first
-    governor, then all under the next, as in the published tables. Each governor has all mappings
-    under the first scheduling, then all under the next; with guests, each scheduling has all
-    mappings under the first virtual CPU mapping, then all under the next; with co-runners, all
-    mappings beside the first of them, then beside the next. A co-runner that is no case of the
-    study by itself becomes one, in a table of its own after all others: what it loses is told from
-    that case.
+    launchers. `emulated` is whether guests would run without KVM. A co-runner that is no case of
+    the study by itself becomes one, in a table of its own after all others: what it loses is told
+    from that case.
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
     names |= {co_runner.variant.program for co_runner in study.co_runners}
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
-    on_host = study.vcpu_mappings if study.vm else (None,)
     alone = _Alone(study, topology, tools, programs, governor_problem)
-    table = 0
-    for table, row in enumerate(_rows(study), 1):
-        choice, size, ranks, threads, variant, schedule, wait_policy = row
-        mappings = study.mappings if choice.mappings is None else choice.mappings
-        for number, (governor, scheduling, beside, vcpu_mapping, mapping) in enumerate(
-            product(
-                *(study.governors, study.schedulings, study.beside or (None,), on_host, mappings)
-            ),
-            1,
-        ):
-            place, vcpus, vcpu_problem = topology, None, None
-            if vcpu_mapping and study.vm:
-                place = flat_topology(study.vm.cpus)
-                vcpus, vcpu_problem = _map_vcpus(study.vm, vcpu_mapping, topology, emulated)
-            wanted = Case(
-                table,
-                number,
-                choice.app,
-                variant,
-                size,
-                threads,
-                mapping,
-                mapping.mechanism,
-                (),
-                governor,
-                schedule,
-                wait_policy,
-                vcpus,
-                _variables(study, choice.app, variant, mapping),
-                ranks=ranks,
-                regions=choice.regions or (),
-                scheduling=scheduling,
-            )
-            case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
-            problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
-            if beside:
-                co_runner, why_not = alone.case(beside, governor, scheduling)
-                case = replace(case, beside=co_runner)
-                problem = problem or (f"its co-runner: {why_not}" if why_not else None)
-            if problem is None:
-                cases.append(case)
-            else:
-                skipped.append(SkippedCase(case, problem))
+    for choice, wanted, beside, vcpu_mapping in _wanted(study):
+        place, vcpus, vcpu_problem = topology, None, None
+        if vcpu_mapping and study.vm:
+            place = flat_topology(study.vm.cpus)
+            vcpus, vcpu_problem = _map_vcpus(study.vm, vcpu_mapping, topology, emulated)
+        case = replace(wanted, vcpus=vcpus)
+        case, problem = _mapped(case, place, tools, choice.oversubscribe)
+        problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
+        if beside:
+            co_runner, why_not = alone.case(beside, case.governor, case.scheduling)
+            case = replace(case, beside=co_runner)
+            problem = problem or (f"its co-runner: {why_not}" if why_not else None)
+        if problem is None:
+            cases.append(case)
+        else:
+            skipped.append(SkippedCase(case, problem))
     if study.race:
         cases, same = _without_duplicates(cases)
     else:
@@ -142,7 +109,7 @@ def make_plan(
         cases, same = _without_repeats(cases, programs, launchers)
     skipped += same
     known = {case.case_id for case in cases} | {item.case_id for item in skipped}
-    more, left_out = alone.cases_beside(known, table)
+    more, left_out = alone.cases_beside(known, sum(1 for _ in _rows(study)))
     return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
 
 
@@ -280,6 +247,35 @@ def _execution(case: Case) -> tuple[object, ...]:
         case.cpus if pins else case.mask,
         *(case.ranks, case.rank_cpus, case.scheduling),
     )
+
+
+def _wanted(
+    study: Study,
+) -> Iterator[tuple[AppChoice, Case, CoRunner | None, StudyMapping | None]]:
+    """Yield the study's cases before they are mapped, each with its co-runner and its guest's CPUs.
+
+    Rows are numbered within a table before anything is left out: all mappings under the first
+    governor, then all under the next, as in the published tables. Each governor has all mappings
+    under the first scheduling, then all under the next; with co-runners, each scheduling has all
+    mappings beside the first of them, then beside the next; with guests, all mappings under the
+    first virtual CPU mapping, then all under the next.
+    """
+    on_host = study.vcpu_mappings if study.vm else (None,)
+    for table, row in enumerate(_rows(study), 1):
+        choice, size, ranks, threads, variant, schedule, wait_policy = row
+        mappings = study.mappings if choice.mappings is None else choice.mappings
+        factors = study.governors, study.schedulings, study.beside or (None,), on_host, mappings
+        for number, factor in enumerate(product(*factors), 1):
+            governor, scheduling, beside, vcpu_mapping, mapping = factor
+            case = Case(
+                *(table, number, choice.app, variant, size, threads),
+                *(mapping, mapping.mechanism, (), governor, schedule, wait_policy),
+                variables=_variables(study, choice.app, variant, mapping),
+                ranks=ranks,
+                regions=choice.regions or (),
+                scheduling=scheduling,
+            )
+            yield choice, case, beside, vcpu_mapping
 
 
 def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Variant, str, str]]:
