@@ -34,6 +34,8 @@ _COMPLAINT = re.compile(r"^(?:OMP: Warning #\d+|libgomp): .{1,500}$", re.MULTILI
 _BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "KMP_AFFINITY", "KMP_HW_SUBSET")
 # What continues a number: `,5` or `.5` after `12`, `e9` or `_000` after `1`.
 _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
+# What begins one: `1,` before `234.5`, `2.5e-` before `3`, the sign before `7`.
+_BEGINNING = re.compile(r".*(?:\d(?:[.,_']|[eE][+-]?)?|(?:^|[\s=:(])-)", re.ASCII | re.DOTALL)
 
 
 def expected_of(case: Case) -> tuple[Expected, ...]:
@@ -184,13 +186,18 @@ def read_metrics(case: Case, run: Observation) -> tuple[dict[str, float], dict[s
 
 def _number(printed: str, where: Spans) -> float | str:
     """Return the number that a pattern has matched, or what the match is instead."""
-    _, end, number_start, number_end = where
-    text = printed[number_start:number_end].strip()
+    start, end, number_start, number_end = where
+    group = printed[number_start:number_end]
+    text = group.strip()
     if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         return "not a finite number"
     # A pattern that also matches what follows the number has found the number's end.
-    if number_end == end and _CONTINUATION.match(printed, end):
+    if number_end == end and group.endswith(text) and _CONTINUATION.match(printed, end):
         return "a part of a number; let the pattern say what follows it"
+    # So has one that also matches what precedes the number found its start.
+    before = printed[max(0, start - 3) : start]
+    if number_start == start and group.startswith(text) and _BEGINNING.fullmatch(before):
+        return "a part of a number; let the pattern say what precedes it"
     return float(text)
 
 

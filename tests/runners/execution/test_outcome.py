@@ -197,7 +197,21 @@ def test_what_is_no_finite_number_is_absent_with_a_reason(stdout: str) -> None:
         (r"time = (\d+)", "time = 1_200", None),
         (r"time = ([\d.]+)", "time = 1.2e9", None),
         (r"time = (\d{2})", "time = 123", None),
-        # Such a pattern knows what follows.
+        # So does what precedes it.
+        (r"([\d.]+) s", "1,234.5 s", None),
+        (r"([\d.]+) s", "time = -7 s", None),
+        (r"([\d.]+) s", "-7 s", None),
+        (r"(\d+) s", "12.5 s", None),
+        (r"(\d+) s", "1'200 s", None),
+        (r"(\d+) s", "2.5e-3 s", None),
+        (r"(\d{2}) s", "123 s", None),
+        (r"([\d.]+) s", "12, 1.5 s", 1.5),
+        (r"([\d.]+) s", "1 s, rank 0:1.5 s", 1.5),
+        (r"([\d.]+) s", "x-1.5 s", 1.5),
+        # Such a pattern knows what precedes or follows.
+        (r",([\d.]+) s", "8,1.5 s", 1.5),
+        (r"( \d+) s", "12 13 s", 13.0),
+        (r"time = (\d+ )", "time = 12 13", 12.0),
         (r"time = (\d+),\d+ or", "time = 12,13 or", 12.0),
         (r"time = (\d+),", "time = 12,13", 12.0),
         (r"time =( \d+)?", "time =", None),
