@@ -242,6 +242,18 @@ def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) 
     assert "1 of 1 comparison is undecided; about 6 min 4" in text
 
 
+def test_the_time_to_decide_counts_failed_runs_and_no_region_twice(tmp_path: Path) -> None:
+    folder = tmp_path / "paper-serial" / "node1"
+    solve = {"executions": 2, "elapsed_s": 30.0, "mark_s": 0.0001, "unavailable": {}}
+    times = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.99}
+    ended = {"status": "timeout", "elapsed_s": 600.0, "reason": "ended after its limit of 600 s"}
+    runs = spoilt(Study(times, repetitions=5, noise=0.05), "pcores-set", **ended)
+    more = {"study_file": "quick", "regions": {"solve": solve}}
+    text = study(folder, [run | more for run in runs])
+    # Five more runs of 40 s of each of two cases, and of 600 s of the third.
+    assert "undecided; about 56 min" in text
+
+
 def test_a_study_without_a_comparison_says_so(tmp_path: Path) -> None:
     text = study(tmp_path, [record(3, run) for run in range(1, 4)])
     assert "Answer     There is none: no mapping could be compared with another." in text
