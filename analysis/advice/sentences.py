@@ -125,6 +125,11 @@ def _undecided(advice: Advice) -> Iterator[str]:
             f"The best case, {described(advice.best)}, was tried against doing nothing: "
             f"{_tried(advice, f'; {_p(advice)}')}"
         )
+    elif advice.best and (made := advice.confirmation):
+        yield (
+            f"There was room for too few runs to try the best case, {advice.best.name}, against "
+            f"doing nothing: {made.runs_of_best} of it, {made.runs_of_reference} of doing nothing."
+        )
     elif advice.best:
         yield f"There was no room to try the best case, {advice.best.name}, against doing nothing."
 

@@ -33,7 +33,7 @@ from tests.analysis.advice.simulated_race import (
     write_results,
 )
 from tests.support.golden import GoldenFile
-from tests.support.results import record, write
+from tests.support.results import VIOLATED, record, write
 
 NOISY = replace(NO_GAIN, noise=0.05)
 
@@ -160,6 +160,24 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
     assert "`within`" not in text
     study = tmp_path / "advise-app-0123abcd" / "advise-app-0123abcd.yaml"
     assert f"`pinstudy run {study}`" in text
+
+
+@pytest.mark.parametrize(
+    ("from_repetition", "said"),
+    [
+        (2, "too few runs to try the best case, 4 threads, pcores-set, against doing nothing: 1"),
+        (3, "There was no room to try the best case, 4 threads, pcores-set, against doing nothing"),
+    ],
+)
+def test_a_trial_of_too_few_runs_is_told_from_none(
+    from_repetition: int, said: str, tmp_path: Path
+) -> None:
+    # The case that was chosen first then loses its placement, and little room is left.
+    def lost(at: int, repetition: int) -> dict[str, Any]:
+        return VIOLATED if at == 5 and repetition >= from_repetition else {}
+
+    race = replace(GAIN, rule=Rule(runs=12), noise=0.05, spoil=lost)
+    assert said in headline_text(tmp_path, race)
 
 
 def test_where_time_alone_limits_the_answer_asks_for_more_time_and_names_no_runs(
