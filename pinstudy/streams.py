@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -83,6 +84,11 @@ def lost_reason(name: str) -> str:
         return ""
     stream.flush()
     return raw.lost
+
+
+def stdin_is_file() -> bool:
+    """Return whether stdin was redirected from a file."""
+    return stat.S_ISREG(os.fstat(0).st_mode)
 
 
 def _nowhere() -> int:

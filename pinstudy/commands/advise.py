@@ -13,6 +13,7 @@ import click
 from base.errors import StudyError, UserError
 from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT, warn_of_options
 from pinstudy.output import print_columns, print_json, say, wrap
+from pinstudy.streams import stdin_is_file
 
 # The key of the words of the command line in a context's `meta`.
 TYPED = "pinstudy.typed"
@@ -152,6 +153,12 @@ def advise_command(
     request = make_request(program, **options)
     if passed_on := warn_of_options(context.command, context.meta[TYPED], program):
         say(f"pinstudy: {passed_on}", err=True)
+    if stdin_is_file():
+        say(
+            "pinstudy: the program's stdin is empty in each run, whatever pinstudy's is: let an "
+            "argument name the file, or name a script that redirects it",
+            err=True,
+        )
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     search = make_search(machine, request, os.environ)
     if plan:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import pinstudy, pinstudy_without
+from tests.support.cli import argv, pinstudy, pinstudy_without
 from tests.support.held import (
     WAIT_AT_GATE,
     WORK_UNTIL_LOOKED_AT,
@@ -105,6 +105,18 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     assert {(record["attempt"], record["threads"]) for record in good} == {(1, 1), (2, 1)}
     assert "it starts 1 thread whatever it is told (" in done.stderr
     assert {record["race_value"] for record in good} == {0.4}
+
+
+def test_input_that_does_not_reach_the_program_is_told(folder: Path) -> None:
+    def told(stdin: str) -> str:
+        arguments = argv("advise", "--plan", "--", "./busy.sh")
+        with Path(stdin).open() as stream:
+            return subprocess.run(
+                arguments, cwd=folder, stdin=stream, capture_output=True, text=True, check=True
+            ).stderr
+
+    assert "the program's stdin is empty in each run" in told(str(folder / "busy.sh"))
+    assert told("/dev/null") == ""
 
 
 @pytest.mark.parametrize(
