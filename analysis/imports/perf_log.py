@@ -180,12 +180,13 @@ def _failure(ended: re.Match[str] | None, header: re.Match[str]) -> str:
 
 def _read_line(block: _OpenText, number: int, line: str) -> None:
     text = line.strip()
-    block.lines.append(line)
     if block.elapsed:
         usage = _USAGE.fullmatch(line)
         if usage:
             block.used[usage["of"]] = decimal(usage["seconds"])
+            block.lines.append(line)
         return
+    block.lines.append(line)
     if text.startswith("#"):
         # A metric that continues the line above, or the runs' times one by one (--table).
         block.in_table = text.startswith("# Table of individual measurements")

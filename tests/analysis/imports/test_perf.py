@@ -159,6 +159,14 @@ def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
         import_logs(logs[:1], tmp_path, OPTIONS)
 
 
+def test_a_run_that_stands_twice_in_a_file_is_the_same_log(tmp_path: Path) -> None:
+    started = "# started on Fri Nov 27 14:19:46 2026\n\n"
+    log = f"{started}{(LOGS / 'german.txt').read_text()}\n"
+    (tmp_path / "twice.txt").write_text(log + log)
+    with pytest.raises(UserError, match=r"twice\.txt:16: the same log as .*twice\.txt"):
+        import_logs([tmp_path / "twice.txt"], tmp_path / "results", OPTIONS)
+
+
 def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> None:
     log = tmp_path / "joules.txt"
     log.write_text(
