@@ -8,7 +8,7 @@ a cache. In selections of pairs, threads 2i and 2i + 1 are neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
@@ -116,10 +116,11 @@ def _same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
 
 
 def _same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
-    clusters = clusters_of(topology)
+    ranks = sorted({core.rank for core in topology.cores})
     pairs: list[tuple[int, int]] = []
-    for cluster in clusters:
-        firsts = _firsts(cluster, topology)
+    # An L3 may be shared by cores of two kinds; both cores of a pair are of one.
+    for rank, cluster in product(ranks, clusters_of(topology)):
+        firsts = _firsts((core for core in cluster if core.rank == rank), topology)
         pairs += zip(firsts[::2], firsts[1::2], strict=False)
     return _enough("same-cluster", pairs, threads)
 

@@ -27,6 +27,10 @@ from tests.support.trees import build_tree
 I9 = i9_14900k_without_smt()
 ULTRA = core_ultra_7_164u()
 SERVER = two_packages_with_smt()
+# As NVIDIA's GB10: each L3 is shared by five P-cores and five E-cores, no L2 by any.
+TWO_L3S = topology(
+    [(str(cpu), "P" if cpu % 10 > 4 else "E", 0) for cpu in range(20)], [(3, "0-9"), (3, "10-19")]
+)
 PIN = Mapping("m", "pcores", "pin")
 
 
@@ -63,6 +67,8 @@ def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tup
         (ULTRA, "same-cluster", "pin", 10, (*range(4, 12), 12, 13)),
         # No cores of the server share an L2, and each package's share an L3.
         (SERVER, "same-cluster", "pin", 4, (0, 1, 2, 3)),
+        # Both cores of a pair are of one kind, and P-cores come first.
+        (TWO_L3S, "same-cluster", "pin", 12, (5, 6, 7, 8, 15, 16, 17, 18, 0, 1, 2, 3)),
         (I9, "across-kinds", "pin", 4, (0, 8, 1, 9)),
         (ULTRA, "across-kinds", "pin", 4, (0, 4, 2, 5)),
         (I9, "across-kinds", "set", 2, (0, 8)),
