@@ -147,7 +147,8 @@ class Size:
         float | None,
         Called("estimate"),
         Duration("the time of one thread, such as 2 s"),
-        "the time that one thread is expected to take, on a P-core of 5 GHz",
+        "the time that one thread is expected to take, on a P-core of 5 GHz; with `fixed_time`, "
+        "the time that any number takes",
         Without("not known"),
     ] = None
     quiet: Annotated[

@@ -89,14 +89,15 @@ def _shuffled(case_ids: Sequence[str], salt: str) -> list[str]:
 def _hint_s(case: Case, speeds: Mapping[int, float]) -> float | None:
     """Return the seconds of one run by the app's hint, or None without.
 
-    The hint is for one thread on a fast CPU. It is divided by the threads and the mean speed of the
-    fastest CPUs that they may use, as if the program scaled perfectly: good enough for a forecast.
+    The hint is for one thread on a fast CPU. It is divided by the speeds of the fastest CPUs that
+    the threads may use, as if the program scaled perfectly: good enough for a forecast. Threads
+    that share a CPU share its speed. A program that runs as long as it is told does so anywhere.
     """
-    if case.size.estimate_s is None:
-        return None
-    of_cpus = sorted((speeds.get(cpu, 1.0) for cpu in case.host_cpus), reverse=True)
-    used = of_cpus[: case.all_threads] or [1.0]
-    return case.size.estimate_s / case.all_threads / (sum(used) / len(used))
+    estimate_s = case.size.estimate_s
+    if estimate_s is None or case.app.fixed_time:
+        return estimate_s
+    of_cpus = sorted((speeds.get(cpu, 1.0) for cpu in case.host_mask), reverse=True)
+    return estimate_s / (sum(of_cpus[: case.all_threads]) or case.all_threads)
 
 
 class Forecast:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from runners.plan.case import Case
 from runners.plan.runs import OVERHEAD_S, Forecast, PlannedRun, plan_groups, plan_order
-from tests.runners.cases import SMALL, case
+from tests.runners.cases import DEMO, SMALL, case
 
 CASES = ["a", "b", "c", "d", "e"]
 
@@ -177,6 +177,15 @@ def test_a_hint_is_of_a_fast_cpu_and_a_slower_one_takes_longer() -> None:
     forecast = Forecast(cases, (), {}, speeds)
     seconds = [forecast.program_s(each.case_id) for each in cases]
     assert seconds == [pytest.approx(4.0), pytest.approx(4 / 3), pytest.approx(1.0)]
+
+
+def test_threads_that_share_cpus_take_longer_and_a_given_time_is_the_same_anywhere() -> None:
+    paired = case(threads=2, cpus=(0, 0), number=2)
+    crowded = case(threads=8, cpus=(0, 1), number=3)
+    told = case(threads=8, cpus=(4,), app=replace(DEMO, fixed_time=True), number=4)
+    cases = (paired, crowded, told)
+    forecast = Forecast(cases, (), {}, {0: 1.0, 1: 1.0, 4: 0.5})
+    assert [forecast.program_s(each.case_id) for each in cases] == [2.0, 1.0, 2.0]
 
 
 def test_measured_times_of_earlier_attempts_come_before_hints() -> None:
