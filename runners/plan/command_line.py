@@ -207,11 +207,11 @@ def file_variables(case: Case) -> dict[str, str]:
 
 
 def places_of(binding: str, cpus: Iterable[int]) -> str:
-    """Return OMP_PLACES: one place a CPU under `pin`, one place of all CPUs under `set`.
+    """Return OMP_PLACES: one place a CPU under `pin`, else one place of all CPUs.
 
     Names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
     """
-    places = [sorted(set(cpus))] if binding == "set" else [(cpu,) for cpu in cpus]
+    places = [(cpu,) for cpu in cpus] if binding == "pin" else [sorted(set(cpus))]
     return listed_places(places)
 
 

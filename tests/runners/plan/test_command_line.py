@@ -209,6 +209,7 @@ def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
     [
         (PCORES_PIN, (), "{4},{2}"),
         (PCORES_SET, (), "{2,4}"),
+        (SCHEDULER, (), "{2,4}"),
         # Places that the mapping names are those of the node.
         (PCORES_PIN, ((2, 3), (4, 5)), "{2,3},{4,5}"),
     ],
