@@ -220,8 +220,10 @@ class OneOrMore(Kind):
             raise InvalidError(f"{len(items)} items; expected at most {MAX_ITEMS}")
         loaded, mistakes = _each(enumerate(items), lambda _, item: self.inner.decode(item))
         decoded = tuple(loaded.get(index) for index in range(len(items)))
+        # What is left of an invalid item may be equal to what is left of another one.
+        invalid = {path[0] for path, _ in mistakes}
         for index, item in loaded.items():
-            if item in decoded[:index]:
+            if item in decoded[:index] and index not in invalid:
                 mistakes.append(((index,), f"{shown(items[index])} is repeated"))
         if mistakes:
             raise InvalidError(mistakes, decoded)
