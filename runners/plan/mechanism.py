@@ -39,16 +39,30 @@ def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> 
     """
     mechanism = mapping.mechanism or _usual_mechanism(mapping.binding, runtime, threads)
     if mechanism in BY_OPENMP and runtime in WITHOUT_OPENMP:
-        instead = "taskset" if runtime == "none" else "likwid-pin"
         variable = OF_LIBOMP.get(mechanism, "OMP_PLACES")
-        raise CannotMapError(f"a program without OpenMP does not read {variable}; use {instead}")
+        raise CannotMapError(
+            f"a program without OpenMP does not read {variable}; {_instead(mapping, runtime)}"
+        )
     if mechanism in OF_LIBOMP and runtime == "libgomp":
         raise CannotMapError(f"libgomp does not read {OF_LIBOMP[mechanism]}; use omp-places")
     if runtime == "libgomp" and mapping.names_core_type:
         raise CannotMapError(f"libgomp has no places {mapping.places!r}; use omp-places")
     if mechanism == "program" and not (app.placement and app.placement.pin):
-        raise CannotMapError(f"{app.name} cannot pin its threads itself; use likwid-pin")
+        raise CannotMapError(
+            f"{app.name} cannot pin its threads itself; {_instead(mapping, runtime)}"
+        )
     return mechanism
+
+
+def _instead(mapping: Mapping, runtime: str) -> str:
+    """Return what can bind threads as the mapping says, where the program itself cannot."""
+    if mapping.binding == "set" or runtime == "none":
+        return "use taskset"
+    if mapping.selection != "same-cpu":
+        return "use likwid-pin"
+    if runtime in WITHOUT_OPENMP:
+        return "nothing else puts two of its threads on one CPU"
+    return "use omp-places"
 
 
 def _usual_mechanism(binding: str, runtime: str, threads: int) -> str | None:

@@ -55,8 +55,17 @@ def test_what_a_mechanism_cannot_express_is_a_reason() -> None:
         choose_mechanism(BY_PLACES, DEMO, "none", 1)
     with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use likwid-pin"):
         choose_mechanism(BY_PLACES, DEMO, "pthreads", 2)
-    with pytest.raises(CannotMapError, match="demo cannot pin its threads itself"):
+    with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use taskset"):
+        choose_mechanism(Mapping("m", "pcores", "set", "omp-places"), DEMO, "pthreads", 2)
+    itself = "demo cannot pin its threads itself; "
+    with pytest.raises(CannotMapError, match=itself + "use likwid-pin"):
         choose_mechanism(Mapping("m", "pcores", "pin", "program"), DEMO, "libgomp", 2)
+    # likwid-pin takes each CPU once.
+    on_one_cpu = Mapping("m", "same-cpu", "pin", "program")
+    with pytest.raises(CannotMapError, match=itself + "nothing else puts two of its threads"):
+        choose_mechanism(on_one_cpu, DEMO, "pthreads", 2)
+    with pytest.raises(CannotMapError, match=itself + "use omp-places"):
+        choose_mechanism(on_one_cpu, DEMO, "libgomp", 2)
     with pytest.raises(CannotMapError, match="one mask for all threads"):
         check_mechanism("taskset", PIN, 2, I9, ["taskset"])
     with pytest.raises(CannotMapError, match="numactl is not installed"):
