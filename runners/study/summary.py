@@ -129,6 +129,10 @@ class PlanSummary:
             lines.append(self._baseline_line(study.baseline))
         if study.precision and "energy" in study.precision.of and not self._measures_energy:
             lines.append("the packages' energy cannot be measured: the precision is that of time")
+        if study.prove:
+            lines.append("before the runs the node's instruments are tested, once a boot")
+        if gate := study.temperature_gate:
+            lines.append(f"before each run up to {duration(gate.limit_s)} for packages to cool")
         if study.latency:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")

@@ -10,7 +10,7 @@ import pytest
 from base.units import duration
 from configs.library import load_study
 from configs.repetitions import Precision, Race
-from configs.study import Baseline, Study
+from configs.study import Baseline, Study, TemperatureGate
 from runners.study.history import History
 from runners.study.machine import open_machine
 from runners.study.summary import PlanSummary
@@ -86,6 +86,16 @@ def test_where_energy_is_not_measured_no_time_is_set_aside(
 def test_a_study_without_a_baseline_says_nothing_of_it(tmp_path: Path) -> None:
     summary = outline(with_energy(tmp_path), paper(baseline=None)).summary()
     assert not any("baseline" in line for line in summary)
+
+
+def test_what_takes_time_beside_the_runs_is_told(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, HYBRID)
+    asked = paper(baseline=None, prove=True, temperature_gate=TemperatureGate(5.0, 120.0))
+    more = set(outline(root, asked).summary()) - set(outline(root, paper(baseline=None)).summary())
+    assert more == {
+        "before the runs the node's instruments are tested, once a boot",
+        "before each run up to 2 min 00 s for packages to cool",
+    }
 
 
 def test_a_range_of_repetitions_is_told_with_the_range_of_runs_and_time(tmp_path: Path) -> None:
