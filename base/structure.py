@@ -72,6 +72,16 @@ class Kind(ABC):
         """Return the error for a value that is not of this kind."""
         return InvalidError(f"{shown(value)} is not {self.expected}" + (f": {why}" if why else ""))
 
+    def entries(self, value: object) -> dict[str, Any]:
+        """Return a table from names to values; raise InvalidError for none, or too many of them."""
+        if not isinstance(value, dict):
+            raise self.mismatch(value)
+        if not value:
+            raise InvalidError(f"the table is empty; expected {self.expected}")
+        if len(value) > MAX_ITEMS:
+            raise InvalidError(f"{len(value)} names; expected at most {MAX_ITEMS}")
+        return value
+
 
 class Called(str):
     """The name of a key, where its field has another."""
@@ -239,9 +249,7 @@ class ByName(Kind):
 
     def decode(self, value: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return what the values mean, by their names."""
-        if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
-            raise self.mismatch(value)
-        loaded, mistakes = _each(value.items(), self._decode)
+        loaded, mistakes = _each(self.entries(value).items(), self._decode)
         mistakes += [
             ((name,), AtKey(f"{shown(name)} is not a name: {NAME_RULE}"))
             for name in value

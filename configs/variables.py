@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from base.structure import MAX_ITEMS, AtKey, InvalidError, Kind, Mistake, Mistakes
+from base.structure import AtKey, InvalidError, Kind, Mistake, Mistakes
 from base.text import shown, unknown_word
 from configs.values import MAX_TEXT_CHARACTERS
 
@@ -68,16 +68,15 @@ class Variables(Kind):
 
     def decode(self, value: Any) -> Assignments:  # noqa: ANN401
         """Return names and values."""
-        if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
-            raise self.mismatch(value)
+        entries = self.entries(value)
         mistakes: Mistakes = []
-        for name, text in value.items():
+        for name, text in entries.items():
             if problem := _name_problem(name):
                 mistakes.append(((name,), AtKey(problem)))
             elif problem := _value_problem(text):
                 mistakes.append(((name,), problem))
         wrong = {path[0] for path, _ in mistakes}
-        valid = tuple(sorted(item for item in value.items() if item[0] not in wrong))
+        valid = tuple(sorted(item for item in entries.items() if item[0] not in wrong))
         if mistakes:
             raise InvalidError(mistakes, valid)
         return valid
