@@ -40,13 +40,20 @@ def topology_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         (kind["name"], f"CPUs {kind['cpus']}", kind["evidence"]) for kind in shown["kinds"]
     )
     say("Cores (CPUs of one core together)")
-    for kind in topology.kinds:
-        cores = [core for core in shown["cores"] if core["kind"] == kind.name]
-        say(wrap(" ".join(core["cpus"] for core in cores), f"  {kind.name}: "))
+    for name in (*(kind.name for kind in topology.kinds), ""):
+        if cores := [core["cpus"] for core in shown["cores"] if core["kind"] == name]:
+            say(wrap(" ".join(cores), f"  {name or 'of no kind'}: "))
     say("Caches")
     print_columns(cache_rows(shown["caches"]))
     say("NUMA nodes")
-    print_columns((str(numa["node"]), f"CPUs {numa['cpus']}") for numa in shown["numa"])
+    print_columns(
+        (str(numa["node"]), f"CPUs {numa['cpus']}" if numa["cpus"] else "no CPUs")
+        for numa in shown["numa"]
+    )
+    if topology.offline:
+        say(f"Offline: CPUs {shown['offline']}")
+    if topology.allowed != topology.online:
+        say(f"This process may use CPUs {shown['allowed']} alone")
     for note in topology.notes:
         say(wrap(note, "Note: "))
 

@@ -18,7 +18,7 @@ from tests.support.cli import pinstudy, pinstudy_without, started
 from tests.support.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
 from tests.support.studies import keys_of, records, two_kinds, write_app, write_study
 from tests.support.tools import ROOT
-from tests.support.trees import build_tree
+from tests.support.trees import build_tree, write
 from tests.support.wait import HANG_S
 
 MAPPINGS = ["scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
@@ -306,6 +306,16 @@ def test_topology_shows_small_caches_of_a_level_before_large_ones(folder: Path) 
     caches = done.stdout.partition("Caches\n")[2].partition("NUMA nodes")[0].splitlines()
     sizes = [" ".join(line.split()[:3]) for line in caches]
     assert sizes == ["L2 512 KiB", "L2 2048 KiB", "L3 8192 KiB", "L3 16384 KiB"]
+
+
+def test_topology_names_cpus_that_are_offline_or_of_no_kind_or_not_to_be_used(folder: Path) -> None:
+    node = build_tree(folder, "synthetic-forest")
+    write(node, "sys/devices/system/node/node1/cpulist", "")
+    shown = pinstudy(folder, "topology", "--sysroot", str(node), "--kinds", "E=0-6").stdout
+    assert "  E: 0 1 2 3 4 5 6\n  of no kind: 7 8\n" in shown
+    assert "Offline: CPUs 9-11\n" in shown
+    assert "NUMA nodes\n  0  CPUs 0-8\n  1  no CPUs\n" in shown
+    assert "This process may use" not in shown
 
 
 def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
