@@ -93,6 +93,8 @@ def make_plan(
             vcpus, vcpu_problem = _map_vcpus(study.vm, vcpu_mapping, topology, emulated)
         case = replace(wanted, vcpus=vcpus)
         case, problem = _mapped(case, place, tools, choice.oversubscribe)
+        if vcpus and problem:
+            problem = f"in the guest: {problem}"
         problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
         if beside:
             co_runner, why_not = alone.case(beside, case.governor, case.scheduling)
@@ -348,6 +350,8 @@ def _map_vcpus(
     reason = None
     try:
         cpus = resolve_cpus(mapping, topology, vm.cpus, "vCPUs")
+        if len(set(cpus)) < vm.cpus:
+            raise CannotMapError(f"{mapping.selection} puts two vCPUs on one CPU")
     except CannotMapError as problem:
         reason = f"the guest's CPUs cannot be mapped: {problem}"
     return Vcpus(mapping, cpus, vm.cpus, vm.memory_mib, emulated), reason

@@ -205,6 +205,15 @@ def test_a_guest_that_the_node_has_no_cpus_for_is_left_out_with_the_reason() -> 
     assert "ecores-pin" in {case.vcpus.mapping.name for case in made.cases if case.vcpus}
 
 
+def test_a_guest_whose_cpus_would_share_one_of_the_node_is_left_out_with_the_reason() -> None:
+    shared = Mapping("shared", "same-cpu", "pin")
+    made = plan(replace(in_guests(), vcpu_mappings=(shared,)))
+    assert not made.cases
+    assert [item.reason for item in made.skipped] == [
+        "the guest's CPUs cannot be mapped: same-cpu puts two vCPUs on one CPU"
+    ]
+
+
 def test_in_the_guest_threads_have_all_of_its_cpus() -> None:
     for case in plan(PAPER_VM).cases:
         assert (case.cpus, case.mask, case.mechanism) == (tuple(range(8)), tuple(range(8)), None)
@@ -260,7 +269,7 @@ def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason(
     ("cpus", "reason"),
     [
         (25, "the guest's CPUs cannot be mapped: 25 vCPUs need 25 CPUs; all has 24 here (0-23)"),
-        (1, "2 threads need 2 CPUs"),
+        (1, "in the guest: 2 threads need 2 CPUs"),
     ],
     ids=["more CPUs than the node", "fewer CPUs than threads"],
 )
