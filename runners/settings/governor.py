@@ -133,7 +133,7 @@ class Governors:
         """
         before = self._before if isinstance(self._before, tuple) else ()
         values = {setting.path: setting.value for setting in before}
-        present = set(policy_directories(self._tree).values()).union(needed)
+        present = self._present(needed)
         targets: list[Setting] = []
         to_reset: list[str] = []
         for path, value in values.items():
@@ -155,8 +155,16 @@ class Governors:
         targets, to_reset = self._targets(governor, needed)
         problems = put_in_force(self._tree, targets, self._rule.set)
         if problems:
-            return f"the governor {governor} could not be set: {next(iter(problems.values()))}"
+            # Policies that the case does not need may have gone offline in the meantime.
+            present = self._present(needed)
+            for path, problem in problems.items():
+                if path.rpartition("/")[0] in present:
+                    return f"the governor {governor} could not be set: {problem}"
         return self._reset_epp(governor, to_reset)
+
+    def _present(self, needed: Sequence[str]) -> set[str]:
+        """Return the directories of policies with a CPU online now, and those that a case needs."""
+        return set(policy_directories(self._tree).values()).union(needed)
 
     def _reset_epp(self, governor: str, paths: Sequence[str]) -> str | None:
         """Replace the EPP that some drivers leave behind after the governor `performance`.

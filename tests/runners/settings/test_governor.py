@@ -295,10 +295,30 @@ def test_a_cpu_that_goes_offline_keeps_no_other_case_from_running(
     assert in_force(root) == {"powersave": list(ALL)}
 
 
-def refusing(really_open: Callable[..., int], policy: str) -> Callable[..., int]:
-    def busy(path: str, *arguments: Any, **options: Any) -> int:  # noqa: ANN401
-        if policy in str(path):
+def test_a_cpu_that_goes_offline_while_governors_are_set_keeps_no_other_case_from_running(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As SMT that is switched off: the policy is there when policies are listed, and busy then."""
+    governors = switch_of(root)
+    governors.apply("performance", ALL)
+    for needed, problem in (((0, 1), None), ((4, 5), "the CPUs of policy5 are offline")):
+        with monkeypatch.context() as kernel:
+            kernel.setattr(os, "open", refusing(os.open, "policy5/", from_first_write=True))
+            reason = governors.apply("powersave", needed)
+        assert problem in str(reason) if problem else reason is None
+        assert governors.apply("performance", ALL) is None
+
+
+def refusing(
+    really_open: Callable[..., int], policy: str, *, from_first_write: bool = False
+) -> Callable[..., int]:
+    is_offline = not from_first_write
+
+    def busy(path: str, flags: int, *arguments: Any, **options: Any) -> int:  # noqa: ANN401
+        nonlocal is_offline
+        is_offline |= bool(flags & os.O_ACCMODE)
+        if is_offline and policy in str(path):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
-        return really_open(path, *arguments, **options)
+        return really_open(path, flags, *arguments, **options)
 
     return busy
