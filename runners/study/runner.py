@@ -93,9 +93,11 @@ class NodeControl:
 
     def settle(self, case: Case) -> str | None:
         """Put the case's settings in force, or return why the case cannot be run now."""
-        return self.preflight.problem(case) or self.settings.apply(
-            case.governor, case.scheduling, case.all_cpus
-        )
+        if problem := self.preflight.problem(case):
+            return problem
+        problem = self.settings.apply(case.governor, case.scheduling, case.all_cpus)
+        # A CPU that has just gone offline explains why settings cannot be put in force.
+        return problem and (self.preflight.problem(case) or problem)
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""

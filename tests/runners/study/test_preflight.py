@@ -6,13 +6,18 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from base.errors import UserError
+from configs.site import GovernorRule, Site
 from runners.node.node import Node, open_node, whole_node
+from runners.settings.node_settings import NodeSettings
 from runners.study.preflight import Preflight
+from runners.study.runner import NodeControl
 from tests.runners.cases import case
+from tests.support.machines import INTEL, PSTATE, policy
 from tests.support.trees import CPU, Machine, build_tree, write
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
@@ -91,6 +96,25 @@ def test_a_case_does_not_run_without_the_sibling_that_it_began_with(recorded: No
     assert told is not None
     assert "CPU 1 is offline" in told
     assert "`echo on > /sys/devices/system/cpu/smt/control`" in told
+
+
+@pytest.mark.skipif(0 not in os.sched_getaffinity(0), reason="the tree's first CPU is CPU 0")
+def test_a_cpu_that_goes_offline_while_settings_are_made_is_the_reason(tmp_path: Path) -> None:
+    shape = Machine(("0-1", "2"), policies={"0-2": policy(3000000)}, block=INTEL, files=PSTATE)
+    root = build_tree(tmp_path, shape)
+    node = open_node(root)
+    # A site's command that fails, because SMT was switched off since the check.
+    switched_off = f"echo 0,2 >{root}/{CPU}/online; exit 1"
+    site = Site("here", "Here", governor=GovernorRule("command", ("sh", "-c", switched_off)))
+    settings = NodeSettings(root, node.topology, site, {})
+    # Neither plan nor machine concerns settings.
+    unused = cast("Any", None)
+    control = NodeControl(unused, unused, settings, Preflight(node))
+
+    told = control.settle(replace(ON_THE_FIRST, governor="performance"))
+
+    settings.restore()
+    assert told is not None and "CPU 1 is offline" in told and "SMT siblings" in told
 
 
 @pytest.mark.parametrize(
