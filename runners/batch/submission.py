@@ -19,6 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import read_object, structured, write_atomically
 from base.text import one_line, shown
@@ -112,7 +113,7 @@ class Submission:
     @property
     def submit_again(self) -> str:
         """The command that submits what is missing, ready to be pasted into a shell."""
-        return shlex.join(["pinstudy", "submit", *self.arguments])
+        return f"{PINSTUDY} submit {shlex.join(self.arguments)}"
 
     def worker(self, number: int) -> Worker:
         """Return the worker of that number; raises UserError when there is none."""

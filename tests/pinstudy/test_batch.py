@@ -257,6 +257,15 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     assert not (place.folder / "results/naps/submissions/0003").exists()
 
 
+def test_the_command_that_goes_on_names_pinstudy_as_it_was_called(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.split()
+    monkeypatch.setenv("PINSTUDY_CALLED", "/opt/bin/pinstudy")
+    out, _ = place.start("status", "naps").communicate(timeout=HANG_S)
+    assert "not complete; `/opt/bin/pinstudy submit " in out
+
+
 def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
     out, _ = place.submit("--features", "hybrid,homog")
     assert "submitted: job 41 (feature hybrid)" in out
