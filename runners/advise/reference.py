@@ -260,6 +260,8 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
         return longer if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S else quieter
     if status == OK and request.of == METRIC:
         return "mend --metric, then give the new command"
+    if status == OK and _reason(record).startswith(f"region {request.region}: "):
+        return "let the program mark it as docs/regions.md says, or leave out --region"
     if status == OK:
         return f"without it nothing races for {request.of}: --objective time needs no counters"
     if status == CHECK_FAILED:

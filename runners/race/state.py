@@ -130,7 +130,8 @@ def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str
     if value is None:
         return None, absent
     if not _MIN_VALUE < value < _MAX_VALUE:
-        return None, f"{value:g} is no {rule.of} to compare: more than 0 is needed"
+        needed = "more than 0" if value <= _MIN_VALUE else f"less than {_MAX_VALUE:g}"
+        return None, f"{value:g} is no {rule.of} to compare: {needed} is needed"
     return value, ""
 
 

@@ -15,6 +15,10 @@ from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, request
 TEAM = {"threads": [{"process": 0}, {"process": 0}, {"process": 1}]}
 FEW = {"status": "placement-violated", "reason": "few ran", "threads": 8, "placement": TEAM}
 NO_NUMBER = {"status": "ok", "unavailable": {"race_value": "no counters"}}
+UNMARKED = {
+    "status": "ok",
+    "unavailable": {"race_value": "region solve: the program did not mark it"},
+}
 SHORT = {
     "status": "ok",
     "elapsed_s": 0.02,
@@ -50,6 +54,7 @@ THREADS = ("/bin/sh", "-t{threads}")
             "it started 2 threads, told 1; it starts 2 threads whatever it is told (1 here)",
         ),
         ((), {"objective": "energy"}, NO_NUMBER, "no counters; without it nothing races for"),
+        ((), {"region": "solve"}, UNMARKED, "did not mark it; let the program mark it as docs/reg"),
         ((), {"metric": "x=(.)"}, NO_NUMBER, "no counters; mend --metric"),
         ((), {"metric": "x=(.)"}, SHORT | NO_NUMBER, "no counters; mend --metric"),
         ((), {}, {"status": "timeout"}, "timeout; give it more time: --limit"),

@@ -18,7 +18,7 @@ GOOD: dict[str, Any] = {
     "warmup": False,
     "elapsed_s": 2.0,
     "energy_pkg_j": 30.0,
-    "metrics": {"rate": 7.5, "wrong": -1.0},
+    "metrics": {"rate": 7.5, "wrong": -1.0, "huge": 1e300},
     "unavailable": {"metrics.other": "stdout has nothing that matches 'x'"},
 }
 
@@ -61,6 +61,7 @@ def test_a_run_that_takes_long_is_not_ended_for_a_regions_sake() -> None:
     [
         ("other", "stdout has nothing that matches 'x'"),
         ("wrong", "-1 is no wrong to compare: more than 0 is needed"),
+        ("huge", "1e+300 is no huge to compare: less than 1e+30 is needed"),
         ("energy", "no permission"),
         ("edp", "no permission"),
     ],
