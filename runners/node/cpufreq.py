@@ -135,7 +135,8 @@ class Cpufreq:
         return f"the governor {governor} cannot be had: {reason}"
 
     def _policies_of(self, cpus: Collection[int]) -> list[Policy]:
-        return [policy for policy in self.policies if set(cpus).intersection(policy.cpus)]
+        wanted = set(cpus)
+        return [policy for policy in self.policies if not wanted.isdisjoint(policy.cpus)]
 
     def _values(self, attribute: str, cpus: Collection[int]) -> dict[str | None, str]:
         """Return the CPU lists by the value of an attribute of their policies."""

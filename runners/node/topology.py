@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from base.cpulist import format_cpulist
@@ -77,6 +78,11 @@ class Topology:
     def kind_of(self, cpu: int) -> str | None:
         """Return the name of the CPU's kind, or None for a CPU that is in no kind."""
         return next((kind.name for kind in self.kinds if cpu in kind.cpus), None)
+
+    @cached_property
+    def usable(self) -> frozenset[int]:
+        """The CPUs of `allowed`, to look one up: a plan does so for each core and case."""
+        return frozenset(self.allowed)
 
     @property
     def hybrid(self) -> bool:

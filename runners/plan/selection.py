@@ -8,7 +8,7 @@ a cache. In selections of pairs, threads 2i and 2i + 1 are neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product, zip_longest
+from itertools import chain, product, zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
@@ -37,7 +37,7 @@ def only_kind(topology: Topology) -> str:
 
 def usable(core: Core, topology: Topology) -> tuple[int, ...]:
     """Return the CPUs of a core that this process may use, ascending."""
-    return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
+    return tuple(sorted(topology.usable.intersection(core.cpus)))
 
 
 def ranked_cores(topology: Topology) -> list[Core]:
@@ -72,8 +72,8 @@ def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
         of_kind = [core for core in cores if core.kind == kind]
         clusters = _clusters_among(of_kind, topology)
         clustered = clustered or bool(clusters)
-        first = clusters[: (len(clusters) + 1) // 2]
-        kept += [core for core in of_kind if not clusters or any(core in some for some in first)]
+        first = set(chain.from_iterable(clusters[: (len(clusters) + 1) // 2]))
+        kept += [core for core in of_kind if not clusters or core in first]
     if len(kept) == len(cores):
         raise CannotMapError(
             "no core kind has two clusters, of which one could be left out"
@@ -85,10 +85,11 @@ def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
 
 def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core]]:
     """Return these cores by cluster, or nothing when no two of them share a cluster."""
+    those = set(cores)
     for level in (2, 3):
-        groups = [[core for core in cores if core in group] for group in _sharing(topology, level)]
+        groups = [[core for core in group if core in those] for group in _sharing(topology, level)]
         if any(len(group) > 1 for group in groups):
-            alone = [[core] for core in cores if not any(core in group for group in groups)]
+            alone = [[core] for core in those.difference(*groups)]
             clusters = [group for group in groups if group] + alone
             return sorted(clusters, key=lambda group: (group[0].package, group[0].cpus))
     return []
@@ -96,10 +97,12 @@ def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core
 
 def _sharing(topology: Topology, level: int) -> list[list[Core]]:
     cores = ranked_cores(topology)
-    shared = sharing(topology.caches, level)
-    groups = [[core for core in cores if core.cpus[0] in cpus] for cpus in shared]
-    groups = [group for group in groups if 1 < len(group) < len(cores)]
-    return sorted(groups, key=lambda group: cores.index(group[0]))
+    places = {core.cpus[0]: place for place, core in enumerate(cores)}
+    groups = sorted(
+        sorted(places[cpu] for cpu in cpus if cpu in places)
+        for cpus in sharing(topology.caches, level)
+    )
+    return [[cores[place] for place in group] for group in groups if 1 < len(group) < len(cores)]
 
 
 def _siblings(topology: Topology, threads: int) -> tuple[int, ...]:
@@ -255,23 +258,22 @@ def _mixed(topology: Topology, threads: int) -> tuple[int, ...]:
     return tuple(fast[:of_fast] + slow[:of_slow] + fast[of_fast:] + slow[of_slow:])
 
 
-def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
-    """Return the package, then the first CPU of the core's L3 and of its L2 (-1 without one)."""
-    first = core.cpus[0]
-    shared = (
-        [cpus for cpus in sharing(topology.caches, level) if first in cpus] for level in (3, 2)
-    )
-    return (core.package, *(groups[0][0] if groups else -1 for groups in shared))
-
-
 def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first."""
-    cores = sorted(
-        (core.rank, _group_keys(topology, core), core.cpus, cpus)
-        for core in topology.cores
-        if (cpus := usable(core, topology))
+    """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first.
+
+    The keys are the package, then the first CPU of the core's L3 and of its L2 (-1 without one).
+    """
+    third, second = (
+        {cpu: cpus[0] for cpus in sharing(topology.caches, level) for cpu in cpus}
+        for level in (3, 2)
     )
-    return [(keys, cpus) for _, keys, _, cpus in cores]
+    cores = []
+    for core in topology.cores:
+        if cpus := usable(core, topology):
+            first = core.cpus[0]
+            keys = (core.package, third.get(first, -1), second.get(first, -1))
+            cores.append((core.rank, keys, core.cpus, cpus))
+    return [(keys, cpus) for _, keys, _, cpus in sorted(cores)]
 
 
 def _compact(topology: Topology, _threads: int) -> tuple[int, ...]:
