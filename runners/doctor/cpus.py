@@ -7,7 +7,7 @@ that a tuning, or a study that is gone, has left changed, and whether the instru
 from __future__ import annotations
 
 from base import PINSTUDY
-from base.cpulist import format_cpulist
+from base.cpulist import cpulists_by_value, format_cpulist
 from base.errors import UserError
 from runners.doctor.capability import Capability, ProbedNode
 from runners.host.privileges import may_be_root
@@ -62,13 +62,22 @@ def probe_governor(node: ProbedNode) -> Capability:
         return Capability("governor", "missing", cpufreq.reason, where)
     reasons = [policy.unavailable.get("governor") for policy in cpufreq.policies]
     labels = dict.fromkeys(governor_label(policy) for policy in cpufreq.policies if policy.governor)
-    unreadable = next(filter(None, reasons), "")
+    problem = next(filter(None, reasons), "")
     if not labels:
-        return Capability("governor", "missing", unreadable)
-    offered = dict.fromkeys(name for policy in cpufreq.policies for name in policy.governors)
-    state = ", ".join(labels) + (f"; offered: {' '.join(offered)}" if offered else "")
-    if unreadable:
-        return Capability("governor", "limited", f"{state}; {unreadable}")
+        return Capability("governor", "missing", problem)
+    governors = {
+        cpu: " ".join(policy.governors) for policy in cpufreq.policies for cpu in policy.cpus
+    }
+    offered = cpulists_by_value(governors)
+    listed = [
+        (names or "none") + (f" on CPUs {cpus}" if len(offered) > 1 else "")
+        for names, cpus in offered.items()
+    ]
+    state = ", ".join(labels) + (f"; offered: {', '.join(listed)}" if any(offered) else "")
+    if left := set(node.topology.online).difference(governors):
+        problem = problem or f"no policy covers CPUs {format_cpulist(left)}"
+    if problem:
+        return Capability("governor", "limited", f"{state}; {problem}")
     if not node.live:
         return Capability("governor", "ok", f"{state}; setting it was not tried")
     return _settable(node, state)

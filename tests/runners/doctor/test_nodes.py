@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -65,6 +66,21 @@ def test_what_a_recorded_node_has_is_told_with_what_would_help(
     found = ask(build_tree(tmp_path, machine), question)[name]
     assert (found.state, found.grant) == (state, grant)
     assert said in found.reason
+
+
+def test_governors_that_only_some_cpus_can_have_are_told_with_these(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    for cpu in range(8, 16):
+        write(root, f"{POLICY[1:]}{cpu}/scaling_available_governors", "powersave")
+    only_some = "offered: performance powersave on CPUs 0-7, powersave on CPUs 8-15; "
+    found = ask(root, "governor")["governor"]
+    assert (found.state, only_some in found.reason) == ("ok", True)
+    rmtree(root / f"{POLICY[1:]}3")
+    found = ask(root, "governor")["governor"]
+    assert (found.state, found.reason.partition("on CPUs 8-15; ")[2]) == (
+        "limited",
+        "no policy covers CPUs 3",
+    )
 
 
 def test_instructions_that_only_some_cpus_have_are_told_with_the_programs_built_for_them(
