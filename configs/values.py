@@ -167,13 +167,20 @@ class Arguments(Kind):
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
             raise self.mismatch(value)
         mistakes = [
-            ((index,), f"{shown(item)} is not an argument; put an empty one in quotes")
+            ((index,), f"{shown(item)} is not an argument; {remedy}")
             for index, item in enumerate(value)
-            if not isinstance(item, str) or _NOT_IN_ARGUMENTS.search(item)
+            if (remedy := _remedy(item))
         ]
         if mistakes:
             raise InvalidError(mistakes)
         return tuple(value)
+
+
+def _remedy(item: Any) -> str:  # noqa: ANN401
+    """Return what helps where an item is not an argument; empty where it is one."""
+    if not isinstance(item, str):
+        return "put an empty one in quotes"
+    return "expected UTF-8 text without NUL" if _NOT_IN_ARGUMENTS.search(item) else ""
 
 
 def split_words(text: str) -> list[str]:
