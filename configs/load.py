@@ -52,6 +52,9 @@ def parse_study(
     """
     document = parse_yaml(data, path)
     values = _named_values(_STUDY, document)
+    if document.value is None:
+        # It was not read to its end: keys that the rest has are not missing.
+        _raise_any(document)
     rule = values.get("repetitions")
     if repetitions is not None and isinstance(rule, Repetitions):
         values["repetitions"] = rule = _with_most(rule, repetitions)

@@ -42,6 +42,10 @@ def test_a_number_that_yaml_may_read_otherwise_is_refused(number: str) -> None:
     assert problem.startswith(f"9:14: {number!r} is not how often a case is run")
 
 
+def test_keys_of_a_study_that_is_not_read_to_its_end_are_not_called_missing() -> None:
+    assert mistakes(f"{STUDY}\tseed: 1\n") == ["11:1: indent with spaces; YAML takes no tabs"]
+
+
 @pytest.mark.parametrize("argument", ["\\0", "\\ud800", "\\udcff"])
 def test_an_argument_that_no_program_can_be_given_is_refused(argument: str) -> None:
     for arguments in (f'["{argument}"]', f'"{argument}"'):
