@@ -121,8 +121,9 @@ def _siblings(
     first_level = {cpu: cpus for cpus in sharing(caches, 1) for cpu in cpus}
     groups: dict[object, list[int]] = {}
     guessed: dict[str, list[int]] = {}
-    for cpu in online:
-        key: object = _listed_siblings(tree, cpu, online)
+    lists = {cpu: _listed_siblings(tree, cpu, online) for cpu in online}
+    for cpu, listed in lists.items():
+        key: object = listed
         if key is None:
             key, source = _guess_core(cpu, first_level, blocks)
             guessed.setdefault(source, []).append(cpu)
@@ -131,6 +132,11 @@ def _siblings(
         notes.append(
             f"topology/core_cpus_list and thread_siblings_list are missing or unusable for CPUs "
             f"{format_cpulist(cpus)}; their SMT siblings follow from {source}"
+        )
+    if torn := [cpu for cpu, listed in lists.items() if listed and tuple(groups[listed]) != listed]:
+        notes.append(
+            f"the lists of SMT siblings of CPUs {format_cpulist(torn)} name CPUs that have other "
+            "lists; only CPUs of one list are taken to be a core"
         )
     return tuple(sorted(tuple(cpus) for cpus in groups.values()))
 

@@ -135,6 +135,16 @@ def test_a_numa_node_may_have_no_cpus_and_without_files_there_is_one(tmp_path: P
     assert any("NUMA" in note for note in topology.notes)
 
 
+def test_lists_of_siblings_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "rpl0")
+    assert not any("SMT siblings" in note for note in read_topology(root).notes)
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        write(root, f"{CPU}/cpu0/topology/{name}", "0-3")
+    topology = read_topology(root)
+    assert [core.cpus for core in topology.cores][:3] == [(0,), (1,), (2, 3)]
+    assert any("SMT siblings of CPUs 0-1 name CPUs" in note for note in topology.notes)
+
+
 def test_siblings_of_different_kinds_are_parted_with_a_note(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
     write(root, "sys/devices/cpu_core/cpus", "0-6")
