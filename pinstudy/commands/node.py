@@ -207,7 +207,7 @@ def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -
 
     stem = file.name.removesuffix(SUFFIX)
     if stem in ("", file.name):
-        raise UserError(f"{file} does not end in {SUFFIX}; give a name such as node{SUFFIX}")
+        raise UserError(f"{file} is not a name and {SUFFIX}; give one such as node{SUFFIX}")
     if file.exists() and not force:
         raise UserError(f"{file} is there; give another name, or --force to replace it")
     snapshot = take_snapshot(sysroot, with_names)

@@ -158,8 +158,8 @@ def _enough(selection: str, pairs: Sequence[Sequence[int]], threads: int) -> tup
     needed = -(-threads // 2)
     if needed > len(pairs):
         raise CannotMapError(
-            f"{plural(threads, 'thread')} are {plural(needed, 'pair')}; {selection} has room for "
-            f"{plural(len(pairs), 'pair')} here"
+            f"{plural(threads, 'thread')} {'needs' if threads == 1 else 'need'} "
+            f"{plural(needed, 'pair')}; {selection} has room for {plural(len(pairs), 'pair')} here"
         )
     return tuple(cpu for pair in pairs for cpu in pair)
 

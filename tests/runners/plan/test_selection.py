@@ -129,7 +129,7 @@ NO_E = topology([("0", "P", 0), ("1", "LP-E", 0)])
         (i9_14900k_without_smt("8-23"), "across-kinds", 2, "across-kinds has room for 0 pairs"),
         (
             *(i9_14900k_without_smt("0-7,9,11,12"), "same-cluster", 4),
-            "4 threads are 2 pairs; same-cluster has room for 1 pair here",
+            "4 threads need 2 pairs; same-cluster has room for 1 pair here",
         ),
     ],
 )
