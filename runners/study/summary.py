@@ -178,12 +178,12 @@ class PlanSummary:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
         if decide := self.study.decide:
             within = f" or {duration(decide.within_s)} are over" if decide.within_s else ""
-            return f"{decide.first} to {most}, until every comparison is decided{within},"
+            return f"{_range(str(decide.first), most)}, until every comparison is decided{within},"
         if wanted is None:
             return most
         means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
         known = f"the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
-        return f"{wanted.least} to {most}, until {known},"
+        return f"{_range(str(wanted.least), most)}, until {known},"
 
     def _amount_line(self) -> str:
         done, most_s = self.done, duration(self.left_s)
