@@ -197,6 +197,16 @@ def _run() -> None:
         with suppress(OSError):
             click.echo(f"pinstudy: {printable(_message(error))}", err=True)
         sys.exit(1)
+    except (MemoryError, ImportError) as error:
+        # The dynamic loader says so when a library's import finds no room (glibc, dl-load.c).
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+            raise
+        click.echo(
+            "pinstudy: there is not enough memory (`ulimit -v` shows a limit); all that was "
+            "measured is kept",
+            err=True,
+        )
+        sys.exit(1)
 
 
 def _drop_output() -> None:

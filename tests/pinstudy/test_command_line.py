@@ -211,6 +211,17 @@ def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
     assert records(folder)
 
 
+@pytest.mark.parametrize(
+    "error", ["MemoryError()", "ImportError('{}.so: failed to map segment from shared object')"]
+)
+def test_too_little_memory_is_told_in_one_line(folder: Path, error: str) -> None:
+    pinstudy(folder, "run", "short.yaml")
+    done = pinstudy_without("pandas", folder, "tables", "results/short", error=error)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("pinstudy: there is not enough memory")
+
+
 def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
     for option, value, sign in (

@@ -71,15 +71,15 @@ def started(folder: Path, *arguments: str, apart: bool = False) -> Iterator[subp
 
 
 def pinstudy_without(
-    module: str, folder: Path, *arguments: str
+    module: str, folder: Path, *arguments: str, error: str = "ImportError('no {} here')"
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own that cannot import a module.
+    """Run a command in a process of its own that cannot import a module, because of an error.
 
     It counts its looks in the folder's file `looks` (tests.support.held.looks_counted).
     """
     modules = folder / "lacking"
     modules.mkdir()
-    (modules / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
+    (modules / f"{module}.py").write_text(f"raise {error.format(module)}")
     return subprocess.run(
         argv_counting_looks(folder / "looks", *arguments),
         cwd=folder,
