@@ -29,7 +29,12 @@ _OF_CO_RUNNER = {
     "beside_rate_hz",
     "beside_cpu_s",
 }
-_OF_RUN = _OF_REGION | _names("work") | _OF_CO_RUNNER | {"metrics", "metric_units", "metric_better"}
+_OF_RUN = (
+    _OF_REGION
+    | _names("work")
+    | _OF_CO_RUNNER
+    | {"metrics", "metric_units", "metric_better", "region_marks"}
+)
 
 
 def region_records(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

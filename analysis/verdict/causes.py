@@ -14,6 +14,7 @@ from runners.records.disturbances import (
     AT_LIMIT,
     BY_QUOTA,
     CLIPPED,
+    MARKED,
     SHARED,
     STOLEN,
     THROTTLED,
@@ -32,6 +33,7 @@ _CAUSES = {
     BY_QUOTA: ("were stopped by a CPU quota", "run outside of that control group"),
     WARM: ("began too warm", "give the temperature_gate a longer limit"),
     TOO_SHORT: ("were of a region that is too short", "take a larger size"),
+    MARKED: ("spent time on marks of regions", "measure whole runs without `regions`"),
 }
 # Rarer disturbances do not explain why all runs together tell too little.
 MIN_SHARE = 0.1

@@ -1,4 +1,4 @@
-"""Disturbances of a run that is still averaged: heat, power limits, other tasks. Pure.
+"""Disturbances of a run that is still averaged: heat, power limits, other tasks, marks. Pure.
 
 The numbers of the record become a few words, for the notes under a table.
 """
@@ -6,7 +6,7 @@ The numbers of the record become a few words, for the notes under a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +21,8 @@ WARM = "begun warmer than the temperature gate allows"
 SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
 TOO_SHORT = "of a region that is too short (a mark takes more than 1 % of its time)"
-DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN, TOO_SHORT)
+MARKED = "whose time includes marks of regions (more than 1 % of it)"
+DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN, TOO_SHORT, MARKED)
 
 _COUNTERS = {
     THROTTLED: ("core_count", "package_count"),
@@ -56,15 +57,19 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     for name, what in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
         if (seconds := get(name)) and _is_much(seconds, record):
             found.append(what)
-    if (mark_s := get("mark_s")) and _is_short(mark_s, record):
-        found.append(TOO_SHORT)
+    if get("mark_s") or get("region_marks"):
+        found += _by_marks(record)
     return tuple(found)
 
 
-def _is_short(mark_s: object, record: Mapping[str, Any]) -> bool:
-    """Whether an execution of a region takes less than a hundred times what a mark does."""
-    marks_s = number_or_nan(mark_s) * number_or_nan(record.get("executions"))
-    return marks_s > MARK_SHARE * number_or_nan(record.get("elapsed_s"))
+def _by_marks(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the marks of regions disturbed: a region of short executions, or a whole run."""
+    get, least_s = record.get, MARK_SHARE * number_or_nan(record.get("elapsed_s"))
+    if number_or_nan(get("mark_s")) * number_or_nan(get("executions")) > least_s:
+        yield TOO_SHORT
+    marks = get("region_marks")
+    if isinstance(marks, dict) and number_or_nan(marks.get("cost_s")) > least_s:
+        yield MARKED
 
 
 def _is_much(value: object, record: Mapping[str, Any]) -> bool:

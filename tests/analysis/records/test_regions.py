@@ -67,6 +67,18 @@ def test_a_region_that_is_too_short_for_its_marks_is_told_under_its_table(tmp_pa
     assert not [note for note in notes_of(whole) if note.startswith(told)]
 
 
+@pytest.mark.parametrize(("cost_s", "is_told"), [(0.5, True), (0.4, False)])
+def test_a_whole_run_says_that_marks_took_much_of_its_time(
+    tmp_path: Path, cost_s: float, is_told: bool
+) -> None:
+    marks = {"elapsed_s": 45.0, "region_marks": {"marks": 900, "cost_s": cost_s}}
+    runs = [with_regions(1, at, solve=SOLVE) | marks for at in (1, 2)]
+    whole, solve = tables_from(tmp_path, runs)
+    told = "runs whose time includes marks of regions"
+    assert any(told in note for note in notes_of(whole)) is is_told
+    assert not any("marks of regions" in note for note in notes_of(solve))
+
+
 def test_a_verdict_compares_regions_with_the_same_region_of_the_baseline(tmp_path: Path) -> None:
     shares = {"scheduler": 0.6, "pcores-pin": 0.3}
     runs = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=20).records()
