@@ -16,7 +16,7 @@ from pinstudy.output import say, styled
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
 from runners.race.state import WHYS, Eliminated
-from runners.records.values import OK
+from runners.records.values import FAILED, OK, last_words
 from runners.study.summary import PlanSummary
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class TerminalProgress:
         if record["status"] != OK:
             under = f", {words}" if (words := recorded_words(record)) else ""
             name = f"{record['app']} {record['mapping']} {record['governor']}{under}"
-            self._say(f"{name}: {record['status']}: {record['reason']}")
+            said = last_words(record) if record["status"] == FAILED else ""
+            self._say(f"{name}: {record['status']}: {record['reason']}{said}")
         if self._check:
             self._check(record)
 

@@ -14,7 +14,7 @@ from typing import Any
 from base.errors import StudyError
 from base.reading import number_or_nan
 from base.structure import InvalidError
-from base.text import one_line, plural, shown
+from base.text import plural, shown
 from configs.app import Schedule, in_order
 from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from configs.variables import OMP_NUM_THREADS, counting
@@ -27,7 +27,7 @@ from runners.race.race import is_placed
 from runners.race.state import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
 from runners.records.reader import read_records
-from runners.records.values import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
+from runners.records.values import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT, last_words
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 
@@ -221,11 +221,9 @@ def ignored_count(started: int, requested: int) -> str:
 
 def raise_failure(request: Request, record: Mapping[str, Any]) -> None:
     """Raise StudyError: why a run of the reference was not good, and what helps."""
-    last = one_line(str(record.get("stderr_tail") or "").strip().rpartition("\n")[2])
-    output = f" (it said: {last})" if last else ""
     raise StudyError(
-        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{output}; "
-        f"{_what_helps(request, record)}"
+        f"a run of {request.program.name} as you start it was not good: "
+        f"{_reason(record)}{last_words(record)}; {_what_helps(request, record)}"
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from base.text import one_line
 from base.units import MAX_DURATION_S
 from runners.records.fields import NUMBERS, NUMBERS_BY_NAME, Range
 
@@ -35,6 +36,12 @@ _RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
 
 # From here on, floats cannot represent every whole number.
 _MAX_COUNT = 2**53
+
+
+def last_words(record: Mapping[str, Any]) -> str:
+    """Return ` (it said: …)` with the last line of a run's stderr; empty where there is none."""
+    line = one_line(str(record.get("stderr_tail") or "").strip().rpartition("\n")[2])
+    return f" (it said: {line})" if line else ""
 
 
 @dataclass(frozen=True)
