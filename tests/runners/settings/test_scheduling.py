@@ -18,8 +18,7 @@ from runners.settings import sched_ext, scheduling
 from runners.settings.journal import STUDY, open_journal
 from runners.settings.node_settings import NodeSettings
 from runners.settings.recovery import restore
-from tests.support.processes import children, wait_until_gone
-from tests.support.schedulers import (
+from tests.runners.settings.schedulers import (
     NAME,
     STATE,
     VERSION,
@@ -28,6 +27,7 @@ from tests.support.schedulers import (
     put_on_path,
     started,
 )
+from tests.support.processes import children, wait_until_gone
 from tests.support.tools import ROOT
 from tests.support.trees import CPU, write
 from tests.support.wait import until
