@@ -119,7 +119,12 @@ def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Pa
     assert seen.perf_problem == ""
     (row,) = parse_perf_output(seen.perf_output).rows
     assert row.value is not None
-    assert row.value / 1000 == pytest.approx(seen.ending.cpu_s, rel=0.1)
+    counted_s = row.value / 1000
+    # The work of both ranks is counted. Open MPI's ranks wait by sched_yield(2), and on a busy node
+    # the switches to other tasks take CPU time that no event counts.
+    each_s = [of.cpu_s or 0.0 for of in seen.ranks]
+    assert counted_s > max(1.9, *each_s)
+    assert counted_s < 1.1 * sum(each_s)
     assert seen.launcher_cpu_s is not None
     assert seen.launcher_cpu_s < (seen.ending.cpu_s or 0) / 4
 
