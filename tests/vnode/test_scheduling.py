@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import signal
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from runners.host.software import ROOT
 from tests.vnode.conftest import Guests
 from vnode.commands import (
     journal_exists,
@@ -43,6 +45,26 @@ echo 1 | tee /proc/sys/kernel/sched_{{energy_aware,itmt_enabled}}
 echo performance >policy7/scaling_governor
 """
 
+PROGRAM = ROOT / "build" / "bin" / "mandelbrot-libgomp"
+GATE, WAITS = "/run/gate", "/run/waits"
+# In the program's place: while there is a gate, each run waits until somebody writes to it.
+_GATED = f"""#!/bin/sh
+if [ -p {GATE} ]; then
+    touch {WAITS}
+    read -r _ <{GATE}
+fi
+exec /run/program "$@"
+"""
+_HOLD = f"""
+cp {PROGRAM} /run/program
+printf %s '{_GATED}' >/run/gated
+chmod +x /run/gated
+mount --bind /run/gated {PROGRAM}
+mkfifo {GATE}
+"""
+# After a power cut there is nothing to undo.
+_UNDO = f"rm -f {GATE} {WAITS}; umount {PROGRAM} || true"
+
 
 @pytest.fixture
 def node(guests: Guests) -> VirtualNode:
@@ -50,6 +72,34 @@ def node(guests: Guests) -> VirtualNode:
     node = guests.get(Shape(scheduling=True))
     node.shell(_AS_AT_FIRST)
     return node
+
+
+@pytest.fixture
+def held(node: VirtualNode) -> Iterator[VirtualNode]:
+    """Give the node, on which the program of each run waits at its start."""
+    node.shell(_HOLD)
+    yield node
+    node.shell(_UNDO)
+
+
+def hold_a_run(node: VirtualNode, wanted: Callable[[], bool]) -> None:
+    """Let runs go until the program of one waits while a condition holds.
+
+    While a program waits, its study changes nothing.
+    """
+    until(node, lambda: waits(node))
+    while not wanted():
+        node.shell(f"rm {WAITS}; echo >{GATE}")
+        until(node, lambda: waits(node))
+
+
+def waits(node: VirtualNode) -> bool:
+    return node.run("test", "-e", WAITS).status == 0
+
+
+def let_all_go(node: VirtualNode) -> None:
+    """Let the program that waits go on, and let no later one wait."""
+    node.shell(f"mv {GATE} /run/opened; rm {WAITS}; echo >/run/opened")
 
 
 def all_settings(node: VirtualNode) -> str:
@@ -91,10 +141,11 @@ def test_each_case_is_scheduled_as_it_asks_and_all_is_put_back(node: VirtualNode
 
 
 @without_tables
-def test_after_ctrl_c_the_kernels_own_scheduler_is_back(node: VirtualNode) -> None:
+def test_after_ctrl_c_the_kernels_own_scheduler_is_back(held: VirtualNode) -> None:
+    node = held
     before = all_settings(node)
     running = start_study(node, NAME)
-    until(node, lambda: in_force(node))
+    hold_a_run(node, lambda: in_force(node))
 
     node.kill(running, signal.SIGINT)
 
@@ -105,19 +156,18 @@ def test_after_ctrl_c_the_kernels_own_scheduler_is_back(node: VirtualNode) -> No
 
 @without_tables
 def test_after_kills_at_random_moments_the_next_command_finds_all_put_back(
-    node: VirtualNode,
+    held: VirtualNode,
 ) -> None:
+    node = held
     before = all_settings(node)
     moments = random.Random(5)
-    seen = 0
     for kill in range(KILLS):
         running = start_study(node, NAME)
         if kill % 2:
-            until(node, lambda: in_force(node))
+            hold_a_run(node, lambda: in_force(node))
         else:
             until(node, lambda: journal_exists(node))
             node.run("sleep", f"{moments.uniform(0, 3):.2f}")
-        seen += in_force(node)
         node.kill(running, signal.SIGKILL)
         assert node.wait(running).status == -signal.SIGKILL
 
@@ -126,45 +176,37 @@ def test_after_kills_at_random_moments_the_next_command_finds_all_put_back(
         assert done.status == 0, done
         assert all_settings(node) == before, done.errors
         assert is_clean(node)
-    assert seen >= KILLS // 2
+        node.shell(f"rm -f {WAITS}")
+    node.shell(f"rm {GATE}")
     assert pinstudy(node, *study(NAME)).status == 0
     good = [run["run_id"] for run in records(node, NAME) if run["status"] == "ok"]
     assert len(good) == len(set(good)) == POSSIBLE * REPETITIONS
 
 
 @without_tables
-def test_a_supervisor_that_is_killed_takes_the_scheduler_along(node: VirtualNode) -> None:
+def test_a_supervisor_that_is_killed_takes_the_scheduler_along(held: VirtualNode) -> None:
+    node = held
     running = start_study(node, NAME)
-    until(node, lambda: in_force(node))
+    hold_a_run(node, lambda: in_force(node))
 
     node.shell("pkill -KILL -f '[h]ost/supervisor.py'")
+    let_all_go(node)
 
     assert node.wait(running).status == 0
     assert is_clean(node)
     assert not in_force(node)
 
 
-def held_under_scx(node: VirtualNode) -> bool:
-    """Hold the program of a run under a scheduler of sched_ext; return whether there was one."""
-    node.run("pkill", "-STOP", "mandelbrot-lib")
-    # One that has just ended takes a signal, too, but does not stop.
-    if node.run("pgrep", "--runstates", "T", "mandelbrot-lib").status != 0:
-        return False
-    # While it is held, the study changes nothing.
-    if not in_force(node):
-        node.shell("pkill -CONT mandelbrot-lib")
-    return in_force(node)
-
-
 @without_tables
 def test_a_scheduler_that_is_thrown_out_in_a_run_is_told_with_its_reason(
-    node: VirtualNode,
+    held: VirtualNode,
 ) -> None:
+    node = held
     running = start_study(node, NAME)
-    until(node, lambda: in_force(node) and held_under_scx(node))
+    hold_a_run(node, lambda: in_force(node))
 
     node.shell(f"printf '{REASON}' >/sys/module/pinstudy_vnode/parameters/throw_out")
-    node.shell("pkill -CONT mandelbrot-lib")
+    let_all_go(node)
 
     assert node.wait(running).status == 0
     assert is_clean(node)
@@ -189,14 +231,17 @@ def test_a_scheduler_that_somebody_else_started_is_left_alone(node: VirtualNode)
 
 
 def test_after_a_power_cut_the_study_goes_on_with_the_kernels_own_scheduler(
-    node: VirtualNode,
+    held: VirtualNode,
 ) -> None:
+    node = held
     start_study(node, NAME)
-    until(node, lambda: in_force(node) and len(records(node, NAME)) > CASES - POSSIBLE)
+    hold_a_run(node, lambda: in_force(node) and len(records(node, NAME)) > CASES - POSSIBLE)
 
     node.power_cut()
     node.boot()
     assert journal_exists(node)
+    # The study goes on with the program that it began with, and no run waits.
+    node.shell(f"{_HOLD}rm {GATE}")
     with without_pandas(node):
         ended = pinstudy(node, *study(NAME))
 
