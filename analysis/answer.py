@@ -57,7 +57,6 @@ from configs.repetitions import MAX_REPETITIONS
 
 # Smaller differences do not matter, unless the user says otherwise.
 MARGIN = 0.01
-_REPLACED = "emulated guests are not compared where runs were made under KVM as well"
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,6 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     # A card of a publication has this footnote already.
     if results.is_published and results.card is None:
         footnotes += other_reading(cases, baselines, comparisons, asked, margin)
-    if emulated:
-        footnotes += (_REPLACED,)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     headline_texts = _headline_of_race(advice) if raced else headline_of(tables)

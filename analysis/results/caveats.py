@@ -43,8 +43,12 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
             "measured in a virtual machine, whose CPUs are what its host makes of them: no "
             "evidence about hardware"
         )
-    if (runs.frame["vm_accelerator"] == "tcg").any():
-        footnotes.append("guests were emulated (QEMU TCG), so that their times are not this node's")
+    accelerators = set(runs.frame["vm_accelerator"].unique())
+    if "tcg" in accelerators:
+        also = "; they are not compared where there are runs under KVM" * ("kvm" in accelerators)
+        footnotes.append(
+            f"guests were emulated (QEMU TCG), so that their times are not this node's{also}"
+        )
     if runs.frame["kinds_declared"].any():
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
         footnotes.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")

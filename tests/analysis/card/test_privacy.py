@@ -191,6 +191,8 @@ def test_a_footnote_that_may_name_somebody_is_left_out_and_said_to_be() -> None:
     known = "running meanwhile, and known to change frequencies, masks or interrupts: "
     notes = [
         "guests were emulated (QEMU TCG), so that their times are not this node's",
+        "guests were emulated (QEMU TCG), so that their times are not this node's; they are not "
+        "compared where there are runs under KVM",
         f"{known}irqbalance, {USER}d",
         f"divided over interchangeable nodes: {HOST} (3 blocks)",
         f"core kinds declared by hand: P=0-7, E=8-23 on {HOST}",
