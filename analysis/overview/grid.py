@@ -198,21 +198,21 @@ _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
     (lambda key: key.size, "{}"),
     (lambda key: key.schedule, "schedule {}"),
     (lambda key: key.wait_policy, "waiting {}"),
-    (lambda key: plural(key.vm_cpus or 0, "vCPU"), "{}"),
-    (lambda key: f"{key.vm_memory_mib} MiB", "{}"),
-    (lambda key: "emulated" if key.is_emulated else "on KVM", "{}"),
+    (lambda key: plural(key.vm_cpus, "vCPU") if key.vm_cpus else "", "{}"),
+    (lambda key: f"{key.vm_memory_mib} MiB" if key.vm_memory_mib else "", "{}"),
+    (lambda key: {"kvm": "on KVM", "tcg": "emulated"}.get(str(key.vm_accelerator), ""), "{}"),
 )
 
 
 def program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
     """Return a function from a table to its program's name, with what tells it from others.
 
-    What goes with the number of threads, such as the serial variant, does not tell more. A region
-    stands behind the app: `lulesh:solve`.
+    What goes with the number of threads, such as the serial variant, does not tell more, nor does
+    what a guest is beside the node. A region stands behind the app: `lulesh:solve`.
     """
     varied: dict[str, list[tuple[Callable[[TableKey], str], str]]] = {}
     for of_app in grouped(keys, lambda key: key.app):
-        teams = grouped(of_app, lambda key: key.threads_label)
+        teams = grouped(of_app, lambda key: (key.threads_label, key.vm_accelerator is None))
         varied[of_app[0].app] = [
             (value, words)
             for value, words in _FIELDS
@@ -221,7 +221,7 @@ def program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
 
     def name(key: TableKey) -> str:
         region = f":{key.region}" if key.region else ""
-        parts = [words.format(value(key)) for value, words in varied[key.app]]
+        parts = [words.format(text) for value, words in varied[key.app] if (text := value(key))]
         return one_line(" ".join([f"{key.app}{region}", *parts]))
 
     return name

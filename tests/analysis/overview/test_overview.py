@@ -13,15 +13,26 @@ from analysis.answer import analyze
 from analysis.figures.gallery import all_figures
 from analysis.format.lines import length, plain
 from analysis.objectives import TIME
+from analysis.overview.grid import program_names
 from analysis.overview.remarks import remarks
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.overview.text import grid_lines
+from analysis.records.fields import TableKey
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results
 from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.golden import GoldenFile
-from tests.support.results import UNPROVED, Record, Study, left_out, record, spoilt, write
+from tests.support.results import (
+    TABLE,
+    UNPROVED,
+    Record,
+    Study,
+    left_out,
+    record,
+    spoilt,
+    write,
+)
 
 PUBLISHED = "published:galante-2025"
 
@@ -447,6 +458,19 @@ def test_an_exception_is_not_said_of_what_is_undecided(tmp_path: Path) -> None:
     ])  # fmt: skip
     answer = said(tmp_path)["Answer"]
     assert answer.endswith("; 4 of 6 settings are undecided.")
+
+
+def test_guests_are_named_by_what_tells_them_apart_and_the_node_is_no_guest() -> None:
+    node = TABLE._replace(threads=4)
+    kvm = node._replace(vm_cpus=8, vm_memory_mib=1024, vm_accelerator="kvm")
+    tcg, smaller = kvm._replace(vm_accelerator="tcg"), kvm._replace(vm_cpus=4)
+
+    def names(*keys: TableKey) -> list[str]:
+        return list(map(program_names(keys), keys))
+
+    assert names(node, kvm) == ["lu", "lu"]
+    assert names(node, kvm, tcg) == ["lu", "lu on KVM", "lu emulated"]
+    assert names(node, kvm, smaller) == ["lu", "lu 8 vCPUs", "lu 4 vCPUs"]
 
 
 def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
