@@ -373,7 +373,7 @@ def command_for_more(results: Results, more: int) -> str:
     if below != Path(os.environ.get("PINSTUDY_RESULTS") or "results").absolute():
         parts.append(f"--results {as_typed(display_path(below))}")
     parts.append(kinds_option(node_sheets(results)))
-    if (frame["vm_accelerator"] == "tcg").any():
+    if results.has_emulated_guests:
         parts.append("--allow-emulation")
     return " ".join(filter(None, parts))
 

@@ -68,11 +68,10 @@ def reproduction(
     name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
     study = _text_of(results.folder / STUDY_FILE)
     instead = _REPETITIONS.match(study or "")
-    emulated = (frame["vm_accelerator"] == "tcg").any()
     options = [
         kinds_option(sheets),
         instead[1] if instead else "",
-        "--allow-emulation" if emulated else "",
+        "--allow-emulation" if results.has_emulated_guests else "",
     ]
     apps = [app for app in frame["app"].dropna().unique()[:MAX_APPS] if _NAME.fullmatch(app)]
     texts = {app: _text_of(results.folder / APPS / f"{app}.yaml") for app in apps}

@@ -73,6 +73,11 @@ class Results:
         return self.runs is not None and not any("imported" in of for of in self.runs.firsts)
 
     @property
+    def has_emulated_guests(self) -> bool:
+        """Whether any case is of a guest that QEMU emulated."""
+        return any(case.table.is_emulated for case in self.cases)
+
+    @property
     def days_proved(self) -> list[str]:
         """On which days the nodes' instruments were tested."""
         if self.card:

@@ -26,6 +26,7 @@ from vnode.shape import Shape
 pytestmark = pytest.mark.vnode
 # A power cut leaves no such file to take away.
 without_tables = pytest.mark.usefixtures("records_only")
+held = pytest.mark.usefixtures("gate")
 
 NAME = "schedulers"
 # Governors x schedulers x EAS; under performance EAS is impossible.
@@ -75,10 +76,10 @@ def node(guests: Guests) -> VirtualNode:
 
 
 @pytest.fixture
-def held(node: VirtualNode) -> Iterator[VirtualNode]:
-    """Give the node, on which the program of each run waits at its start."""
+def gate(node: VirtualNode) -> Iterator[None]:
+    """Let the program of each run wait at its start."""
     node.shell(_HOLD)
-    yield node
+    yield
     node.shell(_UNDO)
 
 
@@ -141,8 +142,8 @@ def test_each_case_is_scheduled_as_it_asks_and_all_is_put_back(node: VirtualNode
 
 
 @without_tables
-def test_after_ctrl_c_the_kernels_own_scheduler_is_back(held: VirtualNode) -> None:
-    node = held
+@held
+def test_after_ctrl_c_the_kernels_own_scheduler_is_back(node: VirtualNode) -> None:
     before = all_settings(node)
     running = start_study(node, NAME)
     hold_a_run(node, lambda: in_force(node))
@@ -155,10 +156,10 @@ def test_after_ctrl_c_the_kernels_own_scheduler_is_back(held: VirtualNode) -> No
 
 
 @without_tables
+@held
 def test_after_kills_at_random_moments_the_next_command_finds_all_put_back(
-    held: VirtualNode,
+    node: VirtualNode,
 ) -> None:
-    node = held
     before = all_settings(node)
     moments = random.Random(5)
     for kill in range(KILLS):
@@ -184,8 +185,8 @@ def test_after_kills_at_random_moments_the_next_command_finds_all_put_back(
 
 
 @without_tables
-def test_a_supervisor_that_is_killed_takes_the_scheduler_along(held: VirtualNode) -> None:
-    node = held
+@held
+def test_a_supervisor_that_is_killed_takes_the_scheduler_along(node: VirtualNode) -> None:
     running = start_study(node, NAME)
     hold_a_run(node, lambda: in_force(node))
 
@@ -198,10 +199,10 @@ def test_a_supervisor_that_is_killed_takes_the_scheduler_along(held: VirtualNode
 
 
 @without_tables
+@held
 def test_a_scheduler_that_is_thrown_out_in_a_run_is_told_with_its_reason(
-    held: VirtualNode,
+    node: VirtualNode,
 ) -> None:
-    node = held
     running = start_study(node, NAME)
     hold_a_run(node, lambda: in_force(node))
 
@@ -230,10 +231,10 @@ def test_a_scheduler_that_somebody_else_started_is_left_alone(node: VirtualNode)
     assert not journal_exists(node)
 
 
+@held
 def test_after_a_power_cut_the_study_goes_on_with_the_kernels_own_scheduler(
-    held: VirtualNode,
+    node: VirtualNode,
 ) -> None:
-    node = held
     start_study(node, NAME)
     hold_a_run(node, lambda: in_force(node) and len(records(node, NAME)) > CASES - POSSIBLE)
 
