@@ -177,11 +177,9 @@ def apps_command(path: str | None, as_json: bool) -> None:
     installed = [] if alone else list_apps()
     beside = {app.name for app in here.values()}
     apps = [*here.values(), *(app for app in installed if app.name not in beside)]
-    paths = {
-        variant.program: find_program(variant.program)
-        for app in apps
-        for variant in app.variants.values()
-    }
+    programs = {variant.program for app in apps for variant in app.variants.values()}
+    programs.update(name for app in apps for name in app.check.command[:1])
+    paths = {program: find_program(program) for program in programs}
 
     def lacking(program: str) -> str:
         return f"{program} {not_found(program)}" if here else f"not found: {program}"
@@ -211,6 +209,9 @@ def apps_command(path: str | None, as_json: bool) -> None:
         )
         print_columns(
             (f"size {name}", " ".join(size.arguments)) for name, size in app.sizes.items()
+        )
+        print_columns(
+            ("check", name, str(paths[name] or lacking(name))) for name in app.check.command[:1]
         )
     for file in here:
         say(f"{display_path(file.absolute())}: no mistakes")

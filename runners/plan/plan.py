@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
 
+from base.text import shown
 from configs.app import App, Size, Variant
 from configs.mapping import NAMED, PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
@@ -82,6 +83,8 @@ def make_plan(
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
     names |= {co_runner.variant.program for co_runner in study.co_runners}
+    apps = [*(choice.app for choice in study.apps), *(beside.app for beside in study.co_runners)]
+    names.update(chain.from_iterable(app.check.command[:1] for app in apps))
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
@@ -369,4 +372,9 @@ def _skip_reason(
         else:
             return f"the program {program} {not_found(program)}"
         return f"the program {program} was not found; {remedy}"
+    # Guests run no check command.
+    checks = () if case.vcpus else case.app.check.command[:1]
+    for check in checks:
+        if check not in programs:
+            return f"the check command {shown(check)} {not_found(check)}"
     return governor_problem(case.governor, case.host_cpus)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.app import App
+from configs.app import App, Check
 from configs.library import load_study
 from configs.mapping import Mapping
 from configs.repetitions import Race
@@ -63,6 +63,21 @@ def test_only_a_program_of_our_own_is_said_to_be_built_by_set_up() -> None:
     choice = replace(PAPER.apps[0], variants=(replace(LIBGOMP, program="lu-libgomp"),))
     (lacking, *_) = plan(replace(PAPER, apps=(choice,)), missing="lu-libgomp").skipped
     assert lacking.reason == "the program lu-libgomp was not found; build it with `make setup`"
+
+
+def test_an_app_whose_check_command_is_missing_is_left_out() -> None:
+    checked = replace(DEMO, check=Check(command=("./verify.sh", "out")))
+    apps = (AppChoice(checked, (LIBGOMP,), (SMALL,), (1,)),)
+    made = plan(study(apps=apps), missing="./verify.sh")
+    reasons = {item.reason for item in made.skipped}
+    assert not made.cases
+    assert reasons == {
+        "the check command './verify.sh' was not found: there is no executable file of this path "
+        "below the working directory"
+    }
+    # Guests run no such command.
+    in_guest = plan(replace(in_guests(), apps=apps), missing="./verify.sh")
+    assert in_guest.cases
 
 
 def test_numbers_stay_when_rows_are_left_out() -> None:
