@@ -158,7 +158,7 @@ def _options(table: TableFindings, verdict: Verdict) -> Iterator[tuple[str, Case
     ]
     options: dict[str, CaseFinding] = {}
     for case in (best, *others):
-        answer = "leave" if case.is_baseline else answer_of(case)
+        answer = answer_of(case)
         made = replace(verdict, answer=answer, best=case)
         options.setdefault(in_words(answer, [(table, made)]), case)
     yield from options.items()

@@ -47,10 +47,10 @@ def study(folder: Path, made: Study | list[Record], width: int = 80) -> str:
     return shown(folder, width)
 
 
-def said(folder: Path | str) -> dict[str, str]:
+def said(folder: Path | str, baseline: str | None = None) -> dict[str, str]:
     """Return the remarks by label, several of one label joined."""
     results = open_results(str(folder))
-    findings = analyze(results)
+    findings = analyze(results, baseline=baseline)
     texts: dict[str, str] = {}
     for label, text in remarks(results, findings, overviews_of(findings)):
         texts[label] = " | ".join(filter(None, (texts.get(label), text)))
@@ -147,6 +147,14 @@ def test_what_is_as_good_is_advised_in_as_few_words_as_can_be(tmp_path: Path) ->
     answer = said(tmp_path)["Answer"]
     assert answer.startswith("Pin threads on the P-cores in all 12 settings (")
     assert "Confine" not in answer.split("For package energy")[0]
+
+
+@pytest.mark.parametrize("other", [1.1, 1.0])
+def test_where_nothing_beats_a_named_baseline_its_own_mapping_is_advised(
+    tmp_path: Path, other: float
+) -> None:
+    write(tmp_path, Study({"scheduler": other, "pcores-pin": 1.0}, noise=0.002).records())
+    assert said(tmp_path, baseline="pcores-pin")["Answer"] == "Pin threads on the P-cores."
 
 
 def test_exceptions_are_named_with_their_gain() -> None:
