@@ -49,9 +49,11 @@ from configs.values import DIRECTIONS
 from runners.plan.case import digest_of
 from runners.records.fields import NUMBERS as POSSIBLE
 from runners.records.placed_runs import PlacedRuns
-from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
+from runners.records.values import FINAL, INTERRUPTED, OK, PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
+# The status of a case that was not skipped.
+MEASURED = "measured"
 WHAT = "a CSV file of means"
 # The text for a property of a case that its source lacks.
 UNKNOWN = "unknown"
@@ -105,15 +107,22 @@ _MAX_SHARE = 1.01
 
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
+# Of runs that are not averaged.
+_EXCLUDED = (*(status for status in FINAL if status != OK), INTERRUPTED)
+_EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCII)
 # The most that a run may have of each measure.
 _MOST = {name: most for name, (_, most) in POSSIBLE.items()} | {"elapsed_s": MAX_DURATION_S}
 # What can be below 0: energy beside an idle node's that was less idle than thought.
 _SIGNED = {"energy_net_j"}
 _ALLOWED = {
-    f"{prefix}{name}": words
-    for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
-    for prefix in ("", "vcpu_")
-} | dict.fromkeys(("energy_aware", "itmt"), (ON, OFF))
+    **{
+        f"{prefix}{name}": words
+        for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
+        for prefix in ("", "vcpu_")
+    },
+    **dict.fromkeys(("energy_aware", "itmt"), (ON, OFF)),
+    "status": (MEASURED, SKIPPED),
+}
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
     *MEASURES, *MORE_MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "placement",
@@ -267,8 +276,11 @@ def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
         yield row.fields["unproved"], why
     elif n is not None and unproved > n:
         yield row.fields["unproved"], f"unproved {unproved} is more than n, {n}"
-    if n == 0 and any(name in row.fields for name in NUMBERS):
+    has_numbers = any(name in row.fields for name in NUMBERS)
+    if n == 0 and has_numbers:
         yield row.fields["n"], "n is 0, but the row has numbers of runs"
+    if row.text("status") == SKIPPED and (n or has_numbers):
+        yield row.fields["status"], f"status is {SKIPPED}, but the row has runs"
     yield from _contradicting_counts(row, n)
 
 
@@ -317,6 +329,9 @@ def _why_wrong(name: str, text: str) -> str:
         return f"{name} {shown(text)} {why}" if why else ""
     if name in _ALLOWED and text not in _ALLOWED[name]:
         return unknown_word(name, text, _ALLOWED[name])
+    if name == "excluded" and not all(map(_EXCLUSION.fullmatch, _parts(text))):
+        known = ", ".join(_EXCLUDED)
+        return f"excluded {shown(text)} is not such as 'failed: 2; timeout: 1' (known: {known})"
     if not text.isprintable():
         return f"{name} {shown(text)} has characters that cannot be printed"
     return ""
@@ -506,9 +521,9 @@ def _parts(text: str | None) -> list[str]:
 
 
 def _parsed_counts(text: str) -> dict[str, int]:
-    """Read `timeout: 2; failed: 1`, as tables.csv has it; what is not so is no count."""
+    """Read `timeout: 2; failed: 1`, as tables.csv has it."""
     pairs = (part.rpartition(": ") for part in _parts(text))
-    return {status: int(count) for status, _, count in pairs if status and _COUNT.fullmatch(count)}
+    return {status: int(count) for status, _, count in pairs}
 
 
 def _parsed_reasons(text: str) -> dict[str, list[str]]:

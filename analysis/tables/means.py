@@ -20,6 +20,7 @@ from analysis.results.case_summary import (
     with_unit_last,
 )
 from analysis.results.sources import open_results
+from analysis.results.summaries import MEASURED
 from analysis.tables.layouts import (
     LAYOUTS,
     LayoutName,
@@ -194,7 +195,7 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
         "governor": case.governor,
         **{name: getattr(case, name) for name in ROW_FACTS},
         "case_id": case.case_id,
-        "status": SKIPPED if case.skip_reason is not None else "measured",
+        "status": SKIPPED if case.skip_reason is not None else MEASURED,
         "n": case.n,
         "unproved": case.placed.unproved,
         "driver": joined(case.drivers),
