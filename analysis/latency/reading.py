@@ -28,8 +28,8 @@ MAX_BYTES = 512 * 1024 * 1024
 MAX_ADDRESSES = 64
 MAX_RUNS_OF_PAIR = 2 * MAX_ADDRESSES
 MAX_SAMPLES_OF_RUN = 10_000
-# A second for one transfer is no latency of any machine.
-MAX_NS = 1e9
+# A second for one transfer is no latency of any machine, nor is a picosecond.
+MIN_NS, MAX_NS = 1e-3, 1e9
 _MAX_COUNT = 2**62
 _EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written"
 _AGAIN = f"; measure again with `{PINSTUDY} latency`, or name another file"
@@ -106,7 +106,7 @@ def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
             ends = run.values.get("from"), run.values.get("to")
             if ends not in ((a, b), (b, a)) or bool in map(type, ends):
                 raise run.wrong("from", f"from and to to be CPUs {a} and {b}")
-            samples = run.numbers("one_way_ns", MAX_SAMPLES_OF_RUN, MAX_NS)
+            samples = run.numbers("one_way_ns", MAX_SAMPLES_OF_RUN, MIN_NS, MAX_NS)
             parts.append(np.array(samples, dtype=float))
             rows.append(
                 (

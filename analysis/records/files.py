@@ -255,16 +255,16 @@ class Checked:
         place = self._place(name)
         return [replace(self, values=item, where=f"{place}[{at}]") for at, item in enumerate(items)]
 
-    def numbers(self, name: str, most_values: int, most: float) -> list[float]:
-        """Return a list of one number above 0 or more."""
+    def numbers(self, name: str, most_values: int, least: float, most: float) -> list[float]:
+        """Return a list of one number or more, each from `least` to `most`."""
         values: list[float] = self.valid(
             name,
             lambda value: isinstance(value, list) and 0 < len(value) <= most_values,
             f"a list of 1 to {most_values} numbers",
         )
         for at, number in enumerate(values):
-            if type(number) not in (int, float) or not 0 < number <= most:
-                expected = f"a number above 0 and up to {most:g}"
+            if type(number) not in (int, float) or not least <= number <= most:
+                expected = f"a number from {least:g} to {most:g}"
                 raise self.wrong(f"{name}[{at}]", expected, number)
         return values
 

@@ -42,6 +42,7 @@ CORE = {"cpus": "0", "kind": "P", "package": 0}
         (f"{RUN}.one_way_ns", [], "pairs[0].runs[0].one_way_ns"),
         (f"{RUN}.one_way_ns", [1.0, -1.0], "runs[0].one_way_ns[1]"),
         (f"{RUN}.one_way_ns", [0], "one_way_ns[0]"),
+        (f"{RUN}.one_way_ns", [5e-324], "one_way_ns[0]"),
         (f"{RUN}.one_way_ns", [3.6e12], "one_way_ns[0]"),
         (f"{RUN}.one_way_ns", [10**400], "one_way_ns[0]"),
         (f"{RUN}.one_way_ns", ["61.2"], "one_way_ns[0]"),
