@@ -222,18 +222,21 @@ def status_command(study: str | None, results: Path, everything: bool, as_json: 
 
     What the batch system says of a job is advice; which runs were made is read from the records.
     """
+    from runners.batch.completed import SubmittedRuns
     from runners.batch.status import states_of, status_of
     from runners.batch.systems.interface import LIVE
 
     shown = []
     for name in [study] if study else _submitted_studies(results):
-        *earlier, newest = _submissions_named(name, results)
-        for submission in (*earlier, newest):
+        submissions = _submissions_named(name, results)
+        digests = {submission.digest for submission in submissions}
+        runs = {digest: SubmittedRuns(submissions, digest) for digest in digests}
+        for submission in submissions:
             states = states_of(submission)
             # An earlier submission is shown as well while its jobs may still make runs.
             live = any(state.state in LIVE for state in states)
-            if everything or live or submission is newest:
-                shown.append(status_of(submission, states))
+            if everything or live or submission is submissions[-1]:
+                shown.append(status_of(submission, states, runs[submission.digest]))
     if as_json:
         print_json([status.as_json() for status in shown])
         return
@@ -253,11 +256,11 @@ def _show_status(status: SubmissionStatus) -> None:
         ("worker", "node", "done", "failed", "left", "time left", "state")
     ]
     for worker in status.workers:
-        number, left, jobs = worker.worker.number, worker.left, describe_jobs(worker)
+        number, share, jobs = worker.worker.number, worker.share, describe_jobs(worker)
         node = worker.attempt.node_id if worker.attempt else worker.worker.target
-        time_left = "" if left == 0 else duration(worker.left_s)
-        shown = "?" if left is None else left
-        rows.append((number, node, worker.done, worker.failed, shown, time_left, jobs))
+        time_left = "" if share.left == 0 else duration(worker.left_s)
+        left = "?" if share.left is None else share.left
+        rows.append((number, node, share.done, share.done - share.good, left, time_left, jobs))
     print_columns(rows)
     for line in status.refused():
         say(f"refused on {line}")
@@ -269,11 +272,10 @@ def _show_status(status: SubmissionStatus) -> None:
 def _show_what_next(status: SubmissionStatus) -> None:
     if status.live:
         say(f"expected time until all is done: {duration(status.left_s)}")
-    elif any(worker.left != 0 for worker in status.workers):
+    elif not status.complete:
         say(f"not complete; `{status.submission.submit_again}` submits what is missing")
     for folder in status.completed:
-        complete = not status.live and all(worker.left == 0 for worker in status.workers)
-        what = "complete" if complete else "incomplete so far"
+        what = "complete" if status.complete else "incomplete so far"
         say(f"{what}: `{PINSTUDY} report {as_typed(folder)}`")
 
 

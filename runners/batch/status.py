@@ -7,14 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from base.errors import UserError
-from base.text import plural
-from configs.scheduling import recorded_words
-from runners.batch.submission import Attempt, Submission, Worker, read_attempts
+from runners.batch.completed import CompletedRuns, Share, SubmittedRuns
+from runners.batch.submission import Attempt, Submission, Worker
 from runners.batch.systems.interface import (
     ENDED,
     LIVE,
@@ -23,69 +19,6 @@ from runners.batch.systems.interface import (
     JobState,
     open_system,
 )
-from runners.plan.runs import RunKey
-from runners.records.reader import read_records
-from runners.records.shard import LATE
-from runners.records.values import FINAL, OK, SKIPPED
-
-# By block, 0 for warm-up runs: how many runs ended, and how many of these were good.
-Blocks = Mapping[int, tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class CompletedRuns:
-    """The runs of one version of a study in the records of a folder.
-
-    `runs` has the status of each run that ended, by its key: of several records of one run the
-    first counts, as in the analysis. `refused` has a line for each node and reason, with the cases
-    that the node refused for it. `late` counts the records of fenced attempts, which are set aside.
-    """
-
-    runs: dict[RunKey, str]
-    refused: list[str]
-    late: int
-
-    @cached_property
-    def blocks(self) -> Blocks:
-        """How many runs of each block ended, and how many of these were good."""
-        counts: dict[int, tuple[int, int]] = {}
-        for (_, warmup, repetition), status in self.runs.items():
-            block = 0 if warmup else repetition
-            ended, good = counts.get(block, (0, 0))
-            counts[block] = ended + 1, good + (status == OK)
-        return counts
-
-
-def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
-    """Return the completed runs of this version of a study; raises UserError for a bad shard."""
-    runs: dict[RunKey, str] = {}
-    refused: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for record in read_records(folder / "records", heads=True):
-        if record.get("study_digest") != study_digest:
-            continue
-        status, repetition = record.get("status"), record.get("repetition")
-        case_id = str(record.get("case_id"))
-        if status in FINAL and type(repetition) is int:
-            runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
-        elif status == SKIPPED:
-            under = ", ".join(filter(None, (str(record.get("governor")), recorded_words(record))))
-            wanted = f"{record.get('mapping')} under {under}"
-            by_wanted = refused.setdefault(
-                (str(record.get("node_id")), str(record.get("reason"))), {}
-            )
-            by_wanted.setdefault(wanted, set()).add(case_id)
-    lines = [
-        f"node {node}: {plural(sum(map(len, cases.values())), 'case')} of {', '.join(cases)}: {why}"
-        for (node, why), cases in refused.items()
-    ]
-    return CompletedRuns(runs, lines, _late(folder))
-
-
-def _late(folder: Path) -> int:
-    try:
-        return sum(1 for _ in read_records(folder / LATE, heads=True))
-    except UserError:
-        return 0
 
 
 @dataclass(frozen=True)
@@ -93,24 +26,20 @@ class WorkerStatus:
     """The status of one worker of a submission.
 
     `jobs` are the states of its jobs, in the order of their chain; `attempt` is the newest of its
-    `attempts` attempts, None before the first. `done` of its `runs` have ended, and `failed`
-    of these were not good; `runs` is None until an attempt has reported its plan. `left_s` is the
-    expected time of the runs that are left, in seconds, None when it is not known.
+    `attempts` attempts, None before the first. `share` has its runs, whoever made them. `left_s` is
+    the expected time of the runs that are left, in seconds, None when it is not known.
     """
 
-    worker: Worker
     jobs: tuple[JobState, ...]
     attempt: Attempt | None
     attempts: int
-    runs: int | None
-    done: int
-    failed: int
+    share: Share
     left_s: float | None
 
     @property
-    def left(self) -> int | None:
-        """How many runs are left, None when that is not known."""
-        return None if self.runs is None else max(0, self.runs - self.done)
+    def worker(self) -> Worker:
+        """The worker."""
+        return self.share.worker
 
     @property
     def live(self) -> bool:
@@ -122,7 +51,7 @@ class WorkerStatus:
 class SubmissionStatus:
     """The status of one submission of a study.
 
-    `completed` has the completed runs by the results folder that the workers have written to.
+    `completed` has the completed runs by the results folder that they are in.
     """
 
     submission: Submission
@@ -137,10 +66,15 @@ class SubmissionStatus:
     @property
     def left_s(self) -> float | None:
         """The expected seconds until the last worker is done, None when one's is not known."""
-        waiting = [worker for worker in self.workers if worker.left != 0]
+        waiting = [worker for worker in self.workers if worker.share.left != 0]
         times = [worker.left_s for worker in waiting]
         known = [time for time in times if time is not None]
         return max(known, default=0.0) if len(known) == len(times) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no worker has anything left to do."""
+        return not self.live and all(worker.share.complete for worker in self.workers)
 
     def refused(self) -> list[str]:
         """Return a line for each node and reason, with the cases that the node refused for it."""
@@ -166,63 +100,36 @@ class SubmissionStatus:
         }
 
 
-def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionStatus:
-    """Return the status of a submission, given the states of its jobs."""
+def status_of(
+    submission: Submission, states: Sequence[JobState], runs: SubmittedRuns
+) -> SubmissionStatus:
+    """Return the status of a submission, given the states of its jobs and the study's runs."""
     at = datetime.datetime.now(datetime.timezone.utc)
-    attempts = read_attempts(submission.attempts)
-    newest = {each.worker: each for each in attempts if each.worker < len(submission.workers)}
-    counts = Counter(attempt.worker for attempt in attempts)
+    mine = [attempt for of, attempt in runs.attempts if of == submission]
+    newest = {attempt.worker: attempt for attempt in mine}
+    counts = Counter(attempt.worker for attempt in mine)
     jobs: defaultdict[int, list[JobState]] = defaultdict(list)
     for state in states:
         jobs[state.worker].append(state)
-    completed = {
-        folder: read_completed(Path(folder), submission.digest)
-        for folder in dict.fromkeys(attempt.folder for attempt in newest.values())
-    }
     workers = []
     for worker in submission.workers:
-        attempt = newest.get(worker.number)
-        blocks = completed[attempt.folder].blocks if attempt else {}
-        mine = tuple(jobs[worker.number])
-        workers.append(_worker_status(worker, mine, attempt, counts[worker.number], blocks, at))
+        number, attempt = worker.number, newest.get(worker.number)
+        share = runs.share_of(worker, submission.pool)
+        left_s = 0.0 if share.left == 0 else _left_s(attempt, jobs[number], at)
+        workers.append(WorkerStatus(tuple(jobs[number]), attempt, counts[number], share, left_s))
+    known = [each for worker in workers for each in (worker.attempt, worker.share.plan) if each]
+    folders = dict.fromkeys(attempt.folder for attempt in known)
+    completed = {folder: runs.completed_in(folder) for folder in folders}
     return SubmissionStatus(submission, tuple(workers), completed)
-
-
-def _worker_status(
-    worker: Worker,
-    jobs: tuple[JobState, ...],
-    newest: Attempt | None,
-    attempts: int,
-    blocks: Blocks,
-    at: datetime.datetime,
-) -> WorkerStatus:
-    # In a split study each node makes its own warm-up runs, which do not count.
-    mine = worker.blocks or tuple(blocks)
-    counts = [blocks.get(block, (0, 0)) for block in mine]
-    done, good = sum(ended for ended, _ in counts), sum(good for _, good in counts)
-    runs = None
-    if newest and newest.case_ids:
-        runs = len(newest.case_ids) * len(mine) if worker.blocks else max(newest.runs, done)
-    return WorkerStatus(
-        worker=worker,
-        jobs=jobs,
-        attempt=newest,
-        attempts=attempts,
-        runs=runs,
-        done=done,
-        failed=done - good,
-        left_s=_left_s(newest, jobs, at),
-    )
 
 
 def _left_s(
     newest: Attempt | None, jobs: Sequence[JobState], at: datetime.datetime
 ) -> float | None:
     """Return the worker's last estimate in seconds, less the time since if one of its jobs runs."""
-    if newest is None or newest.left_s is None:
+    # Without a run left by its count, what the records lack is not in its estimate.
+    if newest is None or newest.left_s is None or newest.left == 0:
         return None
-    if newest.left == 0:
-        return 0.0
     since_s = 0.0
     if newest.ended is None and any(job.state == RUNNING for job in jobs):
         with suppress(ValueError, TypeError):
@@ -231,7 +138,7 @@ def _left_s(
 
 
 def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
-    attempt = worker.attempt
+    attempt, share = worker.attempt, worker.share
     return {
         "worker": worker.worker.number,
         "target": worker.worker.target,
@@ -240,10 +147,10 @@ def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
         "attempts": worker.attempts,
         "exit_status": attempt.ended if attempt else None,
         "reason": attempt.reason if attempt else "",
-        "runs": worker.runs,
-        "done": worker.done,
-        "failed": worker.failed,
-        "left": worker.left,
+        "runs": share.runs,
+        "done": share.done,
+        "failed": share.done - share.good,
+        "left": share.left,
         "left_s": worker.left_s,
         "jobs": [
             {"id": job.job_id, "state": job.state, "reason": job.reason, "node": job.node}

@@ -24,6 +24,7 @@ from base.errors import StudyError, UserError
 from base.files import read_object, structured, write_atomically
 from base.text import one_line, shown
 from base.units import utc_now
+from configs.study import Study
 from runners.batch.systems.interface import Submitted, ids_of, open_system
 
 SCHEMA = 1
@@ -237,7 +238,7 @@ class Attempt:
     counted when the attempt began and when it ended. `left_s` are the expected seconds of the runs
     that were left at `updated_at`, None when not known. `case_ids` are the cases that it can run on
     the node. `ended` is the exit status, None until the attempt has reported it. Times are UTC in
-    ISO format.
+    ISO format. `ends_by` is `how_it_ends` of the study.
     """
 
     worker: int
@@ -247,6 +248,7 @@ class Attempt:
     folder: str
     started_at: str
     updated_at: str
+    ends_by: str = ""
     case_ids: tuple[str, ...] = ()
     runs: int = 0
     left: int = 0
@@ -278,6 +280,15 @@ class AttemptFile:
         self._written_s = time.monotonic()
         with suppress(StudyError):
             write_atomically(self._path, json.dumps(asdict(self.attempt)).encode() + b"\n")
+
+
+def how_it_ends(study: Study) -> str:
+    """Return what ends a study whose results end it; nothing for a fixed number of repetitions.
+
+    Its limits are not in the study's digest: the same study goes on when it is given more of them.
+    """
+    rule = study.precision or study.decide or study.race
+    return f"{study.repetitions} repetitions, {rule}" if rule else ""
 
 
 def job_of(environment: Mapping[str, str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 
@@ -14,19 +13,18 @@ from base.files import write_atomically
 from base.text import plural
 from base.units import utc_now
 from configs.site import Queue, Site
-from configs.study import PER_NODE, SPLIT, Spread, Study
-from runners.batch.status import live_jobs, read_completed
+from configs.study import SPLIT, Spread, Study
+from runners.batch.completed import SubmittedRuns
+from runners.batch.status import live_jobs
 from runners.batch.submission import (
-    DONE,
     FOLDER,
     LOGS,
-    REFUSED,
     Attempt,
     Submission,
     Worker,
+    how_it_ends,
     new_folder,
     next_number,
-    read_attempts,
     submissions_of,
     write_submission,
 )
@@ -177,6 +175,7 @@ class Preparation:
         self._earlier = submissions_of(self._folder)
         if not options.again:
             self._raise_if_live()
+        self._runs = SubmittedRuns(self._earlier, study.digest)
         self.all_workers, self.workers = self._divide()
 
     def first_script(self) -> str:
@@ -274,46 +273,26 @@ class Preparation:
         study, spread = self.study, self.spread
         if spread.how == SPLIT:
             every = split_workers(spread, range(1, study.repetitions + 1))
-            return every, split_workers(spread, self._missing_blocks())
+            plan = self._runs.newest_plan(self._pool)
+            return every, split_workers(spread, self._blocks_left(plan))
         every = per_node_workers(spread)
         return every, numbered(worker for worker in every if not self._is_complete(worker))
 
-    def _missing_blocks(self) -> Sequence[int]:
-        attempts = [
-            attempt
-            for submission, attempt in self._attempts
-            if submission.pool == self._pool and attempt.case_ids
-        ]
-        if not attempts:
+    def _blocks_left(self, plan: Attempt | None) -> Sequence[int]:
+        """Return the repetitions that some case of an attempt's plan still lacks."""
+        if plan is None:
             return range(1, self.study.repetitions + 1)
-        done = read_completed(self._folder / self._pool, self.study.digest).runs
-        return blocks_left(self.study, attempts[-1].case_ids, done)
+        done = self._runs.completed_in(plan.folder).runs
+        return blocks_left(self.study, plan.case_ids, done)
 
     def _is_complete(self, worker: Worker) -> bool:
-        """Return whether the newest attempt for the worker's target has ended with no run left.
-
-        Its records must be there, too: results may have been moved away. A stopped attempt does not
-        count: the measurements that follow the runs may be missing.
-        """
-        for submission, attempt in reversed(self._attempts):
-            known = submission.workers[attempt.worker]
-            if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
-                runs = read_completed(Path(attempt.folder), self.study.digest).runs
-                have = {case_id for case_id, _, _ in runs}
-                ended = attempt.ended in (DONE, REFUSED) and attempt.left == 0
-                return ended and have.issuperset(attempt.case_ids)
-        return False
-
-    @cached_property
-    def _attempts(self) -> list[tuple[Submission, Attempt]]:
-        """The attempts of all submissions of this version of the study, oldest first."""
-        return [
-            (submission, attempt)
-            for submission in self._earlier
-            if submission.digest == self.study.digest
-            for attempt in sorted(read_attempts(submission.attempts), key=_by_start)
-            if attempt.worker < len(submission.workers)
-        ]
+        """Return whether nothing is left for the worker's target, by the study as it is now."""
+        share = self._runs.share_of(worker, "")
+        if share.plan is None or not share.complete:
+            return False
+        # More repetitions, or more time, are another end of the same study.
+        ends_by = how_it_ends(self.study)
+        return share.plan.ends_by == ends_by if ends_by else not self._blocks_left(share.plan)
 
     def _raise_if_live(self) -> None:
         live = live_jobs(self._earlier)
@@ -325,7 +304,3 @@ class Preparation:
                 f"`{PINSTUDY} status {name}`, end them with `{PINSTUDY} cancel {name}`, or submit "
                 "beside them with --again"
             )
-
-
-def _by_start(attempt: Attempt) -> tuple[str, int]:
-    return attempt.started_at, attempt.generation

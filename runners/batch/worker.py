@@ -36,6 +36,7 @@ from runners.batch.submission import (
     Attempt,
     AttemptFile,
     Submission,
+    how_it_ends,
     job_of,
     read_submission,
 )
@@ -152,6 +153,7 @@ class WorkerSession:
             folder=str(target),
             started_at=utc_now(),
             updated_at=utc_now(),
+            ends_by=how_it_ends(study),
         )
         self.file = AttemptFile(submission.attempts, attempt)
         self.file.write()

@@ -246,8 +246,8 @@ def submission_scene(folder: Path) -> Scene:
     attempt = {
         "worker": 0, "generation": 1, "node_id": "n1", "node_digest": "d", "job": "41_0",
         "folder": str(folder / "results/naps/split-there"), "started_at": "2025-03-01T12:00:00Z",
-        "updated_at": "2025-03-01T12:00:00+00:00", "case_ids": ["a"], "runs": 4, "left": 2,
-        "left_s": 3.5, "refused": 0, "ended": None, "reason": "",
+        "updated_at": "2025-03-01T12:00:00+00:00", "ends_by": "", "case_ids": ["a"],
+        "runs": 4, "left": 2, "left_s": 3.5, "refused": 0, "ended": None, "reason": "",
     }  # fmt: skip
     (place / "attempts/w000.g0001.json").write_text(json.dumps(attempt))
     make_results(folder / "results/naps/split-there", apps=(("lu", 3.0),), threads=(1,),

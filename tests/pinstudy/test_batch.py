@@ -36,6 +36,7 @@ engine: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 """
+SPLIT_BY_ONE = ["--spread", "split", "--workers", "1"]
 # Runs pinstudy; its wait for a signal after its program's lasts until a file exists. Another file
 # shows that it waits.
 WAITS_FOR_SIGNAL = f"""\
@@ -234,7 +235,7 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     assert "submitted: job 41 (2 workers)" in out
     place.run(*place.worker(0))
     (submission,) = place.status()
-    assert [(each["done"], each["left"]) for each in submission["workers"]] == [(4, 0), (0, None)]
+    assert [(each["done"], each["left"]) for each in submission["workers"]] == [(4, 0), (0, 4)]
     out, _ = place.run("status", "naps")
     again = out.partition("not complete; `")[2].partition("`")[0]
     assert shlex.split(again)[:2] == ["pinstudy", "submit"]
@@ -255,6 +256,74 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     out, _ = place.split()
     assert "nothing is missing" in out
     assert not (place.folder / "results/naps/submissions/0003").exists()
+
+
+def test_what_an_earlier_submission_has_made_is_done_for_a_later_one_too(place: Place) -> None:
+    place.split()
+    place.split("--again")
+    place.submit("--features", "hybrid")
+    for number in (0, 1):
+        place.run(*place.worker(number))
+    per_node, split = place.status("--all")[2], place.status("--all")[1]
+    assert [(each["done"], each["left"]) for each in split["workers"]] == [(4, 0), (4, 0)]
+    # The whole study on one node is another result.
+    assert [(each["done"], each["left"]) for each in per_node["workers"]] == [(0, None)]
+    out, _ = place.run("status", "naps", "--all")
+    assert out.count("not complete") == 1
+    assert "nothing is missing" in place.split()[0]
+
+
+@pytest.mark.parametrize("spread", [["--features", "hybrid"], SPLIT_BY_ONE])
+def test_records_that_are_lost_are_missing_for_status_and_for_submit(
+    place: Place, spread: list[str]
+) -> None:
+    place.submit(*spread)
+    place.run(*place.worker(0))
+    (shard,) = place.folder.glob("results/naps/*/records/*.jsonl")
+    *kept, _ = shard.read_text().splitlines(keepends=True)
+    shard.write_text("".join(kept))
+    assert [each["left"] for each in place.status()[0]["workers"]] == [1]
+    out, _ = place.run("status", "naps")
+    assert "not complete" in out
+    assert "time left" in out
+    assert " 0 s " not in out
+    assert "submitted: job 42" in place.submit(*spread)[0]
+
+
+def test_results_that_were_moved_are_found_where_their_submissions_are(place: Place) -> None:
+    place.submit("--features", "hybrid")
+    place.run(*place.worker(0))
+    (place.folder / "results").rename(place.folder / "kept")
+    elsewhere = ("--results", "kept")
+    assert place.status(*elsewhere)[0]["workers"][0]["left"] == 0
+    assert "nothing is missing" in place.submit("--features", "hybrid", *elsewhere)[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (4, 6),
+        ({"decide": {"first": 3, "max": 4}}, {"decide": {"first": 3, "max": 5}}),
+    ],
+)
+def test_more_repetitions_are_submitted_for_the_same_study(
+    place: Place, before: object, after: object
+) -> None:
+    place.write("steady", repetitions=before)
+    place.submit("--features", "hybrid")
+    place.run(*place.worker(0))
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+    place.write("steady", repetitions=after)
+    assert "submitted: job 42" in place.submit("--features", "hybrid")[0]
+    place.run(*place.worker(0, submission=2))
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+
+
+def test_fewer_repetitions_leave_nothing_missing(place: Place) -> None:
+    place.submit("--features", "hybrid")
+    place.run(*place.worker(0))
+    place.write(repetitions=2)
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
 
 
 def test_the_command_that_goes_on_names_pinstudy_as_it_was_called(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis.records.runs import read_runs
 from analysis.results.sources import open_results
 from configs.library import load_study
-from runners.batch.status import read_completed
+from runners.batch.completed import read_completed
 from runners.records.shard import line_of
 from runners.study.history import read_history
 from tests.support.results import Record, record, write

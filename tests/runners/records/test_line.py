@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.batch.status import read_completed
+from runners.batch.completed import read_completed
 from runners.records.reader import (
     LONGEST_LINE,
     parts_of,

@@ -1,0 +1,155 @@
+"""Which runs of a submitted study are made: what its attempts planned, and what the records have.
+
+`status` and `submit` both ask here: what one calls complete, the other submits nothing for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from base.errors import UserError
+from base.text import plural
+from configs.scheduling import recorded_words
+from runners.batch.submission import (
+    DONE,
+    REFUSED,
+    Attempt,
+    Submission,
+    Worker,
+    read_attempts,
+)
+from runners.plan.runs import RunKey
+from runners.records.reader import read_records
+from runners.records.shard import LATE
+from runners.records.values import FINAL, OK, SKIPPED
+
+
+@dataclass(frozen=True)
+class CompletedRuns:
+    """The runs of one version of a study in the records of a folder.
+
+    `runs` has the status of each run that ended, by its key: of several records of one run the
+    first counts, as in the analysis. `refused` has a line for each node and reason, with the cases
+    that the node refused for it. `late` counts the records of fenced attempts, which are set aside.
+    """
+
+    runs: dict[RunKey, str]
+    refused: list[str]
+    late: int
+
+
+def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
+    """Return the completed runs of this version of a study; raises UserError for a bad shard."""
+    runs: dict[RunKey, str] = {}
+    refused: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for record in read_records(folder / "records", heads=True):
+        if record.get("study_digest") != study_digest:
+            continue
+        status, repetition = record.get("status"), record.get("repetition")
+        case_id = str(record.get("case_id"))
+        if status in FINAL and type(repetition) is int:
+            runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
+        elif status == SKIPPED:
+            under = ", ".join(filter(None, (str(record.get("governor")), recorded_words(record))))
+            wanted = f"{record.get('mapping')} under {under}"
+            by_wanted = refused.setdefault(
+                (str(record.get("node_id")), str(record.get("reason"))), {}
+            )
+            by_wanted.setdefault(wanted, set()).add(case_id)
+    lines = [
+        f"node {node}: {plural(sum(map(len, cases.values())), 'case')} of {', '.join(cases)}: {why}"
+        for (node, why), cases in refused.items()
+    ]
+    return CompletedRuns(runs, lines, _late(folder))
+
+
+def _late(folder: Path) -> int:
+    try:
+        return sum(1 for _ in read_records(folder / LATE, heads=True))
+    except UserError:
+        return 0
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is known of the runs that one worker is for.
+
+    `plan` is the newest attempt that reported a plan for them, of whatever submission; None before
+    the first. `done` of the `runs` have ended, and `good` of these were good; `runs` is None
+    without a plan.
+    """
+
+    worker: Worker
+    plan: Attempt | None
+    runs: int | None = None
+    done: int = 0
+    good: int = 0
+
+    @property
+    def left(self) -> int | None:
+        """How many runs are left, None when that is not known."""
+        return None if self.runs is None else max(0, self.runs - self.done)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do.
+
+        For a whole study its worker has to say so, too: a stopped one may have left the
+        measurements that follow the runs.
+        """
+        if self.plan is None or self.left != 0:
+            return False
+        ended = self.plan.ended in (DONE, REFUSED) and self.plan.left == 0
+        return bool(self.worker.blocks) or ended
+
+
+class SubmittedRuns:
+    """The runs of one version of a study, over all its submissions.
+
+    `attempts` are those of all these submissions, oldest first.
+    """
+
+    def __init__(self, submissions: Sequence[Submission], study_digest: str) -> None:
+        # Their folder may have been moved, or have another name on the nodes.
+        self.attempts = [
+            (submission, replace(attempt, folder=str(study / Path(attempt.folder).name)))
+            for submission in submissions
+            if submission.digest == study_digest
+            for study in (submission.folder.parents[1],)
+            for attempt in sorted(read_attempts(submission.attempts), key=_by_start)
+            if attempt.worker < len(submission.workers)
+        ]
+        self.completed_in = cache(lambda folder: read_completed(Path(folder), study_digest))
+
+    def share_of(self, worker: Worker, pool: str) -> Share:
+        """Return what is known of a worker's runs.
+
+        They are those of its target, or its blocks in a `pool`.
+        """
+        plan = self.newest_plan(pool, worker.target)
+        if plan is None:
+            return Share(worker, None)
+        cases, blocks = set(plan.case_ids), worker.blocks
+        # In a split study each node makes its own warm-up runs, which do not count.
+        mine = [
+            status
+            for (case_id, warmup, repetition), status in self.completed_in(plan.folder).runs.items()
+            if case_id in cases and (not blocks or (not warmup and repetition in blocks))
+        ]
+        runs = len(cases) * len(blocks) if blocks else max(plan.runs, len(mine))
+        return Share(worker, plan, runs, len(mine), mine.count(OK))
+
+    def newest_plan(self, pool: str, target: str = "") -> Attempt | None:
+        """Return the newest attempt that reported its plan: of a pool, or of a target without."""
+        for submission, attempt in reversed(self.attempts):
+            same_target = pool or submission.workers[attempt.worker].target == target
+            if submission.pool == pool and same_target and attempt.case_ids:
+                return attempt
+        return None
+
+
+def _by_start(attempt: Attempt) -> tuple[str, int]:
+    return attempt.started_at, attempt.generation
