@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 from base.cpulist import parse_cpulist
 from base.structure import (
     As,
+    AtKey,
     Called,
     Either,
     Inline,
@@ -52,6 +53,7 @@ MIN_TIME_LIMIT_S = 60.0
 # The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86.
 MAX_CPUS = 8192
 MAX_AT_ONCE = 10000
+BOTH_GIVEN = "nodes and features are both given; expected one of them"
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 _MODULE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._@+/:=-]{0,199}")
@@ -208,7 +210,7 @@ class Queue:
     features: Annotated[
         tuple[str, ...],
         OneOrMore(ScriptWord("the name of a feature")),
-        "the same by what nodes have: one node with each feature",
+        "in place of `nodes`, the same by what nodes have: one node with each feature",
         Without("one node, any"),
     ] = ()
     modules: Annotated[
@@ -255,10 +257,12 @@ class Queue:
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse a missing `cpus` where the batch system needs it."""
+        """Refuse a missing `cpus` where the batch system needs it, and two kinds of targets."""
         system = values.get("system")
         if system in NEED_CPUS and "cpus" not in present:
             yield ("engine",), f"engine {system} needs the key 'cpus', how many CPUs one node has"
+        if {"nodes", "features"} <= set(present):
+            yield ("features",), AtKey(BOTH_GIVEN)
 
 
 @dataclass(frozen=True)

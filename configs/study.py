@@ -23,7 +23,7 @@ from configs.app import App, Schedule, Size, Variant
 from configs.mapping import Mapping
 from configs.repetitions import MAX_REPETITIONS, Decide, Precision, Race, RepetitionsKind
 from configs.scheduling import SchedulerText, Scheduling, Switch, schedulings_of
-from configs.site import ScriptWord
+from configs.site import BOTH_GIVEN, ScriptWord
 from configs.values import Count, Duration, Flag, Name, Text, Word
 from configs.variables import Assignments, Variables
 
@@ -218,8 +218,7 @@ class Spread:
             message = "per-node has one worker for each node; `spread: split` shares a study"
             yield ("workers",), AtKey(message)
         if how == PER_NODE and {"nodes", "features"} <= set(present):
-            message = "nodes and features are both given; expected one of them"
-            yield ("features",), AtKey(message)
+            yield ("features",), AtKey(BOTH_GIVEN)
 
 
 def _mapping() -> Either:

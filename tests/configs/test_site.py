@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def test_an_engine_needs_its_time_limit_and_no_more() -> None:
     assert site_of().queue == Queue("slurm", 7200.0)
 
 
+def test_nodes_and_features_are_not_both_what_a_study_is_spread_over() -> None:
+    with pytest.raises(ConfigError, match=r"5:1: nodes and features are both given"):
+        site_of("nodes: n1", "features: hybrid")
+
+
 def test_all_keys_of_a_batch_system_are_read() -> None:
     text = """\
 engine: pbs
@@ -55,7 +61,6 @@ account: my_project@gpu
 time_limit: 90 min
 cpus: 64
 nodes: [n1, rack2-n17.cluster]
-features: hybrid
 modules: [gcc/13.2.0, PrgEnv-gnu]
 spack_view: /opt/spack views/pinstudy
 directives: ['-P x', --reservation=maintenance]
@@ -69,7 +74,6 @@ most_at_once: 3
         account="my_project@gpu",
         cpus=64,
         nodes=("n1", "rack2-n17.cluster"),
-        features=("hybrid",),
         modules=("gcc/13.2.0", "PrgEnv-gnu"),
         spack_view="/opt/spack views/pinstudy",
         directives=("-P x", "--reservation=maintenance"),
@@ -117,6 +121,8 @@ def test_an_example_for_each_batch_system_is_right_with_what_it_leaves_out(
     assert bool(queue.nodes) != bool(queue.features)
 
     text = (CONFIGS / "sites" / f"example-{system}.yaml").read_text()
+    # Only one of both is allowed.
+    text = re.sub(r"\n# (nodes|features):.*", "", text)
     whole = tmp_path / "whole.yaml"
     whole.write_text(text.replace("\n# ", "\n", text.count("\n# ") - text.count("\n# Slurm sets")))
     assert load_site(str(whole)).queue
