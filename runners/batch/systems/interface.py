@@ -165,11 +165,9 @@ class BatchSystem(ABC):
         """
         if not answer.started:
             return StudyError(f"{answer.error}; submit where the commands of {self.name} are")
-        if answer.problem:
-            return StudyError(
-                f"{answer.error}; look whether {self.name} has taken the job {job.name} all the "
-                "same, before you submit again"
-            )
+        # A negative status is the signal that ended the command.
+        if answer.problem or answer.status < 0:
+            return StudyError(f"{answer.error}; {self._look_for(job)}")
         requests = _requests(queue, job)
         words = answer.stderr + answer.stdout
         for key, pattern in self.key_patterns:
@@ -177,6 +175,12 @@ class BatchSystem(ABC):
                 return StudyError(f"`{requests[key]}` is refused: {answer.error}")
         listed = ", ".join(requests.values())
         return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
+
+    def _look_for(self, job: Job) -> str:
+        return (
+            f"look whether {self.name} has taken the job {job.name} all the same, and end it, "
+            "before you submit again"
+        )
 
     def _status(self, *command: str) -> CommandResult:
         return run_client(command, POLL_LIMIT_S, plain=True, leave_out=self.hidden)
@@ -208,7 +212,8 @@ class BatchSystem(ABC):
         if self.job_id.fullmatch(job_id) is None:
             output = one_line(answer.stdout + answer.stderr)
             raise StudyError(
-                f"`{answer.command}` has submitted something and told no {what} of a job: {output}"
+                f"`{answer.command}` told no {what} of a job: {output or 'nothing'}; "
+                f"{self._look_for(job)}"
             )
         return Submitted((job_id,), job.first_worker, job.workers)
 

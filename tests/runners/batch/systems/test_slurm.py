@@ -58,6 +58,16 @@ def test_a_submission_that_is_not_answered_may_have_been_taken(
         Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job_of(tmp_path))
 
 
+@pytest.mark.parametrize("script", ["kill -9 $$", "echo 'Welcome to the cluster'; echo 12"])
+def test_a_command_that_may_have_submitted_is_not_called_a_refusal(
+    commands: Path, tmp_path: Path, script: str
+) -> None:
+    install(commands, "sbatch", script)
+    with pytest.raises(StudyError, match="Slurm has taken the job quick all the") as told:
+        Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job_of(tmp_path))
+    assert "refused" not in str(told.value)
+
+
 def states(commands: Path, answer: str, *jobs: Submitted) -> dict[str, tuple[str, str, str]]:
     (commands / "answer").write_text(answer)
     install(commands, "squeue", f"cat {commands}/answer")
