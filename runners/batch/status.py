@@ -15,7 +15,6 @@ from runners.batch.systems.interface import (
     ENDED,
     LIVE,
     RUNNING,
-    UNKNOWN,
     JobState,
     open_system,
 )
@@ -168,13 +167,15 @@ def describe_jobs(worker: WorkerStatus) -> str:
         parts.append(f"job {job.job_id} {job.state}{reason}")
     attempt = worker.attempt
     if attempt is None:
-        if worker.jobs and not worker.live:
+        if not worker.jobs:
+            parts.append("no job was submitted for it")
+        elif not worker.live:
             parts.append("no worker ever started: see what the job printed")
     elif attempt.ended is not None:
         parts.append(f"exit status {attempt.ended}: {attempt.reason}")
     elif worker.jobs and not worker.live:
         parts.append("its worker was ended before it could say why")
-    return "; ".join(parts) or UNKNOWN
+    return "; ".join(parts)
 
 
 def states_of(submission: Submission) -> list[JobState]:

@@ -568,6 +568,17 @@ def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
     place.submit("--features", "hybrid")
 
 
+def test_a_node_whose_job_was_refused_after_others_has_no_job(place: Place) -> None:
+    sbatch = place.folder / "slurm/sbatch"
+    sbatch.write_text(SBATCH.replace("[ ! -e refuse ]", "[ ! -e id ]").replace("refuse", "id"))
+    _, err = place.submit(status=1)
+    assert "refused" in err
+    out, _ = place.run("status", "naps")
+    assert "job 41 ended" in out
+    assert "feature homog" in out
+    assert "no job was submitted for it" in out
+
+
 def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(place: Place) -> None:
     # Ten runs of 30 s need more than a job of 302 s has for runs, and less than one of 330 s has.
     place.write("long", "cores-pin")
