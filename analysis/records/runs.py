@@ -26,7 +26,7 @@ from analysis.records.regions import REGION
 from analysis.records.team_looks import TeamLooks
 from base import PINSTUDY
 from base.errors import UserError
-from runners.records.reader import Part, parts_of
+from runners.records.reader import Part, parts_of, shards_of
 from runners.records.values import INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
@@ -82,10 +82,10 @@ class Runs:
 def read_runs(folder: Path) -> Runs:
     """Return the records below `folder` (its `records/*.jsonl`), each run once.
 
-    Raises UserError when there are none, when a file cannot be read, or when a record was written
-    by a newer pinstudy.
+    Raises UserError when there are none, when the folder or a file cannot be read, or when a record
+    was written by a newer pinstudy.
     """
-    if not any((folder / "records").glob("*.jsonl")):
+    if not shards_of(folder / "records"):
         raise UserError(
             f"{folder}: no results here (expected records/*.jsonl); make some with "
             f"`{PINSTUDY} run quick`"

@@ -55,15 +55,30 @@ class Part:
     stop: int
 
 
+def shards_of(folder: Path) -> list[Path]:
+    """Return the shards of a folder, oldest attempt first; none where there is no folder.
+
+    Attempts of the same number are in the order of their nodes' names. Raises UserError when the
+    folder cannot be read.
+    """
+    try:
+        # Not glob(), which takes a folder that may not be read for an empty one.
+        found = [path for path in folder.iterdir() if path.name.endswith(".jsonl")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be read ({error.strerror})") from None
+    return sorted(found, key=_by_attempt)
+
+
 def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
     """Return the shards of a folder, oldest attempt first, in parts of at most `most_bytes` bytes.
 
-    Attempts of the same number are in the order of their nodes' names. A part may begin and end
-    inside a line; `read_part` decides which lines belong to it. Raises UserError when the size of a
-    shard cannot be read.
+    A part may begin and end inside a line; `read_part` decides which lines belong to it. Raises
+    UserError when the folder, or the size of a shard, cannot be read.
     """
     parts = []
-    for path in sorted(folder.glob("*.jsonl"), key=_by_attempt):
+    for path in shards_of(folder):
         try:
             size = path.stat().st_size
         except OSError as error:

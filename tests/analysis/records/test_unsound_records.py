@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from analysis.records.runs import read_runs
 from analysis.results.sources import open_results
+from base.errors import UserError
 from configs.library import load_study
 from runners.batch.completed import read_completed
 from runners.records.shard import line_of
 from runners.study.history import read_history
+from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.results import Record, record, write
 
 STUDY = load_study("quick")
@@ -188,3 +190,12 @@ def test_runs_with_two_records_are_listed(
     assert (expected or "") in text
     assert ("more than one record" in text) == (expected is not None)
     assert expected is None or text.endswith("whatever came of it")
+
+
+def test_records_that_may_not_be_read_are_not_called_missing() -> None:
+    with open_folder() as folder:
+        write(folder, [run(1)])
+        (folder / "records").chmod(0)
+        with ordinary_user(), pytest.raises(UserError, match="records: cannot be read"):
+            read_runs(folder)
+        (folder / "records").chmod(0o700)

@@ -23,6 +23,7 @@ from runners.records.reader import (
 from runners.records.shard import CHECKED_FROM, CHECKSUM, HEAD, SCHEMA, head_of, line_of
 from runners.records.values import TORN
 from runners.study.history import read_history
+from tests.support.ordinary_user import open_folder, ordinary_user
 
 STUDY = load_study("quick")
 VALUES = st.recursive(
@@ -192,6 +193,18 @@ def test_attempts_are_read_by_their_number_beyond_9999_and_over_nodes(tmp_path: 
         (tmp_path / f"{name}.jsonl").write_bytes(line_of(run(node_id=name)))
     assert [record["node_id"] for record in read_records(tmp_path)] == names
     assert [part.path.stem for part in parts_of(tmp_path)] == names
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o300])
+def test_a_folder_that_may_not_be_read_is_no_empty_one(mode: int) -> None:
+    with open_folder() as folder:
+        records = folder / "records"
+        records.mkdir()
+        (records / "n-0001.jsonl").write_bytes(line_of(run()))
+        records.chmod(mode)
+        with ordinary_user(), pytest.raises(UserError, match="records: cannot be read"):
+            list(read_records(records))
+        records.chmod(0o700)
 
 
 def test_of_a_run_that_two_nodes_made_the_older_attempt_s_counts(tmp_path: Path) -> None:
