@@ -79,8 +79,12 @@ def submit_command(
     from configs.library import load_site, load_study
     from configs.values import time_option
     from runners.batch.submit import Preparation, SubmitOptions
+    from runners.node.core_kinds.declared import parse_kinds
 
     loaded = load_study(study)
+    if spread["kinds"] is not None:
+        # What the text says is checked on the node; a slip is found before a job has waited for it.
+        parse_kinds(spread["kinds"])
     named = site or (loaded.spread.site if loaded.spread else None)
     if named is None:
         raise UserError(

@@ -628,6 +628,7 @@ def test_a_study_may_say_itself_that_it_is_for_a_batch_system(place: Place) -> N
         (["--site", "there.yaml", "--time-limit", "soon"], "--time-limit"),
         (["--site", "there.yaml", "--nodes", "n1,;rm -rf"], "--nodes"),
         (["--site", "there.yaml", "--chain", "0"], "--chain 0"),
+        (["--site", "there.yaml", "--kinds", "P:0-7"], "--kinds: 'P:0-7' does not start with a"),
     ],
 )
 def test_mistakes_of_the_command_line_are_one_line(
