@@ -186,7 +186,8 @@ def read_submission(folder: Path) -> Submission:
         ) from None
     except ValueError as error:
         raise UserError(
-            f"{path}: is no submission of this pinstudy ({error}); submit the study again"
+            f"{path}: is no submission of this pinstudy ({error}); move its folder elsewhere, and "
+            "submit the study again"
         ) from None
 
 
