@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from base.errors import UserError
@@ -39,6 +39,14 @@ class CompletedRuns:
     runs: dict[RunKey, str]
     refused: list[str]
     late: int
+
+    @cached_property
+    def by_block(self) -> Mapping[int, list[tuple[str, str]]]:
+        """The case and the status of each run, by its block; warm-up runs are in block 0."""
+        blocks: dict[int, list[tuple[str, str]]] = {}
+        for (case_id, warmup, repetition), status in self.runs.items():
+            blocks.setdefault(0 if warmup else repetition, []).append((case_id, status))
+        return blocks
 
 
 def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
@@ -114,14 +122,15 @@ class SubmittedRuns:
 
     def __init__(self, submissions: Sequence[Submission], study_digest: str) -> None:
         # Their folder may have been moved, or have another name on the nodes.
-        self.attempts = [
+        attempts = [
             (submission, replace(attempt, folder=str(study / Path(attempt.folder).name)))
             for submission in submissions
             if submission.digest == study_digest
             for study in (submission.folder.parents[1],)
-            for attempt in sorted(read_attempts(submission.attempts), key=_by_start)
+            for attempt in read_attempts(submission.attempts)
             if attempt.worker < len(submission.workers)
         ]
+        self.attempts = sorted(attempts, key=_age)
         self.completed_in = cache(lambda folder: read_completed(Path(folder), study_digest))
 
     def share_of(self, worker: Worker, pool: str) -> Share:
@@ -132,14 +141,16 @@ class SubmittedRuns:
         plan = self.newest_plan(pool, worker.target)
         if plan is None:
             return Share(worker, None)
-        cases, blocks = set(plan.case_ids), worker.blocks
+        cases, by_block = set(plan.case_ids), self.completed_in(plan.folder).by_block
         # In a split study each node makes its own warm-up runs, which do not count.
+        blocks = worker.blocks or tuple(by_block)
         mine = [
             status
-            for (case_id, warmup, repetition), status in self.completed_in(plan.folder).runs.items()
-            if case_id in cases and (not blocks or (not warmup and repetition in blocks))
+            for block in blocks
+            for case_id, status in by_block.get(block, ())
+            if case_id in cases
         ]
-        runs = len(cases) * len(blocks) if blocks else max(plan.runs, len(mine))
+        runs = len(cases) * len(blocks) if worker.blocks else max(plan.runs, len(mine))
         return Share(worker, plan, runs, len(mine), mine.count(OK))
 
     def newest_plan(self, pool: str, target: str = "") -> Attempt | None:
@@ -151,5 +162,11 @@ class SubmittedRuns:
         return None
 
 
-def _by_start(attempt: Attempt) -> tuple[str, int]:
-    return attempt.started_at, attempt.generation
+def _age(item: tuple[Submission, Attempt]) -> tuple[int, int, str]:
+    """Return a key that sorts attempts by their age, as the fence has it: clocks may differ.
+
+    Generations of a target count over all submissions, those of a pool's worker within one.
+    """
+    submission, attempt = item
+    number = submission.number if submission.pool else 0
+    return number, attempt.generation, attempt.started_at

@@ -319,6 +319,19 @@ def test_more_repetitions_are_submitted_for_the_same_study(
     assert "nothing is missing" in place.submit("--features", "hybrid")[0]
 
 
+def test_the_newest_attempt_is_the_one_of_the_newest_generation_whatever_clocks_say(
+    place: Place,
+) -> None:
+    place.submit("--features", "hybrid")
+    for _ in range(2):
+        place.run(*place.worker(0))
+    first = place.folder / "results/naps/submissions/0001/attempts/w000.g0001.json"
+    changed = {"started_at": "2099-01-01T00:00:00+00:00", "ended": 75, "left": 3}
+    first.write_text(json.dumps(json.loads(first.read_text()) | changed))
+    assert place.status()[0]["workers"][0]["exit_status"] == 0
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+
+
 def test_fewer_repetitions_leave_nothing_missing(place: Place) -> None:
     place.submit("--features", "hybrid")
     place.run(*place.worker(0))

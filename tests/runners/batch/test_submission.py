@@ -98,7 +98,7 @@ def _is_a_time(value: object) -> bool:
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"schema": 2}'])
 def test_what_is_no_submission_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(UserError, match="submission.json: .*; move its folder elsewhere"):
+    with pytest.raises(UserError, match=r"submission.json: .*; move its folder elsewhere"):
         read_submission(tmp_path)
 
 
