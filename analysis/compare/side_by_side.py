@@ -354,15 +354,26 @@ _Key = tuple[str, str, str, "str | None"]
 def matched_tables(
     tables_a: Sequence[TableFindings], tables_b: Sequence[TableFindings]
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
-    """Yield each table of A with the table of B that is most like it, if one is of the same.
+    """Yield tables of A with those of B that are of the same, the most alike together; none twice.
 
     Tables are of the same when algorithm, region, ranks and threads are, whoever wrote the program,
     and where both are of the node, of guests or of emulated guests.
     """
-    for table in tables_a:
-        same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
-        if same:
-            yield table, max(same, key=lambda other: _likeness(table, other))
+    keys_b = [_of_the_same(table) for table in tables_b]
+    of_the_same = [
+        (at, other)
+        for at, key in enumerate(map(_of_the_same, tables_a))
+        for other, its_key in enumerate(keys_b)
+        if key == its_key
+    ]
+    # Those that are equally alike keep their order.
+    of_the_same.sort(key=lambda two: _likeness(tables_a[two[0]], tables_b[two[1]]), reverse=True)
+    partners: dict[int, int] = {}
+    for at, other in of_the_same:
+        if at not in partners and other not in partners.values():
+            partners[at] = other
+    for at, other in sorted(partners.items()):
+        yield tables_a[at], tables_b[other]
 
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:

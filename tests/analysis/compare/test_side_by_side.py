@@ -185,6 +185,20 @@ def of_both(folder: Path, mean: float, field: str, values: Sequence[str]) -> str
     return str(folder)
 
 
+@pytest.mark.parametrize("order", [("libgomp", "libomp"), ("libomp", "libgomp")])
+def test_a_table_is_compared_with_one_other_only(tmp_path: Path, order: Sequence[str]) -> None:
+    many = of_both(tmp_path / "many", 1, "variant", order)
+    one = of_both(tmp_path / "one", 3, "variant", ["libgomp"])
+
+    for a, b in ((many, one), (one, many)):
+        both = side_by_side(a, b)
+
+        assert [pair.a.key.variant for pair in both.pairs] == ["libgomp"] * 2
+        assert all(row.a and row.b for pair in both.pairs for row in pair.rows)
+        (left,) = both.only_a + both.only_b
+        assert "libomp" in left
+
+
 @pytest.mark.parametrize(
     ("field", "values"),
     [("wait_policy", ["active", "passive"]), ("size", ["paper", "quick"])],
