@@ -254,10 +254,10 @@ class _Judge:
                 return None, "some of the neighbours were not measured"
             if any(self._disturbed[_neighbours(how, order)].any() for order in (numerical, chosen)):
                 return None, "some of the neighbours took as long as if they had been disturbed"
-            before, after = (_mean_time(times.iloc[rows]) for rows in pairs)
-            if before is None or after is None:
+            half = _difference(times, *pairs)
+            if half is None:
                 return None, "too few samples of these pairs to judge by"
-            halves.append(Difference.from_summary(*before, *after))
+            halves.append(half)
         return (
             Difference(
                 sum(one.log_ratio for one in halves) / 2,
@@ -322,13 +322,29 @@ def _by_pair(units: pd.DataFrame, pairs: int) -> pd.DataFrame:
     return found.reindex(range(pairs)).fillna({"n": 0})
 
 
-def _mean_time(times: pd.DataFrame) -> tuple[float, float, int] | None:
-    """Return mean, sd and number of some pairs' times, in ns; None without a spread."""
-    if (times["n"] < 2).any():
+def _difference(times: pd.DataFrame, before: Rows, after: Rows) -> Difference | None:
+    """Return log(mean time of the pairs `before` / of those `after`); None without a spread.
+
+    A pair that is in both says nothing about their difference. So the error adds up over pairs, by
+    how much each moves the ratio (delta method); degrees of freedom are Welch and Satterthwaite's.
+    """
+    n, mean, var = (times[name].to_numpy(dtype=float) for name in ("n", "mean", "var"))
+    rows = np.union1d(before, after)
+    if n[rows].min() < 2:
         return None
-    n = int(times["n"].sum())
-    error = float(np.sqrt((times["var"] / times["n"]).sum())) / len(times)
-    return float(times["mean"].mean()), error * n**0.5, n
+    means = [float(mean[pairs].mean()) for pairs in (before, after)]
+    shares = [np.bincount(pairs, minlength=len(n)) / len(pairs) for pairs in (before, after)]
+    weights = shares[0] / means[0] - shares[1] / means[1]
+    parts = weights[rows] ** 2 * var[rows] / n[rows]
+    squares = float((parts**2 / (n[rows] - 1)).sum())
+    count = int(min(n[before].sum(), n[after].sum()))
+    return Difference(
+        float(np.log(means[0] / means[1])),
+        float(parts.sum() ** 0.5),
+        float(parts.sum()) ** 2 / squares if squares > 0 else float(count - 1),
+        count,
+        paired=False,
+    )
 
 
 def short_chain(cost: Array, length: int) -> list[int]:

@@ -15,6 +15,7 @@ from analysis.latency.partners import NEXT, PAIRS, Team, find_partners, find_tea
 from analysis.latency.reading import read_latency
 from analysis.latency.report import LatencyFindings, findings_json, latency_findings
 from analysis.output import latency_text, write_latency
+from analysis.statistics.sample import Interval
 from tests.analysis.latency.made_latency import (
     PLANTED,
     Array,
@@ -209,6 +210,19 @@ def test_an_order_that_follows_a_hidden_line_gains_and_is_printed(tmp_path: Path
     assert best.gain == pytest.approx(numerical / 38.0, rel=0.03)
     listed = ",".join(f"{{{cpu}}}" for cpu in best.cpus)
     assert best.places == f'OMP_PLACES="{listed}" OMP_PROC_BIND=close OMP_NUM_THREADS=8'
+
+
+@pytest.mark.parametrize("cpus", [2, 3])
+def test_of_neighbours_that_both_orders_have_the_noise_is_no_doubt_about_the_gain(
+    tmp_path: Path, cpus: int
+) -> None:
+    # A line, on which the numerical order is the best one whichever half chooses.
+    line = 30.0 + 60.0 * np.abs(np.subtract.outer(range(cpus), range(cpus))).astype(float)
+    content = content_of(Planted(cpus, 60.0), line, spread=0.1)
+    (alike, *_) = find_teams(read_latency(write_latency_file(tmp_path, content)))
+    assert alike.gain == 1.0
+    assert alike.gain_interval == Interval(1.0, 1.0)
+    assert not alike.gains
 
 
 def test_noise_alone_is_called_a_gain_in_5_of_100_nodes_at_most(tmp_path: Path) -> None:
