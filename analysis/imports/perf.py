@@ -341,8 +341,12 @@ def _energy(block: Block) -> Reading:
 
 
 def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
-    """Return the joules of an event, packages summed, or why there are none."""
-    parts = [row for row in rows if row.event == event and row.pmu in ("power", None)]
+    """Return the joules of an event, packages summed, or why there are none.
+
+    An event that perf was asked for twice has two rows of the same energy.
+    """
+    matching = (row for row in rows if row.event == event and row.pmu in ("power", None))
+    parts = {row.aggregate: row for row in matching}.values()
     for row in parts:
         if row.value is None:
             return Unavailable(f"{row.name}: {row.state}")

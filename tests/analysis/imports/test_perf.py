@@ -167,6 +167,23 @@ def test_a_run_that_stands_twice_in_a_file_is_the_same_log(tmp_path: Path) -> No
         import_logs([tmp_path / "twice.txt"], tmp_path / "results", OPTIONS)
 
 
+def test_an_event_that_was_asked_for_twice_is_one_energy_and_two_packages_are_two(
+    tmp_path: Path,
+) -> None:
+    row = "   100.00 Joules power/energy-pkg/\n"
+    for name, rows in (("twice", 2 * row), ("sockets", f"S0  1{row}S1  1{row}")):
+        (tmp_path / f"{name}.txt").write_text(
+            f" Performance counter stats for 'system wide':\n\n{rows}\n"
+            "   45.073000000 seconds time elapsed\n"
+        )
+        into = tmp_path / f"of-{name}"
+        import_logs([tmp_path / f"{name}.txt"], into, OPTIONS)
+    energies = [
+        records(tmp_path / f"of-{name}")[0]["energy_pkg_j"] for name in ("twice", "sockets")
+    ]
+    assert energies == [100.0, 200.0]
+
+
 def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> None:
     log = tmp_path / "joules.txt"
     log.write_text(
