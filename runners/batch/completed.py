@@ -106,12 +106,14 @@ class Share:
         """Whether nothing is left to do.
 
         For a whole study its worker has to say so, too: a stopped one may have left the
-        measurements that follow the runs.
+        measurements that follow the runs. Without a good run it has failed, as the next one would.
         """
         if self.plan is None or self.left != 0:
             return False
-        ended = self.plan.ended in (DONE, REFUSED) and self.plan.left == 0
-        return bool(self.worker.blocks) or ended
+        ended = self.plan.ended in (DONE, REFUSED) or (
+            self.plan.ended is not None and not self.good
+        )
+        return bool(self.worker.blocks) or (ended and self.plan.left == 0)
 
 
 class SubmittedRuns:

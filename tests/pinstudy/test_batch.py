@@ -581,6 +581,16 @@ def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
     place.submit("--features", "hybrid")
 
 
+def test_a_study_whose_runs_have_all_failed_lacks_none(place: Place) -> None:
+    write_program(place.folder / "nap.sh", "#!/bin/sh\nexit 3\n")
+    place.submit("--features", "hybrid")
+    place.run(*place.worker(0), status=1)
+    (worker,) = place.status()[0]["workers"]
+    assert (worker["done"], worker["failed"], worker["left"]) == (10, 10, 0)
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+    assert "not complete" not in place.run("status", "naps")[0]
+
+
 def test_a_node_whose_job_was_refused_after_others_has_no_job(place: Place) -> None:
     sbatch = place.folder / "slurm/sbatch"
     sbatch.write_text(SBATCH.replace("[ ! -e refuse ]", "[ ! -e id ]").replace("refuse", "id"))
