@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from base import PINSTUDY
+from base.command import without_interruption
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import plural
@@ -197,13 +198,15 @@ class Preparation:
                     follows = replace(job, after=after.get(job.first_worker, ()))
                     script = submission.folder / self._script_name(job, link)
                     write_atomically(script, self._system.render(self.queue, follows).encode())
-                    accepted = self._system.submit(script, self.queue, follows)
-                    submission = self._with_job(submission, accepted)
+                    # A job that was submitted and not written down would be known to nobody.
+                    with without_interruption():
+                        accepted = self._system.submit(script, self.queue, follows)
+                        submission = self._with_job(submission, accepted)
                     after[job.first_worker] = accepted.ids
                     target = self.workers[job.first_worker].target
                     which = plural(job.workers, "worker") if self._pool else target
                     report(f"submitted: job {', '.join(accepted.ids)} ({which})")
-        except StudyError:
+        except (StudyError, KeyboardInterrupt):
             if not submission.jobs:
                 # No job uses the folder.
                 rmtree(submission.folder, ignore_errors=True)

@@ -581,6 +581,19 @@ def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
     place.submit("--features", "hybrid")
 
 
+def test_a_submission_that_is_stopped_holds_the_job_that_was_being_submitted(place: Place) -> None:
+    sbatch = place.folder / "slurm/sbatch"
+    sbatch.write_text(SBATCH + "touch asked\nwhile [ ! -e answer ]; do sleep 0.01; done\n")
+    process = place.start("submit", "naps.yaml", "--site", "there.yaml")
+    until((place.folder / "slurm/asked").exists, process)
+    process.terminate()
+    (place.folder / "slurm/answer").touch()
+    _, err = process.communicate(timeout=HANG_S)
+    assert (process.returncode, err.splitlines()[-1]) == (130, "pinstudy: stopped")
+    jobs = [[job["id"] for job in worker["jobs"]] for worker in place.status()[0]["workers"]]
+    assert jobs == [["41"], []]
+
+
 def test_a_study_whose_runs_have_all_failed_lacks_none(place: Place) -> None:
     write_program(place.folder / "nap.sh", "#!/bin/sh\nexit 3\n")
     place.submit("--features", "hybrid")
