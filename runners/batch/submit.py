@@ -159,8 +159,8 @@ class Preparation:
 
     `workers` are for the runs that earlier submissions have not made, `all_workers` for all runs.
 
-    Raises UserError for options that do not fit together, and while earlier jobs may be at work,
-    unless `again` is set.
+    Raises UserError for options that do not fit together, for results of another version of the
+    study, and while earlier jobs may be at work, unless `again` is set.
     """
 
     def __init__(self, study: Study, site: Site, results: Path, options: SubmitOptions) -> None:
@@ -178,6 +178,7 @@ class Preparation:
             self._raise_if_live()
         self._runs = SubmittedRuns(self._earlier, study.digest)
         self.all_workers, self.workers = self._divide()
+        self._raise_if_another_version()
 
     def first_script(self) -> str:
         """Return the script of the first job as it would be submitted."""
@@ -297,6 +298,20 @@ class Preparation:
         ends_by = how_it_ends(self.study)
         return share.plan.ends_by == ends_by if ends_by else not self._blocks_left(share.plan)
 
+    def _raise_if_another_version(self) -> None:
+        """Refuse to add to runs of another version, as the workers would once they have a node."""
+        for digest in {each.digest for each in self._earlier} - {self.study.digest}:
+            runs = SubmittedRuns(self._earlier, digest)
+            # With a feature, or any node, another node may be chosen.
+            for worker in self.workers if self._pool else filter(_has_node, self.workers):
+                plan = runs.newest_plan(self._pool, worker.target)
+                if plan and runs.completed_in(plan.folder).runs:
+                    raise UserError(
+                        f"{plan.folder}: holds runs of another version of study {self.study.name} "
+                        f"({self.study.path} has changed since); name another folder with "
+                        "--results, or move this one elsewhere"
+                    )
+
     def _raise_if_live(self) -> None:
         live = live_jobs(self._earlier)
         if live:
@@ -307,3 +322,7 @@ class Preparation:
                 f"`{PINSTUDY} status {name}`, end them with `{PINSTUDY} cancel {name}`, or submit "
                 "beside them with --again"
             )
+
+
+def _has_node(worker: Worker) -> bool:
+    return worker.node is not None

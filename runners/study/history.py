@@ -135,7 +135,10 @@ def read_history(
     such runs must not be mixed. `facts`, those of this node, serve to say what differs.
     """
     history = History.of(study)
-    advice = "start anew with --fresh (what was measured is kept beside it)"
+    advice = (
+        "start anew with --fresh (what was measured is kept beside it), or, as jobs have to, in "
+        "another folder with --results"
+    )
     for record in read_records(folder / "records", heads=True):
         if record.get("study_digest") != study.digest:
             raise UserError(

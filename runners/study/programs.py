@@ -25,7 +25,8 @@ _SHOWN_DIGITS = 12
 _MAX_CHARACTERS = 300
 _WAYS_ON = (
     "put it back and start the same command again to continue; or start anew with --fresh, which "
-    f'keeps what was measured, as the "before" of `{PINSTUDY} compare`'
+    f'keeps what was measured, as the "before" of `{PINSTUDY} compare`, or, as jobs have to, in '
+    "another folder with --results"
 )
 
 

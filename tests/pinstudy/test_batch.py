@@ -526,6 +526,24 @@ def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:
     assert "has changed since it was submitted" in err
 
 
+@pytest.mark.parametrize("spread", [["--nodes", "n1"], SPLIT_BY_ONE])
+def test_a_changed_study_is_not_submitted_to_add_to_the_runs_of_the_one_before(
+    place: Place, spread: list[str]
+) -> None:
+    place.submit(*spread)
+    place.run(*place.worker(0))
+    place.write(seed=7)
+    _, err = place.submit(*spread, status=2)
+    assert "holds runs of another version of study naps" in err
+    assert "--results" in err
+    assert not (place.folder / "results/naps/submissions/0002").exists()
+    assert "submitted: job 42" in place.submit(*spread, "--results", "anew")[0]
+    # A job with a feature may get another node.
+    assert "submitted: job 43" in place.submit("--features", "hybrid")[0]
+    _, err = place.run(*place.worker(0, submission=2), status=2 if "n1" in spread else 0)
+    assert ("as jobs have to, in another folder with --results" in err) == ("n1" in spread)
+
+
 def test_a_folder_that_the_node_does_not_share_is_named(place: Place) -> None:
     _, err = place.run(*place.worker(0), status=2)
     assert "is the results folder shared with this node?" in err
