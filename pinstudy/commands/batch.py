@@ -101,7 +101,7 @@ def submit_command(
         again,
         spread["kinds"],
         spread["allow_emulation"],
-        (*_arguments(study, named, spread), *_results(results)),
+        (*_arguments(study, named, spread), "--results", str(results.absolute())),
     )
     prepared = Preparation(loaded, load_site(named), results, options)
     if not prepared.workers:

@@ -240,8 +240,11 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     again = out.partition("not complete; `")[2].partition("`")[0]
     assert shlex.split(again)[:2] == ["pinstudy", "submit"]
     # The printed command works unchanged, from any folder.
-    out, _ = place.run(*shlex.split(again)[1:], "--dry-run")
-    assert "of what is missing: split: 2 blocks" in out
+    (place.folder / "elsewhere").mkdir()
+    done = pinstudy(
+        place.folder / "elsewhere", *shlex.split(again)[1:], "--dry-run", PATH=place.path
+    )
+    assert "of what is missing: split: 2 blocks" in done.stdout
     place.split()
     for number in (0, 1):
         place.run(*place.worker(number, submission=2))
