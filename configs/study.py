@@ -348,9 +348,9 @@ class Study:
         Spread | None,
         Called("batch"),
         Table(Spread, "a table with the key site"),
-        "with engine batch, the defaults of `pinstudy submit`: `{site: SITE}`, a name "
-        "or file as for `--site`; `nodes` or `features` to compare, each with the whole study; or "
-        "`spread: split`, `workers: 4` and at most one of `features` to divide it",
+        "with engine batch, the defaults of `pinstudy submit`: `{site: SITE}`, a name, "
+        "or a file as seen from the study's; `nodes` or `features` to compare, each with the "
+        "whole study; or `spread: split`, `workers: 4` and at most one of `features` to divide it",
         Without("must be there then"),
     ] = None
     governors: Annotated[

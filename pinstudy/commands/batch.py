@@ -85,7 +85,7 @@ def submit_command(
     if spread["kinds"] is not None:
         # What the text says is checked on the node; a slip is found before a job has waited for it.
         parse_kinds(spread["kinds"])
-    named = site or (loaded.spread.site if loaded.spread else None)
+    named = site or _site_of(loaded)
     if named is None:
         raise UserError(
             "no site is named: --site SITE says where to submit (a name of configs/sites, or a "
@@ -113,6 +113,14 @@ def submit_command(
         say(f"written: {submission.folder}")
         of = shlex.join([loaded.name, *_results(results)])
         say(f"see `{PINSTUDY} status {of}`")
+
+
+def _site_of(study: Study) -> str | None:
+    """Return the site that a study names; a file as seen from the study's, like those of apps."""
+    from configs.library import is_file_name
+
+    named = study.spread.site if study.spread else None
+    return str(Path(study.path).parent / named) if named and is_file_name(named) else named
 
 
 def _names(option: str, text: str | None) -> tuple[str, ...] | None:

@@ -675,6 +675,12 @@ def test_a_study_may_say_itself_that_it_is_for_a_batch_system(place: Place) -> N
     out, _ = place.run("submit", "naps.yaml")
     assert "split: 4 blocks divided over 2 nodes" in out
     place.run(*place.worker(0))
+    # The site's file is found beside the study's, from any folder.
+    (place.folder / "elsewhere").mkdir()
+    done = pinstudy(
+        place.folder / "elsewhere", "submit", "../naps.yaml", "--dry-run", PATH=place.path
+    )
+    assert "split: 4 blocks divided over 2 nodes" in done.stdout
 
 
 @pytest.mark.parametrize(
