@@ -170,7 +170,9 @@ def describe_jobs(worker: WorkerStatus) -> str:
         if not worker.jobs:
             parts.append("no job was submitted for it")
         elif not worker.live:
-            parts.append("no worker ever started: see what the job printed")
+            parts.append(
+                "no worker got to work: see what the job printed, in the submission's logs/"
+            )
     elif attempt.ended is not None:
         parts.append(f"exit status {attempt.ended}: {attempt.reason}")
     elif worker.jobs and not worker.live:

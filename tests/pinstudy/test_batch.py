@@ -527,6 +527,11 @@ def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:
     place.write(seed=7)
     _, err = place.run(*place.worker(0), status=2)
     assert "has changed since it was submitted" in err
+    # Its job started a worker, which did not begin.
+    place.queue("41_0|COMPLETED|None|n1", "41_1|COMPLETED|None|n1")
+    assert "no worker got to work: see what the job" in " ".join(
+        place.run("status", "naps")[0].split()
+    )
 
 
 @pytest.mark.parametrize("spread", [["--nodes", "n1"], SPLIT_BY_ONE])

@@ -113,7 +113,7 @@ def test_a_worker_that_lacks_the_shared_folder_makes_nothing_and_others_go_on(
         assert slurm.on("n3", "ls", str(tmp_path)) == ""
     assert {record["node_id"] for record in trial.final_runs()} == {"n1"}
     assert [worker["left"] for worker in trial.workers()] == [0, None]
-    assert "no worker ever started" in trial.command("status", str(trial.study))
+    assert "no worker got to work" in trial.command("status", str(trial.study))
     assert "node n3" in trial.submit("--nodes", "n1,n3")
     slurm.wait_for_jobs()
     trial.assert_complete(nodes=2)
