@@ -258,13 +258,14 @@ def _latex_table(table: Table) -> str:
 
 def _latex_text(text: str) -> str:
     """Escape LaTeX's special characters, and replace those its fonts may lack."""
-    escaped = text.translate(_LATEX)
-    return escaped if escaped.isascii() else "".join(c if c.isascii() else "?" for c in escaped)
+    return "".join(c if c.isascii() or c in _LATIN else "?" for c in text.translate(_LATEX))
 
 
 # With these a formula begins, in one spreadsheet or another.
 _FORMULA = ("=", "+", "-", "@")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
+# LaTeX composes them in any font, and takes UTF-8 since 2018.
+_LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",

@@ -24,8 +24,10 @@ from tests.support.results import (
 from tests.support.tools import missing
 from tests.support.wait import HANG_S
 
-# Every character that LaTeX reads as something else, and some that its fonts lack.
-ODD = r"a&b%c$d#e_f{g}h~i^j\k<l>m|n" + '"µ²→\u6f22\U0001f600'
+# Every character that LaTeX reads as something else, letters that it composes, and some characters
+# that its fonts lack.
+LETTERS = "".join(c for c in map(chr, range(0xC0, 0x100)) if c not in "ÐÞðþ\xd7\xf7")
+ODD = r"a&b%c$d#e_f{g}h~i^j\k<l>m|n" + f'"{LETTERS}µ²→\u6f22\U0001f600'
 DOCUMENT = r"""\documentclass{article}
 \usepackage[a2paper,landscape,margin=1cm]{geometry}
 \usepackage{booktabs}
@@ -61,7 +63,9 @@ def test_latex_reads_tables_with_gaps_publications_verdicts_and_comparisons(
         *compare_tables(both),
     ]
 
-    (tmp_path / "tables.tex").write_text(DOCUMENT % render(tables, "latex"), encoding="utf-8")
+    text = render(tables, "latex")
+    assert LETTERS in text
+    (tmp_path / "tables.tex").write_text(DOCUMENT % text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
     done = subprocess.run(
         [*command, "tables.tex"], cwd=tmp_path, capture_output=True, check=False, timeout=HANG_S
