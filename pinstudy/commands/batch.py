@@ -161,9 +161,8 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
 
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     """Return the expected time of a worker, and the --chain that it needs if its jobs are short."""
-    from configs.study import SPLIT
     from runners.batch.worker import usable_s
-    from runners.study.machine import open_machine
+    from runners.study.machine import Assignment, open_machine
 
     if sysroot is None:
         return (
@@ -171,11 +170,11 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
             "is there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
     machine = open_machine(sysroot, prepared.options.kinds, prepared.site)
-    total_s = machine.summary(study, prepared.results).left_s
+    # No other worker has more blocks than the first one.
+    blocks = frozenset(prepared.workers[0].blocks) or None
+    total_s = machine.summary(study, prepared.results, Assignment(blocks=blocks)).left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"
-    if prepared.spread.how == SPLIT:
-        total_s /= len(prepared.workers)
     each = f"expected time of each worker: about {duration(total_s)}"
     jobs = int(total_s / usable_s(prepared.queue.time_limit_s)) + 1
     if jobs > prepared.options.chain:

@@ -651,6 +651,19 @@ def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(place: Place) -> 
     assert "--chain" not in out
 
 
+def test_the_expected_time_is_of_the_blocks_that_are_missing_and_of_warm_up_runs(
+    place: Place,
+) -> None:
+    place.split()
+    place.run(*place.worker(0))
+    app = place.folder / "apps/nap.yaml"
+    app.write_text(app.read_text().replace("50 ms", "30 s"))
+    # Two blocks are left for two workers: each makes two warm-up runs, and one of each case.
+    out, _ = place.split("--dry-run", "--sysroot", "/")
+    assert "of what is missing: split: 2 blocks divided over 2 nodes" in out
+    assert "expected time of each worker: about 2 min 00 s" in out
+
+
 def test_e_cores_that_slurm_hides_are_a_warning(place: Place) -> None:
     root = build_tree(place.folder, "i9-14900k-noht")
     recorded = ("--features", "hybrid", "--dry-run", "--sysroot", str(root))
