@@ -180,7 +180,7 @@ class Journal:
                 raw, owner = _read_own(self.path)
                 if self._of_root:
                     check_roots_folder(self.path.parent)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise self._refused(error.strerror or str(error)) from None

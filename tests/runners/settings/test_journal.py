@@ -75,6 +75,7 @@ def test_everybody_may_read_it_and_only_its_owner_write_whatever_the_umask(
 def test_a_folder_that_cannot_be_written_changes_nothing_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     journal = Journal(tmp_path / "file" / "below", STUDY)
+    assert journal.read() is None
     with pytest.raises(StudyError, match=r"cannot be saved.*none.*PINSTUDY_STATE"):
         journal.write(new_entry(Tree(tmp_path), [GOVERNOR]))
 
