@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.report.made_results import make_results
-from tests.support.cli import pinstudy
+from tests.support.cli import argv, pinstudy
 from tests.support.results import record, write
 from tests.support.studies import write_app, write_study
 
@@ -90,3 +92,16 @@ def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) 
     assert "no mapping could be compared with another" in (folder / "report.html").read_text()
     for command in ("tables", "verdict", "report", "figures", "card"):
         assert pinstudy(tmp_path, command, str(folder)).returncode == 0
+
+
+def test_a_report_is_drawn_from_a_notebook_too(tmp_path: Path) -> None:
+    write(tmp_path, [record(number, of) for number in (1, 2) for of in (1, 2, 3)])
+    done = subprocess.run(
+        argv("report", str(tmp_path)),
+        env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "<figure" in (tmp_path / "report.html").read_text()
