@@ -216,5 +216,8 @@ def _drop_output() -> None:
 
 
 def _message(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        # As getcwd(2) has it; what takes a path names it.
+        return "the working directory is not there any more: start pinstudy in another one"
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
     return f"{where}{error.strerror or error}"

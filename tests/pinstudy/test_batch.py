@@ -22,7 +22,7 @@ from runners.plan.runs import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import LATE
 from tests.faults.small_disk import mounted
-from tests.support.cli import pinstudy
+from tests.support.cli import argv, pinstudy
 from tests.support.held import Gate, held_nap
 from tests.support.processes import command_line, descendants, ended
 from tests.support.studies import two_cpus, write_app, write_program, write_study
@@ -550,6 +550,22 @@ def test_a_changed_study_is_not_submitted_to_add_to_the_runs_of_the_one_before(
     assert "submitted: job 43" in place.submit("--features", "hybrid")[0]
     _, err = place.run(*place.worker(0, submission=2), status=2 if "n1" in spread else 0)
     assert ("as jobs have to, in another folder with --results" in err) == ("n1" in spread)
+
+
+def test_a_working_directory_that_is_gone_is_named(place: Place) -> None:
+    gone = place.folder / "gone"
+    gone.mkdir()
+    command = argv("submit", str(place.folder / "naps.yaml"), "--site", "example-slurm")
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *command],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == (
+        "pinstudy: the working directory is not there any more: start pinstudy in another one\n"
+    )
 
 
 def test_a_folder_that_the_node_does_not_share_is_named(place: Place) -> None:
