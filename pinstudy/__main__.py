@@ -7,6 +7,7 @@ import sys
 # Tables and figures make hundreds of thousands of objects, which live until the command ends. With
 # Python's 700, looking for garbage among them took a fifth of a report's time.
 OBJECTS_BEFORE_COLLECTION = 50_000
+THREADS_OF_BLAS = "OPENBLAS_NUM_THREADS"
 
 
 def _leave(_number: object = None, _frame: object = None) -> None:
@@ -31,6 +32,11 @@ def _start() -> None:
         _leave_when_stopped()
     except KeyboardInterrupt:
         _leave()
+    # Numpy's OpenBLAS starts a thread for each CPU when it is loaded. Where a login node limits
+    # threads or memory it cannot, and interrupts the process. os.environ, which the programs under
+    # study get, stays as it is.
+    if THREADS_OF_BLAS not in os.environ:
+        os.putenv(THREADS_OF_BLAS, "1")
     gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
     from pinstudy.cli import main

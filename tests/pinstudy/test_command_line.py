@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -362,3 +363,30 @@ def test_the_apps_beside_a_study_are_listed_and_one_is_checked(tmp_path: Path) -
     wrong = pinstudy(tmp_path, "apps", "apps/mine.yaml")
     assert wrong.returncode == 2
     assert "apps/mine.yaml:2:" in wrong.stderr
+
+
+# Runs a command as `bin/pinstudy` does, then prints how many threads the process has.
+_THREADS = """\
+import os, runpy, sys
+sys.argv = ["pinstudy", "tables", "published:galante-2025"]
+try:
+    runpy.run_path({main!r}, run_name="__main__")
+finally:
+    print(len(os.listdir("/proc/self/task")), "threads", os.environ.get("OPENBLAS_NUM_THREADS"))
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="BLAS has no more threads than CPUs")
+@pytest.mark.parametrize(("given", "expected"), [(None, "1 threads None"), ("2", "2 threads 2")])
+def test_no_thread_is_started_that_a_login_node_may_not_grant(
+    tmp_path: Path, given: str | None, expected: str
+) -> None:
+    environment = {name: of for name, of in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    if given:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    code = _THREADS.format(main=str(ROOT / "pinstudy" / "__main__.py"))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == expected, done.stderr
