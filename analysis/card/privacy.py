@@ -44,6 +44,8 @@ _FOOTNOTES = tuple(
         r"measured in a virtual machine, whose CPUs .{1,60}: no evidence about hardware",
         r"guests were emulated \(QEMU TCG\), so that their times are not this node's"
         r"(?:; they are not compared where there are runs under KVM)?",
+        r"programs ran with [\w ,-]{1,80}, inherited from pinstudy: usual ones are scheduled "
+        r"otherwise",
         rf"core kinds declared by hand(?:: (?:(?:{_KINDS})=[\d,-]+(?:, |; )?)+)?",
         r"means and deviations that were imported \([a-z.]+\), without their runs",
         r"\d+ lines? of the records without a case, and not used",

@@ -52,14 +52,7 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     if runs.frame["kinds_declared"].any():
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
         footnotes.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
-    names = runs.frame["daemons"].dropna().unique()
-    if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
-        footnotes.append(
-            one_line(
-                "running meanwhile, and known to change frequencies, masks or interrupts: "
-                f"{', '.join(daemons)}"
-            )
-        )
+    footnotes += map(one_line, _conditions(runs.frame))
     for why, count in runs.refused.items():
         helps = f" (a run that was killed leaves one; `{PINSTUDY} run` makes it again)"
         footnotes.append(
@@ -76,6 +69,22 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
             "and others are in the records"
         )
     return footnotes
+
+
+def _conditions(frame: pd.DataFrame) -> Iterator[str]:
+    """Say which unusual priority programs ran with, and beside which daemons."""
+    if len(priorities := frame["priority"].dropna().unique()):
+        in_some = " in some runs" if frame["priority"].isna().any() else ""
+        yield (
+            f"programs ran with {' or '.join(priorities)}{in_some}, inherited from pinstudy: usual "
+            "ones are scheduled otherwise"
+        )
+    names = frame["daemons"].dropna().unique()
+    if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
+        yield (
+            "running meanwhile, and known to change frequencies, masks or interrupts: "
+            f"{', '.join(daemons)}"
+        )
 
 
 def _repeated(records: pd.DataFrame) -> Iterator[str]:

@@ -20,6 +20,10 @@ STAT_LIMIT = 4096
 # Linux include/linux/sched.h, TASK_COMM_LEN, less its final NUL.
 NAME_LENGTH = 15
 
+# The name of a policy that has a priority of its own, or others; sched(7).
+_REAL_TIME = {os.SCHED_FIFO: "SCHED_FIFO", os.SCHED_RR: "SCHED_RR"}
+_POLICIES = {os.SCHED_OTHER: "", os.SCHED_BATCH: "SCHED_BATCH", os.SCHED_IDLE: "SCHED_IDLE"}
+
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 # Positions after the name: field 4 of the manual page is the second one after it.
 # Parent, time in user and in system mode, start, and CPU.
@@ -47,6 +51,20 @@ class Task:
     def key(self) -> tuple[int, int]:
         """Number and start time: a later process may have the same number."""
         return self.pid, self.started
+
+
+def inherited_priority() -> str:
+    """Return with which policy and nice value programs start, as this process has them.
+
+    Such as `nice 10`, `SCHED_BATCH, nice 10` or `SCHED_FIFO 50`; empty for the usual ones.
+    """
+    policy, nice = os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0)
+    if policy & os.SCHED_RESET_ON_FORK:
+        return ""
+    if policy in _REAL_TIME:
+        return f"{_REAL_TIME[policy]} {os.sched_getparam(0).sched_priority}"
+    parts = (_POLICIES.get(policy, f"policy {policy}"), f"nice {nice}" if nice else "")
+    return ", ".join(filter(None, parts))
 
 
 def parse_task(text: str) -> Task | None:

@@ -155,6 +155,11 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "whom the program ran",
         ),
         Field(
+            "priority",
+            "the scheduling policy and nice value that programs inherited, such as `nice 10`; "
+            "absent if usual",
+        ),
+        Field(
             "imported",
             "only for an [imported](import.md) log of `perf stat`: its `file`, `line` and "
             "`digest`; `energy_file`, `energy_digest` if energy is from another",

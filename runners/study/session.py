@@ -19,6 +19,7 @@ from runners.execution.collectors import Collectors, LocalEngine
 from runners.host.interference import end_orphans
 from runners.host.lock import node_lock
 from runners.host.privileges import invoking_uid
+from runners.host.processes import inherited_priority
 from runners.host.software import (
     WITNESS,
     find_emulated_program,
@@ -230,6 +231,7 @@ class Session:
             "repetition_rule": repetition_rule(self.summary.plan),
             "pool": self.assignment.pool,
             "program_uid": invoking_uid(),
+            "priority": inherited_priority(),
             # A batch system runs other studies.
             "study_file": None if study.spread else study_argument(study),
         }

@@ -15,6 +15,7 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.host.interference import daemon_warning, find_daemons
+from runners.host.processes import inherited_priority
 from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
 from runners.measure.conditions.temperature import Thermometer
@@ -56,8 +57,8 @@ class Surroundings:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings for the user before the study's runs, one line each."""
-        warning = daemon_warning(known(self._daemons) or ())
-        return () if warning is None else (warning,)
+        warnings = (daemon_warning(known(self._daemons) or ()), _priority_warning())
+        return tuple(filter(None, warnings))
 
     def start(self) -> None:
         """Read everything before a run."""
@@ -102,6 +103,17 @@ class Surroundings:
             cost = asdict(overhead) | {"cpus": format_cpulist(overhead.cpus)}
             found.fields["harness"] = cost
         return reduce(or_, parts, found)
+
+
+def _priority_warning() -> str | None:
+    """Warn of an inherited policy; a nice value alone changes nothing on a node at rest."""
+    priority = inherited_priority()
+    if not priority or priority.startswith("nice"):
+        return None
+    return (
+        f"programs run with {priority}, as pinstudy does: the kernel schedules usual ones "
+        "otherwise; start it without chrt(1)"
+    )
 
 
 def read_load(tree: Tree) -> float | Unavailable:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.card.privacy import footnotes_without_names
 from tests.support.results import Record, notes_of, record, tables_from
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"
@@ -72,6 +73,20 @@ def test_a_quiet_run_and_what_counting_may_err_by_are_no_disturbance(
     tmp_path: Path, fields: Record
 ) -> None:
     assert notes(tmp_path, record(1, 1), record(1, 2), record(1, 3, **fields)) == []
+
+
+@pytest.mark.parametrize(("given", "where"), [(2, ""), (1, " in some runs")])
+def test_programs_that_are_not_scheduled_as_usual_ones_are_noted(
+    tmp_path: Path, given: int, where: str
+) -> None:
+    unusual = {"priority": "SCHED_BATCH, nice 3"}
+    runs = [record(1, of, **(unusual if of <= given else {})) for of in (1, 2)]
+    note = (
+        f"programs ran with SCHED_BATCH, nice 3{where}, inherited from pinstudy: usual ones are "
+        "scheduled otherwise"
+    )
+    assert notes(tmp_path, *runs) == [note]
+    assert list(footnotes_without_names([note])) == [note]
 
 
 def test_daemons_that_interfere_are_named_once(tmp_path: Path) -> None:

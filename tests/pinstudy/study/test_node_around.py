@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from base import VERSION
 from base.cpulist import parse_cpulist
-from tests.support.cli import pinstudy
+from tests.support.cli import argv, pinstudy
 from tests.support.studies import records, two_kinds, write_app, write_study
 from tests.support.tools import need_tool
 
@@ -35,6 +36,26 @@ def daemon(tmp_path: Path) -> Iterator[None]:
     with subprocess.Popen([program, "60"]) as process:
         yield
         process.kill()
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_the_priority_that_programs_inherit_is_recorded(tmp_path: Path, batch: bool) -> None:
+    def be_nice() -> None:
+        os.nice(3)
+        if batch:
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+    folder = nap(tmp_path, mappings=["scheduler"], repetitions=1)
+    done = subprocess.run(
+        argv("run", "short.yaml"),
+        cwd=folder, preexec_fn=be_nice, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    nice = f"nice {min(19, os.getpriority(os.PRIO_PROCESS, 0) + 3)}"
+    expected = f"SCHED_BATCH, {nice}" if batch else nice
+    assert {run["priority"] for run in records(folder)} == {expected}
+    assert ("start it without chrt(1)" in done.stderr) == batch
+    assert f"programs ran with {expected}, inherited from pinstudy" in done.stdout
 
 
 def test_every_record_has_counts_foreign_tasks_and_the_harness_cpus(
