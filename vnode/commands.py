@@ -23,8 +23,8 @@ RESULTS = f"{KEPT}/results"
 JOURNAL = f"{KEPT}/state/*/study.json"
 # An emulated processor takes minutes to draw a report's figures.
 ENVIRONMENT = {"PINSTUDY_STATE": f"{KEPT}/state", "COLUMNS": "200", "PINSTUDY_REPORT": "0"}
-# Of a case that the host's load keeps from being proved.
-MAX_REPETITIONS = 5
+# Of a case that the host's load keeps from being proved: so many mean that it never is.
+MAX_REPETITIONS = 20
 # Prints the settings that a study may change and, as `settings.md` promises, puts back.
 SETTINGS = (
     "cd /sys/devices/system/cpu; grep -H . cpufreq/policy*/{scaling_governor,"
