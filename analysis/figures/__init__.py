@@ -9,8 +9,9 @@ from analysis.processes import elsewhere
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 # Set in a notebook, it names a module that pinstudy's interpreter need not have.
-_backend = {name: os.environ.pop(name) for name in ("MPLBACKEND",) if name in os.environ}
+_backend = os.environ.pop("MPLBACKEND", None)
 with elsewhere():
     # Here, before any other module does it: settings in the working directory are not ours.
     import matplotlib  # noqa: F401
-os.environ.update(_backend)
+if _backend is not None:
+    os.environ["MPLBACKEND"] = _backend

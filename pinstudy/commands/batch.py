@@ -271,7 +271,7 @@ def _show_status(status: SubmissionStatus) -> None:
         node = worker.attempt.node_id if worker.attempt else worker.worker.target
         time_left = "" if share.left == 0 else duration(worker.left_s)
         left = "?" if share.left is None else share.left
-        rows.append((number, node, share.done, share.done - share.good, left, time_left, jobs))
+        rows.append((number, node, share.done, share.failed, left, time_left, jobs))
     print_columns(rows)
     for line in status.refused():
         say(f"refused on {line}")

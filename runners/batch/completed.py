@@ -97,6 +97,11 @@ class Share:
     good: int = 0
 
     @property
+    def failed(self) -> int:
+        """How many of the runs that have ended were not good."""
+        return self.done - self.good
+
+    @property
     def left(self) -> int | None:
         """How many runs are left, None when that is not known."""
         return None if self.runs is None else max(0, self.runs - self.done)

@@ -148,7 +148,7 @@ def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
         "reason": attempt.reason if attempt else "",
         "runs": share.runs,
         "done": share.done,
-        "failed": share.done - share.good,
+        "failed": share.failed,
         "left": share.left,
         "left_s": worker.left_s,
         "jobs": [
