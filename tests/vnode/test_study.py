@@ -71,7 +71,7 @@ def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
     assert pinstudy(node, *study("ten-cases")).status == 0
 
     # The module's clocks: the maximum under performance; under powersave 128/255 of the way down
-    # to 0.8 GHz, as the preference balance_performance says. Printed shares of time are rounded.
+    # to 0.8 GHz, as the preference balance_performance says.
     clocks = {
         ("pcores-set", "performance"): {"P": 5.6},
         ("pcores-pin", "performance"): {"P": 5.6},
@@ -85,11 +85,10 @@ def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
     runs = {(run["mapping"], run["governor"]): run for run in records(node, "ten-cases")}
     for case, expected in clocks.items():
         run = runs[case]
-        counted = f"{case}, {run['residency']}: {run['counters']}"
-        assert run["freq_ghz"] == pytest.approx(expected, rel=0.01), counted
+        assert run["freq_ghz"] == pytest.approx(expected, rel=1e-6), f"{case}: {run['counters']}"
         (kind,) = expected
         other = {"P": "E", "E": "P"}[kind]
-        assert run["residency"] == pytest.approx({kind: 1.0, other: 0.0}, abs=0.01), counted
+        assert run["residency"] == {kind: 1.0, other: 0.0}, f"{case}: {run['counters']}"
 
 
 @pytest.mark.usefixtures("records_only")

@@ -7,7 +7,6 @@
  */
 #include <linux/module.h>
 #include <linux/perf_event.h>
-#include <linux/sched/clock.h>
 #include <linux/version.h>
 
 #include "vnode.h"
@@ -131,9 +130,18 @@ static u64 kept_bits(u64 count)
 	return counter_bits < 64 ? count & ((1ULL << counter_bits) - 1) : count;
 }
 
+/*
+ * The clock by which perf says how long an event was counting. Perf reads it before it starts a
+ * counter, and an emulated CPU may stand still for milliseconds in between; a real one does not.
+ */
+static u64 time_of(const struct perf_event *event)
+{
+	return event->ctx->time;
+}
+
 static void core_read(struct perf_event *event)
 {
-	u64 now = local_clock();
+	u64 now = time_of(event);
 	u64 before = local64_xchg(&event->hw.prev_count, now);
 
 	if (now <= before || is_lost(event))
@@ -145,7 +153,7 @@ static void core_read(struct perf_event *event)
 static void core_begin(struct perf_event *event, int flags)
 {
 	event->hw.state = 0;
-	local64_set(&event->hw.prev_count, local_clock());
+	local64_set(&event->hw.prev_count, time_of(event));
 }
 
 static void core_end(struct perf_event *event, int flags)

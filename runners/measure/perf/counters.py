@@ -122,7 +122,7 @@ def _counts(raw: RawCounts) -> Reading:
 
 
 def _task_clock_s(raw: RawCounts) -> float | Unavailable:
-    return raw.absent("task-clock") if raw.enabled_ns is None else raw.enabled_ns / 1e9
+    return raw.absent("task-clock") if raw.task_clock_ns is None else raw.task_clock_ns / 1e9
 
 
 def _of_software(raw: RawCounts, event: str) -> int | Unavailable:

@@ -2,8 +2,11 @@
 
 A per-task event is enabled all the time but runs only while the task is on a CPU of its PMU, and
 perf prints counted x enabled / running (tools/lib/perf/evsel.c, perf_counts_values__scale). On a
-hybrid node each row is thus extrapolated to the whole run, and their sum has no meaning. A software
-event runs whenever the task does, so its running time is every event's enabled time.
+hybrid node each row is thus extrapolated to the whole run, and their sum has no meaning. A row of
+100 % was not extrapolated: its running time is its enabled time. Otherwise a software event shows
+the enabled time, because it runs whenever the task does. The two times differ where a kernel before
+6.2, which switches software and hardware events one after the other, is interrupted in between: in
+a guest by several milliseconds (kernel/events/core.c, perf_event_task_sched_in).
 """
 
 from __future__ import annotations
@@ -89,10 +92,13 @@ class RawCounts:
 
     `kinds_of` are the node's core PMUs with the kinds each covers. `on_pmu_ns` is how long each
     core PMU counted any event, in nanoseconds: the time that the program spent on its CPUs, unless
-    all its events were multiplexed. `enabled_ns` is None when no row shows it.
+    all its events were multiplexed. `task_clock_ns` is the total time of the program's threads on
+    CPUs, and `enabled_ns` the same time as core PMUs' events were enabled; None when no row shows
+    it.
     """
 
     kinds_of: Mapping[str, Sequence[str]]
+    task_clock_ns: int | None
     enabled_ns: int | None
     counts: list[RawCount] = field(default_factory=list)
     problems: dict[tuple[str | None, str], str] = field(default_factory=dict)
@@ -146,8 +152,10 @@ def undo_scaling(
     hardware events, if it does.
     """
     core, others = _whole_rows(output, kinds_of)
-    enabled_ns = _enabled_ns(core, others)
-    raw = RawCounts(kinds_of, enabled_ns)
+    not_scaled_ns = max((row.run_ns for row in core.values() if row.always), default=0)
+    task_clock_ns = _task_clock_ns(others) or not_scaled_ns or None
+    enabled_ns = not_scaled_ns or task_clock_ns
+    raw = RawCounts(kinds_of, task_clock_ns, enabled_ns)
     for (pmu, event), row in others.items():
         _add_other(raw, pmu, event, row)
     raw.pmus = tuple(dict.fromkeys([*kinds_of, *(pmu for pmu, _ in core)]))
@@ -167,7 +175,7 @@ def undo_scaling(
         if problem:
             raw.problems[pmu, event] = problem
         elif enabled_ns and row.value is not None:
-            value = round(row.value * row.run_ns / enabled_ns)
+            value = round(row.value if row.always else row.value * row.run_ns / enabled_ns)
             multiplexed = lost_time[event]
             raw.counts.append(
                 RawCount(event, pmu, value, enabled_ns, row.run_ns, multiplexed, row.user_only)
@@ -184,7 +192,11 @@ def added(parts: Sequence[RawCounts]) -> RawCounts:
     if not parts:
         raise ValueError("nothing to add")
     first, *_ = parts
-    whole = RawCounts(first.kinds_of, sum(of.enabled_ns or 0 for of in parts) or None)
+    whole = RawCounts(
+        first.kinds_of,
+        sum(of.task_clock_ns or 0 for of in parts) or None,
+        sum(of.enabled_ns or 0 for of in parts) or None,
+    )
     whole.pmus = tuple(dict.fromkeys(pmu for of in parts for pmu in of.pmus))
     for of in parts:
         for pmu, ns in of.on_pmu_ns.items():
@@ -255,7 +267,8 @@ def _whole_rows(output: PerfOutput, kinds_of: Mapping[str, Sequence[str]]) -> tu
     return core, others
 
 
-def _enabled_ns(core: _Rows, others: _Rows) -> int | None:
+def _task_clock_ns(others: _Rows) -> int:
+    """Return how long software events were counting, 0 when there is none."""
     task_clock = others.get((None, "task-clock"))
     if task_clock and task_clock.run_ns:
         return task_clock.run_ns
@@ -264,8 +277,7 @@ def _enabled_ns(core: _Rows, others: _Rows) -> int | None:
         for (pmu, event), row in others.items()
         if pmu in (None, SOFTWARE) and event in SOFTWARE_EVENTS
     ]
-    always = [row.run_ns for row in core.values() if row.always]
-    return max(software, default=0) or max(always, default=0) or None
+    return max(software, default=0)
 
 
 def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]]) -> bool:

@@ -102,6 +102,23 @@ def test_a_program_that_never_ran_on_a_kind_has_residency_zero_there_and_full_to
     assert of_two_kinds.fields["residency"] == {"P": 1.0, "E": 0.0, "LP-E": 0.0}
 
 
+def test_a_row_of_the_whole_time_is_exact_whatever_time_the_task_clock_shows() -> None:
+    """Rows of a guest whose kernel was interrupted between its software and hardware events."""
+    reading = read(
+        HYBRID,
+        "1018.38;msec;task-clock;1018379762;100.00",
+        "4461000000;;cpu_atom/cycles/;1000000000;100.00",
+        "8922000000;;cpu_atom/instructions/;1000000000;100.00",
+        row("cpu_core/cycles/", "<not counted>", 0),
+        row("cpu_core/instructions/", "<not counted>", 0),
+    )
+    assert reading.fields["residency"] == {"E": 1.0, "P": 0.0}
+    assert reading.fields["freq_ghz"] == {"E": 4.461}
+    assert reading.fields["cycles"] == 4_461_000_000
+    assert reading.fields["instructions"] == 8_922_000_000
+    assert reading.fields["task_clock_s"] == 1.018379762
+
+
 def test_real_multiplexing_is_told_from_residency() -> None:
     misses = row("cpu_atom/cache-misses/", 5000, 20), row("cpu_core/cache-misses/", 5000, 60)
     reading = read(HYBRID, CLOCK, *CYCLES, *misses)
