@@ -139,6 +139,8 @@ def _why_open(advice: Advice) -> str:
     if lost:
         of = "; ".join(case.name for case in lost)
         return f"more than a tenth of the runs were lost to placement, of {of}"
+    if advice.difference and advice.difference.standard_error == 0:
+        return "equal values have no spread to test by; longer runs or more printed digits help"
     limit = (
         "time that the race may take was"
         if advice.rule.timed

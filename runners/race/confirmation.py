@@ -39,7 +39,9 @@ MAX_TO_ONE = 5
 class InterimAnalysis:
     """The result: `decision` is `gain`, `no gain`, `undecided`, or empty to go on.
 
-    `p` is the probability of such a difference between equal cases; None with too few runs.
+    `p` is the probability of such a difference between equal cases; None with too few runs, and
+    1 where no value differs from the others of its case: no test can use these, and a coarse clock
+    makes them.
     """
 
     decision: str
@@ -75,6 +77,8 @@ def analyse(
     a, b = Moments.of(best), Moments.of(reference)
     gain = b.mean - a.mean
     error, df = welch(a, b)
+    if error == 0:
+        return InterimAnalysis("undecided" if last else "", 1.0)
     p = p_value(gain, error, df)
     level = ALPHA - EARLY_ALPHA * min(earlier, MAX_EARLY_ANALYSES) if last else EARLY_ALPHA
     may_report = last or earlier < MAX_EARLY_ANALYSES

@@ -123,8 +123,9 @@ def test_the_first_looks_of_a_trial_end_it_only_by_an_overwhelming_difference() 
 
 def test_two_runs_are_no_trial_and_equal_values_no_gain() -> None:
     assert analyse([0.0, 0.1], [1.0, 1.1, 1.2], MARGIN, 0, last=True).decision == "undecided"
-    assert analyse([0.5] * 3, [0.5] * 3, MARGIN, 0, last=False).decision == "no gain"
-    assert analyse([0.5] * 3, [0.9] * 3, MARGIN, 0, last=False).decision == "gain"
+    for reference in ([0.5] * 3, [0.9] * 3):  # without spread, as a coarse clock makes them
+        assert analyse([0.5] * 3, reference, MARGIN, 0, last=False).decision == ""
+        assert analyse([0.5] * 3, reference, MARGIN, 0, last=True).decision == "undecided"
 
 
 def test_the_noisier_side_makes_more_runs_only_where_it_surely_is() -> None:
