@@ -434,7 +434,9 @@ def _error_of(rows: Sequence[Row], event: str | None) -> float | None:
     # A mean count is printed without decimals: a small one is too coarse for a percentage of it.
     if value is None or percent is None or (not unit and value < _MIN_COUNT):
         return None
-    return percent / 100 * value * (1e-3 if unit == "msec" else 1.0)
+    if event == "task-clock":
+        value *= 1e-3 if unit == "msec" else 1e-9
+    return percent / 100 * value
 
 
 def _deviation(measure: str, error: float | None, repeats: int) -> dict[str, str]:

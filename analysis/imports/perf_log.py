@@ -296,8 +296,11 @@ def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
 
 
 def _clock_ns(rows: Sequence[Row]) -> int | None:
-    clocks = (row.value for row in rows if row.event in _CLOCKS and row.aggregate is None)
-    return next((round(value * 1e6) for value in clocks if value), None)
+    """Return the program's CPU time; perfs of late 2025 print it in nanoseconds, without a unit."""
+    clocks = (row for row in rows if row.event in _CLOCKS and row.aggregate is None)
+    return next(
+        (round(row.value * (1e6 if row.unit == "msec" else 1)) for row in clocks if row.value), None
+    )
 
 
 @dataclass

@@ -75,6 +75,21 @@ def test_extrapolated_counts_of_a_hybrid_node_are_undone(tmp_path: Path) -> None
     assert "instructions" not in record
 
 
+@pytest.mark.parametrize("clock", ["1,000,000,000 task-clock", "1,000,000,000 ns task-clock"])
+def test_a_clock_that_perf_prints_in_nanoseconds_is_the_same_time(
+    tmp_path: Path, clock: str
+) -> None:
+    log = tmp_path / "mine.txt"
+    text = (LOGS / "hybrid.txt").read_text()
+    log.write_text(text.replace("1,000.00 msec task-clock", clock))
+
+    import_logs([log], tmp_path, OPTIONS)
+
+    (record,) = records(tmp_path)
+    assert record["task_clock_s"] == 1.0
+    assert record["freq_ghz"] == pytest.approx({"P": 5.0, "E": 3.0})
+
+
 def test_without_a_clock_counts_are_known_where_their_share_is_and_times_are_not(
     tmp_path: Path,
 ) -> None:
@@ -275,6 +290,23 @@ def test_counts_of_averages_have_deviations_where_they_are_known_finely(tmp_path
     )
     few = open_results(str(bring(tmp_path / "few", "repeated.txt"))).cases[0]
     assert math.isnan(few.measures["context_switches"].sd)
+
+
+def test_the_clock_of_averages_may_be_in_nanoseconds(tmp_path: Path) -> None:
+    text = (LOGS / "repeated.txt").read_text()
+    (tmp_path / "ns.txt").write_text(text.replace("1.08 msec task-clock", "1,080,000 task-clock"))
+
+    for file, folder in ((LOGS / "repeated.txt", "ms"), (tmp_path / "ns.txt", "ns")):
+        import_logs([file], tmp_path / folder, OPTIONS)
+
+    of_ms, of_ns = (
+        open_results(str(tmp_path / folder)).cases[0].measures["task_clock_s"]
+        for folder in ("ms", "ns")
+    )
+    # 4.99 % of 1.08 ms, the error of the mean, times the root of 5 runs.
+    assert of_ms.mean == 0.00108
+    assert of_ms.sd == pytest.approx(1.205e-4, rel=0.005)
+    assert (of_ns.mean, of_ns.sd) == (of_ms.mean, of_ms.sd)
 
 
 def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
