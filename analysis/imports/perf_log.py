@@ -35,9 +35,10 @@ _HEADER = re.compile(
 )
 _INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
 # As many groups of digits as a 64-bit count needs, with one sign between all of them, and another
-# one before the decimals.
+# one before the decimals. India's groups in front of the last are pairs (11,75,08,755).
 _GROUPED = (
-    r"[0-9]{1,3}(?P<sign>[.,'\u2019\xa0\u202f ])[0-9]{3}(?:(?P=sign)[0-9]{3}){0,6}"
+    r"[0-9]{1,3}(?P<sign>[.,'\u2019\xa0\u202f ])"
+    r"(?:(?:[0-9]{3}(?P=sign)){0,6}|(?:[0-9]{2}(?P=sign)){0,9})[0-9]{3}"
     r"(?:(?!(?P=sign))[.,][0-9]{1,9})?"
 )
 _NUMBER = rf"{_GROUPED}|[0-9]{{1,20}}(?:[.,][0-9]{{1,9}})?"
@@ -246,8 +247,8 @@ def _unit_and_event(what: str) -> tuple[str, str]:
 def localised(text: str) -> float:
     """Return the number that a locale wrote with its signs for thousands and decimals.
 
-    perf groups by threes and has 2 decimals, or 6 in old versions: 3 are decimals only where the
-    groups before them have another sign.
+    The last group is of three digits, and perf has 2 decimals, or 6 in old versions: 3 are decimals
+    only where the groups before them have another sign.
     """
     text = re.sub("[\xa0\u202f]", " ", text)
     groups, signs = re.split("[^0-9]", text), re.findall("[^0-9]", text)

@@ -128,6 +128,8 @@ def test_a_decimal_comma_in_csv_is_a_decimal_comma(tmp_path: Path) -> None:
         ("0", 0),
         ("1.234,567", 1234.567),
         ("1'234.567890", 1234.56789),
+        ("11,75,08,755", 117508755),  # en_IN
+        ("1,23,456.78", 123456.78),
     ],
 )
 def test_numbers_of_every_locale_are_the_same_numbers(text: str, number: float) -> None:
@@ -137,7 +139,7 @@ def test_numbers_of_every_locale_are_the_same_numbers(text: str, number: float) 
 @pytest.mark.parametrize(
     "count",
     [
-        *("1,234,56", "1.234,567.8", "1,234.567,890", "1,23,456", "1,,234", "1_000"),
+        *("1,234,56", "1.234,567.8", "1,234.567,890", "1,23,45", "1,,234", "1_000"),
         *("\u0661\u0662", "\uff11\uff12", "0x10", "1e3", "-5", "nan", "+5"),
     ],
 )
@@ -150,6 +152,16 @@ def test_what_no_locale_writes_is_no_number(tmp_path: Path, count: str) -> None:
     )
     with pytest.raises(ConfigError, match=r":4:1: .* is no line of perf stat"):
         read_log(path)
+
+
+@pytest.mark.parametrize("count", ["11,75,08,755", "1,23,456", "12,345", "1.376.989.875"])
+def test_a_grouped_count_is_read_whole(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(TEXT.replace("1.376.989.875", count))
+
+    (block,) = read_log(path)
+
+    assert values(block)["cycles"] == int(count.replace(",", "").replace(".", ""))
 
 
 def test_other_locales_times_and_shares_are_read() -> None:
