@@ -54,8 +54,9 @@ _ELAPSED = re.compile(
 )
 _USAGE = re.compile(rf"\s*(?P<seconds>{_SECONDS})(?: \+- {_SECONDS})? seconds (?P<of>user|sys)\b.*")
 _UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
-# A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring".
-_METRICS = re.compile(r"[A-Za-z]\w*(?: \(\w+\))?\s+#")
+# A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring", and
+# perf's usual ones: "(software)  #  824.4 cs/sec  cs_per_second".
+_METRICS = re.compile(r"(?:[A-Za-z]\w*|(?:[A-Za-z]\w* )?\(\w+\))\s+#")
 _OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
 # Events that could be taken for the unit in front of another event.
 _COMMON_EVENTS = SOFTWARE_EVENTS | {"cycles", "instructions", "branches"}

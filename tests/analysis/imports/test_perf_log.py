@@ -164,6 +164,21 @@ def test_a_grouped_count_is_read_whole(tmp_path: Path, count: str) -> None:
     assert values(block)["cycles"] == int(count.replace(",", "").replace(".", ""))
 
 
+def test_metrics_without_a_count_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    metrics = (
+        "                    (software)       #    824.4 cs/sec  cs_per_second\n"
+        "          TopdownL1 (cpu_core)       #     12.6 %  tma_bad_speculation\n"
+        "                                     #     28.8 %  tma_frontend_bound   (66.57%)\n"
+    )
+    path.write_text(TEXT.replace("\n       1,240", f"{metrics}\n       1,240"))
+
+    (block,) = read_log(path)
+
+    assert block.rows == only("german.txt").rows
+    assert block.elapsed_s == 1.24
+
+
 def test_other_locales_times_and_shares_are_read() -> None:
     german, french = only("german.txt"), only("french-repeated.txt")
 
