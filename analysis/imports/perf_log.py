@@ -47,8 +47,9 @@ _COUNT = re.compile(
     r"\s*(?:(?P<place>[SDLCN][0-9]+(?:-[A-Z]+[0-9]+)*|CPU[0-9]+)\s+(?:[0-9]{1,6}\s+(?=\S+\s+\D))?)?"
     rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
 )
-_SHARE = re.compile(r"\s+[(\[]\s*(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$")
-_ERROR = re.compile(r"\s+\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,2})%\s*\)\s*$")
+# They are looked for where they begin: a search for the blanks before them is quadratic in these.
+_SHARE = re.compile(r"(?<=\s)[(\[]\s*(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$")
+_ERROR = re.compile(r"(?<=\s)\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,2})%\s*\)\s*$")
 _ELAPSED = re.compile(
     rf"\s*(?P<mean>{_SECONDS})(?: \+- (?P<error>{_SECONDS}))? seconds time elapsed(?P<rest>.*)"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -177,6 +178,16 @@ def test_metrics_without_a_count_are_passed_over(tmp_path: Path) -> None:
 
     assert block.rows == only("german.txt").rows
     assert block.elapsed_s == 1.24
+
+
+def test_a_line_of_many_blanks_is_read_at_once(tmp_path: Path) -> None:
+    text = TEXT.replace("cpu-migrations", f"cpu-migrations{' ' * 100_000}(x")
+    began = time.process_time()
+
+    assert problem(tmp_path, text).startswith("mine.log:5:1: '7      cpu-migrations")
+
+    # Milliseconds; but minutes where each blank is a place to start looking.
+    assert time.process_time() - began < 20
 
 
 def test_other_locales_times_and_shares_are_read() -> None:
