@@ -27,6 +27,9 @@ _STARTED = "# started on "
 # The first field of a line of CSV (-x), and what separates it from the next.
 _VALUE = r"(?:[+-]?\d{1,20}(?:[.,]\d{1,20})?|<not counted>|<not supported>)"
 _FIRST_FIELD = re.compile(rf"(?P<value>{_VALUE})(?P<separator>[^\w.<%/\"+-]{{1,8}})\S", re.ASCII)
+# Names of CPUs, cores, caches, … of a node.
+_PLACE = r"[SDLCN][0-9]+(?:-[A-Z]+[0-9]+)*|CPU[0-9]+"
+_PART_OF_NODE = re.compile(rf"{_PLACE}|[0-9]+")
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+%?)", re.ASCII)
 
 # What is printed for people.
@@ -44,7 +47,7 @@ _GROUPED = (
 _NUMBER = rf"{_GROUPED}|[0-9]{{1,20}}(?:[.,][0-9]{{1,9}})?"
 _SECONDS = r"[0-9]{1,12}(?:[.,][0-9]{1,12})?"
 _COUNT = re.compile(
-    r"\s*(?:(?P<place>[SDLCN][0-9]+(?:-[A-Z]+[0-9]+)*|CPU[0-9]+)\s+(?:[0-9]{1,6}\s+(?=\S+\s+\D))?)?"
+    rf"\s*(?:(?P<place>{_PLACE})\s+(?:[0-9]{{1,6}}\s+(?=\S+\s+\D))?)?"
     rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
 )
 # They are looked for where they begin: a search for the blanks before them is quadratic in these.
@@ -347,6 +350,12 @@ def _rows_of(line: str, number: int) -> Iterator[Row]:
     for row in output.rows:
         if row.time_s is not None:
             raise _LogError(number, "counts of intervals (-I); expected counts of whole runs")
+        if row.aggregate and not _PART_OF_NODE.fullmatch(row.aggregate):
+            raise _LogError(
+                number,
+                f"counts of {shown(row.aggregate)} alone (--per-thread, --for-each-cgroup); "
+                "expected counts of whole runs",
+            )
         yield row
 
 

@@ -53,7 +53,9 @@ _CSV_ROW = re.compile(
     rf"(?P<run>{_WHOLE.pattern})\n(?P<share>{_NUMBER.pattern})(?:\n.*)*",
     re.ASCII,
 )
-_PLACES = ("cpu", "core", "die", "socket", "node", "thread")
+# What a row is of that is not of all: -A, --per-*, --for-each-cgroup (Linux
+# tools/perf/util/stat-display.c, aggr_printout, print_cgroup).
+_PLACES = ("cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup")
 _ROW_NAMES = {
     *("event", "counter-value", "unit", "event-runtime", "pcnt-running", "variance", "interval"),
     *_PLACES,

@@ -216,6 +216,17 @@ def test_what_was_counted_on_all_cpus_is_marked() -> None:
     assert [row.aggregate for row in only("per-cpu.txt").rows[:2]] == ["CPU0", "CPU1"]
 
 
+def test_rows_of_several_caches_are_one_run_of_all_cpus(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    rows = [JSON_ROW % f'"cache" : "S0-D0-L3-ID{cache}"' for cache in (0, 8)]
+    path.write_text("\n".join(rows))
+
+    (block,) = read_log(path)
+
+    assert [row.aggregate for row in block.rows] == ["S0-D0-L3-ID0", "S0-D0-L3-ID8"]
+    assert block.system_wide
+
+
 def test_a_program_killed_by_a_signal_has_failed(tmp_path: Path) -> None:
     assert only("killed.txt").failure == "perf said of the program: Segmentation fault"
     assert only("hybrid.txt").failure == ""
@@ -226,6 +237,10 @@ def test_a_program_killed_by_a_signal_has_failed(tmp_path: Path) -> None:
 
 TEXT = (LOGS / "german.txt").read_text()
 ROW = "5;;page-faults;100;100.00\n"
+JSON_ROW = (
+    '{"counter-value" : "5", "unit" : "", "event" : "faults", "event-runtime" : 100, '
+    '"pcnt-running" : 100.00, %s}'
+)
 
 
 @pytest.mark.parametrize(
@@ -237,6 +252,9 @@ ROW = "5;;page-faults;100;100.00\n"
         (ROW + "7;;cs;100;100.00\n" * 2, "mine.log:3:1: cs again, in the middle of a run"),
         ("0.100105668;5;;page-faults;100;100.00\n", "mine.log:1:1: counts of intervals"),
         ("#           time             counts unit events\n", "mine.log:1:1: counts of intervals"),
+        ("a.out-12;" + ROW, "mine.log:1:1: counts of 'a.out-12' alone"),
+        (JSON_ROW % '"thread" : "a.out-12"', "mine.log:1:1: counts of 'a.out-12' alone"),
+        (JSON_ROW % '"cgroup" : "user.slice"', "mine.log:1:1: counts of 'user.slice' alone"),
         (TEXT.split("\n\n   ")[0], "mine.log:1:1: cut off"),
         (TEXT.replace("             7", "      twelve"), "mine.log:5:1: 'twelve      cpu-migr"),
         (TEXT.replace("cycles  ", "cycles user.slice"), "mine.log:4:1: '1.376.989.875"),

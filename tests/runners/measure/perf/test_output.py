@@ -113,10 +113,16 @@ TWELVE = Row("cycles", None, "", 12, "", 3, "counted", always=True)
     [
         ('"variance" : 0.72, "metric-value" : 92.9', replace(TWELVE, error_percent=0.72)),
         ('"interval" : 1.0002, "cpu" : "3"', replace(TWELVE, aggregate="3", time_s=1.0002)),
+        ('"cluster" : "S0-D0-CLS1"', replace(TWELVE, aggregate="S0-D0-CLS1")),
+        ('"cache" : "S0-D0-L3-ID8"', replace(TWELVE, aggregate="S0-D0-L3-ID8")),
+        ('"cgroup" : "user.slice"', replace(TWELVE, aggregate="user.slice")),
         # perf 6.1 writes what is no JSON.
         ('"metric-value" : -nan, "metric-unit" : "GHz"', TWELVE),
     ],
-    ids=["repeated", "of an interval and a CPU", "with a metric that is none"],
+    ids=[
+        *("repeated", "of an interval and a CPU", "of a cluster", "of a cache", "of a cgroup"),
+        "with a metric that is none",
+    ],
 )
 def test_json_rows_are_read_with_what_options_add(more: str, expected: Row) -> None:
     row = only_row(JSON % more)
