@@ -101,6 +101,12 @@ class Row:
         """Whether the event was restricted to user mode, by request or for lack of permission."""
         return "u" in self.modifiers and "k" not in self.modifiers
 
+    @property
+    def without_user(self) -> bool:
+        """Whether only the kernel, a hypervisor or guests were counted."""
+        given = set(self.modifiers)
+        return bool(given & set("kh") and "u" not in given) or ("G" in given and "H" not in given)
+
 
 @dataclass(frozen=True)
 class PerfOutput:

@@ -251,19 +251,22 @@ def canonical_event(event: str) -> str:
 def _whole_rows(output: PerfOutput, kinds_of: Mapping[str, Sequence[str]]) -> tuple[_Rows, _Rows]:
     """Return the rows that cover the whole run, the first of each PMU and event: cores', others'.
 
-    If the node has one core PMU, perf prints rows without its name.
+    If the node has one core PMU, perf prints rows without its name. A row of other modes than the
+    program's, or of other modes than the event's first row, is of an event by itself (`cycles:k`).
     """
     only_pmu = next(iter(kinds_of)) if len(kinds_of) == 1 else None
     core: _Rows = {}
     others: _Rows = {}
-    for row in output.rows:
+    for row in sorted(output.rows, key=lambda row: bool(row.modifiers)):
         event = canonical_event(row.event)
         if row.aggregate is not None or row.time_s is not None:
             continue
-        if _is_core(row.pmu, event, kinds_of):
-            core.setdefault((row.pmu or only_pmu, event), row)
-        else:
-            others.setdefault((row.pmu, event), row)
+        is_core = _is_core(row.pmu, event, kinds_of)
+        rows, pmu = (core, row.pmu or only_pmu) if is_core else (others, row.pmu)
+        first = rows.get((pmu, event), row)
+        if row.without_user or row.modifiers != first.modifiers:
+            event = f"{event}:{row.modifiers}"
+        rows.setdefault((pmu, event), row)
     return core, others
 
 
@@ -289,21 +292,22 @@ def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]])
 
 def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
     """Add an event that no core PMU counts: it runs whenever the program does."""
+    usual = canonical_event(row.event)
     problem = ""
     if pmu is not None and pmu != SOFTWARE:
         problem = f"{row.name}: counts the whole machine, not one program"
     elif row.state == "not supported":
         problem = f"{row.name}: not supported by this kernel, or not permitted"
-    elif event in _IN_KERNEL_ONLY and row.user_only:
+    elif usual in _IN_KERNEL_ONLY and row.user_only:
         problem = f"{row.name}: {HIDDEN_FROM_USERS}"
     elif row.value is None:
         problem = f"{row.name}: not counted: the program never ran while perf counted"
-    label = SOFTWARE if event in SOFTWARE_EVENTS else pmu
+    label = SOFTWARE if usual in SOFTWARE_EVENTS else pmu
     if problem or row.value is None:
         raw.problems[label, event] = problem
         return
     # perf prints a clock to 10 us; the row's running time is the same clock to the nanosecond.
-    value = row.run_ns if event in _CLOCKS else round(row.value)
+    value = row.run_ns if usual in _CLOCKS else round(row.value)
     raw.counts.append(RawCount(event, label, value, row.run_ns, row.run_ns, False, row.user_only))
 
 

@@ -235,6 +235,28 @@ def test_user_cycles_give_a_frequency_only_when_the_kernel_had_little_of_the_tim
     assert ("freq_mean_ghz" in reading.unavailable) is not known
 
 
+@pytest.mark.parametrize("of_kernel", ["cycles:k", "cycles:h", "cycles:kh", "cycles:G"])
+def test_what_only_the_kernel_or_a_guest_did_is_not_taken_for_the_program(of_kernel: str) -> None:
+    alone = read(HOMOGENEOUS, CLOCK, row(of_kernel, 3_000_000))
+    assert alone.unavailable["cycles"] == "cycles: perf printed no row for it"
+    assert "freq_mean_ghz" not in alone.fields
+    assert count(alone, "cpu", of_kernel)["value"] == 3_000_000
+    # perf prints events in the order of its command line.
+    beside = read(HOMOGENEOUS, CLOCK, row(of_kernel, 3_000_000), row("cycles", 300_000_000))
+    assert beside.fields["cycles"] == 300_000_000
+    assert beside.fields["freq_mean_ghz"] == 3.0
+    assert count(beside, "cpu", of_kernel)["value"] == 3_000_000
+
+
+def test_one_event_counted_in_several_modes_has_a_count_of_each() -> None:
+    of_user = row("cpu_atom/cycles/u", 90_000_000, 40), row("cpu_core/cycles:u/", 290_000_000, 60)
+    reading = read(HYBRID, CLOCK, *of_user, *CYCLES, row("page-faults:u", 3), row("page-faults", 5))
+    assert reading.fields["cycles"] == 40_000_000 + 180_000_000
+    assert count(reading, "cpu_atom", "cycles:u")["value"] == 36_000_000
+    assert count(reading, "cpu_core", "cycles:u")["value"] == 174_000_000
+    assert (reading.fields["page_faults"], reading.fields["counted_modes"]) == (5, "mixed")
+
+
 def test_an_event_that_never_got_a_counter_is_not_a_zero() -> None:
     reading = read(HOMOGENEOUS, CLOCK, row("cycles", "<not counted>", 0))
     assert "cycles" not in reading.fields
