@@ -382,11 +382,14 @@ def _counters(block: Block) -> Reading:
 
 
 def _kinds(rows: Sequence[Row]) -> Mapping[str, Sequence[str]]:
-    """Return the core PMUs of the node: one of Intel's two implies the other."""
-    pmus = {row.pmu for row in rows} & set(_KINDS)
-    if not pmus:
-        return {}
-    return {pmu: kinds for pmu, kinds in _KINDS.items() if pmu in pmus or pmu != "cpu_lowpower"}
+    """Return the core PMUs of the node, as far as rows tell: one of Intel's two implies the other.
+
+    The PMU `cpu` is a node's only one, and also counts what stands there without a PMU.
+    """
+    named = {row.pmu for row in rows}
+    if named & set(_KINDS):
+        return {pmu: of for pmu, of in _KINDS.items() if pmu in named or pmu != "cpu_lowpower"}
+    return {"cpu": ()} if "cpu" in named else {}
 
 
 def _forget_times(reading: Reading) -> None:

@@ -75,6 +75,22 @@ def test_extrapolated_counts_of_a_hybrid_node_are_undone(tmp_path: Path) -> None
     assert "instructions" not in record
 
 
+def test_events_of_the_one_pmu_are_of_it_with_and_without_its_name(tmp_path: Path) -> None:
+    log = tmp_path / "mine.csv"
+    log.write_text(
+        "4000.00,msec,task-clock,4000000000,100.00,,\n"
+        "12000000000,,cycles,4000000000,100.00,,\n"
+        "12000000000,,cpu/cpu-cycles/,4000000000,100.00,,\n"
+        "9000000000,,cpu/instructions/,4000000000,100.00,,\n"
+    )
+
+    import_logs([log], tmp_path, OPTIONS)
+
+    (record,) = records(tmp_path)
+    assert (record["cycles"], record["instructions"]) == (12_000_000_000, 9_000_000_000)
+    assert record["freq_mean_ghz"] == 3.0
+
+
 @pytest.mark.parametrize("clock", ["1,000,000,000 task-clock", "1,000,000,000 ns task-clock"])
 def test_a_clock_that_perf_prints_in_nanoseconds_is_the_same_time(
     tmp_path: Path, clock: str
