@@ -24,6 +24,8 @@ from runners.node.power_limits import POWERCAP
 
 # Twice the long-term power limit of the hottest packages on sale (500 W).
 MAX_POWER_W = 1000.0
+# Counters are updated about every millisecond: a read may find the energy of some time before.
+_UPDATED_WITHIN_S = 0.01
 # The smallest range seen, AMD's; for zones whose own range is unknown.
 SMALLEST_RANGE_UJ = 65_532_610_987
 # A read interrupts a core of the package: four times as often as needed is often enough.
@@ -138,12 +140,15 @@ class PowercapMeter:
         now_s = self._clock()
         passed_s, account.last_s = now_s - account.last_s, now_s
         gained_uj = now_uj - last_uj
-        if gained_uj < 0:
+        went_back = gained_uj < 0
+        if went_back:
             gained_uj += account.zone.range_uj or 0
-        if gained_uj < 0:
+        most_uj = MAX_POWER_W * 1e6 * (passed_s + _UPDATED_WITHIN_S)
+        if gained_uj < 0 or (went_back and gained_uj > most_uj):
             account.last_uj = Unavailable(
-                f"{account.zone.path}: the counter went back by {-gained_uj / 1e6:g} J more than "
-                "max_energy_range_uj explains"
+                f"{account.zone.path}: the counter went back from {last_uj} to {now_uj} uJ in "
+                f"{passed_s:.3g} s, which a wrap-around at max_energy_range_uj does not explain; "
+                "sleep and a reload of its driver set it anew"
             )
         elif passed_s > _wrap_s(account.zone):
             account.last_uj = Unavailable(

@@ -68,6 +68,24 @@ def test_a_counter_that_goes_back_without_a_known_range_is_not_believed(client: 
     assert "went back" in reading.unavailable["energy_pkg_j"]
 
 
+@pytest.mark.parametrize(
+    ("first_uj", "last_uj", "joules"),
+    [
+        # 100 J before the range's end and 900 J after it.
+        (INTEL_RANGE_UJ - 100_000_000, 900_000_000, 1000.0),
+        # A wrap-around would mean 162 kJ in 2.5 s.
+        (100_000_000_000, 100_000_000, None),
+    ],
+)
+def test_a_counter_that_was_set_anew_has_not_wrapped_around(
+    tmp_path: Path, first_uj: int, last_uj: int, joules: float | None
+) -> None:
+    root = powercap_tree(tmp_path, {"intel-rapl:0": ("package-0", first_uj)})
+    reading = measured(root, {"intel-rapl:0": last_uj})
+    assert reading.fields.get("energy_pkg_j") == joules
+    assert joules or "set it anew" in reading.unavailable["energy_pkg_j"]
+
+
 def test_a_counter_that_stands_still_is_no_zero(client: Path) -> None:
     reading = measured(client, {"intel-rapl:0": 1_500_000})
     assert reading.fields["energy_pkg_j"] == 0.5
