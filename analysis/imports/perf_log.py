@@ -165,23 +165,34 @@ def _text_blocks(lines: Sequence[str]) -> list[Block]:
     """
     blocks: list[_OpenText] = []
     ended: re.Match[str] | None = None
+    ended_at = 0
     for number, line in enumerate(lines, 1):
         header = _HEADER.fullmatch(line)
         if header:
-            blocks.append(_OpenText(number, header, _failure(ended, header)))
+            # perf says it above an empty line and its counts.
+            failure = _failure(ended, header, just_before=number == ended_at + 2)
+            blocks.append(_OpenText(number, header, failure))
         elif _INTERVALS.fullmatch(line.strip()):
             raise _LogError(number, "counts of intervals (-I); expected counts of whole runs")
         elif blocks:
             _read_line(blocks[-1], number, line)
-        ended = _ENDED.fullmatch(line.strip()) or (None if header else ended)
+        if header:
+            ended = None
+        elif found := _ENDED.fullmatch(line.strip()):
+            ended, ended_at = found, number
     return [_closed_text(block) for block in blocks]
 
 
-def _failure(ended: re.Match[str] | None, header: re.Match[str]) -> str:
+def _failure(ended: re.Match[str] | None, header: re.Match[str], just_before: bool) -> str:
+    """Return what perf said of the program's end; the header of all CPUs does not name it."""
     program = header["who"].strip("'").split(" ")[0]
-    if ended and ended["program"] == program:
+    if ended and (ended["program"] == program or (just_before and _of_all_cpus(header))):
         return f"perf said of the program: {ended['signal']}"
     return ""
+
+
+def _of_all_cpus(header: re.Match[str]) -> bool:
+    return header["who"].startswith(("'system wide'", "'CPU(s) "))
 
 
 def _read_line(block: _OpenText, number: int, line: str) -> None:
@@ -287,7 +298,7 @@ def _closed_text(block: _OpenText) -> Block:
         elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
         user_s=block.used.get("user"),
         system_s=block.used.get("sys"),
-        system_wide=block.header["who"].startswith(("'system wide'", "'CPU(s) ")),
+        system_wide=_of_all_cpus(block.header),
         clock=clock_ns is not None,
         failure=block.failure,
     )

@@ -235,6 +235,27 @@ def test_a_program_killed_by_a_signal_has_failed(tmp_path: Path) -> None:
     assert read_log(of_another)[0].failure == ""
 
 
+@pytest.mark.parametrize(
+    ("said", "failure"),
+    [
+        ("./a.out: Killed\n", "perf said of the program: Killed"),
+        # The program's own words about another one.
+        ("./a.out: Killed\nall done\n", ""),
+        ("", ""),
+    ],
+)
+def test_counts_of_all_cpus_tell_of_the_program_s_end_too(
+    tmp_path: Path, said: str, failure: str
+) -> None:
+    path = tmp_path / "mine.log"
+    text = TEXT.lstrip().replace("'./a.out'", "'system wide'")
+    path.write_text(f"hello\n{said}\n {text}")
+
+    (block,) = read_log(path)
+
+    assert (block.system_wide, block.failure) == (True, failure)
+
+
 TEXT = (LOGS / "german.txt").read_text()
 ROW = "5;;page-faults;100;100.00\n"
 JSON_ROW = (
