@@ -37,6 +37,10 @@ from runners.records.values import FAILED, OK
 
 STUDY = "imported"
 NOT_OBSERVED = "imported; nobody looked"
+# By how much two perfs, one started in the other, may differ in time: the start of a perf takes
+# some hundredths of a second, more on a large node.
+_APART_S = 1.0
+_APART_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,8 @@ def _summaries(
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
     """Yield where an average stands, its case and its columns."""
     for each, energy in averages:
-        if failure := each.block.failure:
+        failure = each.block.failure or (energy.block.failure if energy else "")
+        if failure:
             raise UserError(
                 f"{each.where}: averages of runs of which one failed ({failure}), and it cannot be "
                 "taken out; log single runs"
@@ -240,16 +245,43 @@ def _with_energy_logs(logs: Sequence[_Log]) -> list[_LogWithEnergy]:
     """Return each log with the log of all CPUs that was made beside it, of the same run or average.
 
     perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have
-    two logs.
+    two logs. Raises UserError for logs that cannot be of one run.
     """
-    wide = {each.key: each for each in logs if each.key and each.block.system_wide}
+    alone = {each.key: each for each in logs if each.key and not each.block.system_wide}
+    wide: dict[Hashable, _Log] = {}
+    for each in logs:
+        if not each.block.system_wide or each.key not in alone:
+            continue
+        first = wide.setdefault(each.key, each)
+        if first is not each:
+            raise UserError(
+                f"{each.where}: a second log of all CPUs beside {alone[each.key].where}, after "
+                f"{first.where}; expected one, with all events of energy"
+            )
     pairs = [(each, None if each.block.system_wide else wide.get(each.key)) for each in logs]
+    for run, energy in pairs:
+        if energy:
+            _check_times(run, energy)
     used = [id(energy) for _, energy in pairs if energy]
     return [(each, energy) for each, energy in pairs if id(each) not in used]
 
 
+def _check_times(run: _Log, energy: _Log) -> None:
+    """Raise UserError where a run and the log of its energy lasted too differently to be one."""
+    run_s, energy_s = run.block.elapsed_s, energy.block.elapsed_s
+    if run_s is None or energy_s is None:
+        return
+    if abs(energy_s - run_s) > max(_APART_S, _APART_SHARE * max(energy_s, run_s)):
+        raise UserError(
+            f"{energy.where}: lasted {energy_s:g} s, and {run.where}, named as the same run, "
+            f"{run_s:g} s; expected logs of two perfs, one started in the other"
+        )
+
+
 def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> dict[str, Any]:
     history.add_log(run)
+    repetition = history.repetition(run)
+    failure = run.block.failure or (energy.block.failure if energy else "")
     measured = run_fields(run.block, energy.block if energy else run.block)
     imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
     if energy:
@@ -262,15 +294,15 @@ def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> 
         "case_id": run.identity.case_id,
         "table_number": table,
         "case_number": number,
-        "repetition": history.repetition(run),
+        "repetition": repetition,
         "warmup": False,
         "node_id": node_id,
         "kinds_declared": False,
         "imported": imported,
         **run.identity.fields,
         **mapping_fields(str(run.identity.fields["mapping"])),
-        "status": FAILED if run.block.failure else OK,
-        "reason": run.block.failure,
+        "status": FAILED if failure else OK,
+        "reason": failure,
         "placement": {"verdict": "unproved", "looks": 0, "threads": []},
         **measured.fields,
         "unavailable": {

@@ -172,22 +172,52 @@ def test_averages_are_imported_with_the_number_of_runs_that_one_tells(tmp_path: 
         assert case.n == 4
 
 
+PAIRS: Options = OPTIONS | {"pattern": "{any}-{repetition}.txt"}
+
+
+def joules(folder: Path, repetition: int, elapsed: str, name: str = "joules") -> Path:
+    """Write a log of all CPUs, of so many seconds."""
+    path = folder / f"{name}-{repetition}.txt"
+    path.write_text((LOGS / "energy.txt").read_text().replace("45.073000000", elapsed))
+    return path
+
+
 def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
     shutil.copy(LOGS / "hybrid.txt", tmp_path / "counts-7.txt")
-    shutil.copy(LOGS / "energy.txt", tmp_path / "joules-7.txt")
+    joules(tmp_path, 7, "1.050000000")
     logs = [tmp_path / "joules-7.txt", tmp_path / "counts-7.txt"]
 
-    imported = import_logs(logs, tmp_path, OPTIONS | {"pattern": "{any}-{repetition}.txt"})
+    imported = import_logs(logs, tmp_path, PAIRS)
 
     assert imported == Imported(runs=1, averages=0, cases=1)
     (record,) = records(tmp_path)
     assert (record["repetition"], record["elapsed_s"], record["migrations"]) == (7, 1.005, 3)
     assert record["energy_pkg_j"] == 2215.08
     # Energy of its own window, delay of the program.
-    assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
+    assert record["power_pkg_w"] == pytest.approx(2215.08 / 1.05)
     assert record["edp_js"] == pytest.approx(2215.08 * 1.005)
     with pytest.raises(UserError, match=r"the same log as joules-7\.txt, which is imported"):
         import_logs(logs[:1], tmp_path, OPTIONS)
+
+
+@pytest.mark.parametrize("elapsed", ["45.073000000", "2.100000000"])
+def test_the_energy_of_another_time_is_not_a_run_s(tmp_path: Path, elapsed: str) -> None:
+    shutil.copy(LOGS / "hybrid.txt", tmp_path / "counts-1.txt")
+    logs = [joules(tmp_path, 1, elapsed), tmp_path / "counts-1.txt"]
+    with pytest.raises(UserError, match=r"joules-1\.txt:4: lasted .* s, and .*counts-1\.txt:3,"):
+        import_logs(logs, tmp_path, PAIRS)
+
+
+def test_a_run_with_two_logs_of_all_cpus_or_two_runs_with_one_are_refused(tmp_path: Path) -> None:
+    for name in ("counts", "more"):
+        shutil.copy(LOGS / "hybrid.txt", tmp_path / f"{name}-1.txt")
+    (tmp_path / "more-1.txt").write_text((LOGS / "hybrid.txt").read_text().replace("410", "411"))
+    one, other = joules(tmp_path, 1, "1.05"), joules(tmp_path, 1, "1.06", "again")
+    run = tmp_path / "counts-1.txt"
+    with pytest.raises(UserError, match=r"again-1\.txt:4: a second log of all CPUs beside "):
+        import_logs([one, other, run], tmp_path / "a", PAIRS)
+    with pytest.raises(UserError, match=r"more-1\.txt:3: repetition 1 of this case is there"):
+        import_logs([one, run, tmp_path / "more-1.txt"], tmp_path / "b", PAIRS)
 
 
 def test_a_run_that_stands_twice_in_a_file_is_the_same_log(tmp_path: Path) -> None:
@@ -220,7 +250,7 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
     log.write_text(
         " Performance counter stats for 'system wide' (5 runs):\n\n"
         "   2,215.08 Joules power/energy-pkg/       ( +-  0.10% )\n\n"
-        "   45.0730 +- 0.0082 seconds time elapsed  ( +-  0.02% )\n"
+        "   0.0930 +- 0.0082 seconds time elapsed  ( +-  0.02% )\n"
     )
     imported = import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", OPTIONS)
 
