@@ -114,6 +114,8 @@ _EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCI
 _MOST = {name: most for name, (_, most) in POSSIBLE.items()} | {"elapsed_s": MAX_DURATION_S}
 # What can be below 0: energy beside an idle node's that was less idle than thought.
 _SIGNED = {"energy_net_j"}
+# Only an idle graphics unit has an energy of 0; elsewhere it is a counter that did not move.
+_NEVER_ZERO = ("energy_pkg_j", "energy_core_j", "energy_dram_j", "energy_psys_j")
 _ALLOWED = {
     **{
         f"{prefix}{name}": words
@@ -347,6 +349,8 @@ def _why_no_number(name: str, text: str) -> str:
         return "is below 0"
     if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
         return "is no time that a program takes"
+    if float(text) == 0 and statistic == "mean" and measure in _NEVER_ZERO:
+        return "is no energy of a run; leave the cell empty where it was not measured"
     if name.startswith(_SHARES) and float(text) > _MAX_SHARE:
         return "is more than 1, and a share"
     return "is more than any run has" if float(text) > _MOST.get(measure, math.inf) else ""

@@ -125,6 +125,8 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
          "2:62: excluded 'failed 3' is not such as 'failed: 2; timeout: 1' (known: failed, "),
         (HEADER.replace("\n", ",elapsed_n\n") + ROW.replace("\n", ",11\n"),
          "2:62: elapsed_n 11 is more than n, 10"),
+        (HEADER.replace("\n", ",energy_psys_mean_j\n") + ROW.replace("\n", ",0\n"),
+         "2:62: energy_psys_mean_j '0' is no energy of a run; leave the cell empty"),
         (HEADER.replace("\n", ",energy_pkg_n\n") + ROW.replace("\n", ",0\n"),
          "2:62: energy_pkg_n '0' is not a whole number from 1"),
         (HEADER.replace("\n", ",metric_rate_n\n") + ROW.replace("\n", ",few\n"),
