@@ -110,6 +110,11 @@ def import_logs(
             f"{averages[0].where}: averages of many runs (perf stat -r), and {runs[0].where} is a "
             "single run; import them into folders of their own"
         )
+    if runs and repeats is not None:
+        raise UserError(
+            f"{runs[0].where}: a single run, and --repeats says an average of {repeats}; "
+            "leave --repeats out"
+        )
     cases = len({each.identity.case_id for each in logs})
     pairs = _with_energy_logs(logs)
     if averages:

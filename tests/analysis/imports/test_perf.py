@@ -377,6 +377,7 @@ def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
         ("", ["repeated.csv"], {}, r"repeated.csv:3: averages .* give --repeats N"),
         ("", ["repeated.json"], {}, r"repeated.json:3: averages .* give --repeats N"),
         ("", ["repeated.txt"], {"repeats": 4}, r"averages of 5 runs, and --repeats says 4"),
+        ("", ["german.txt"], {"repeats": 4}, r"a single run, and --repeats says .* 4"),
         ("", ["repeated.txt", "german.txt"], {}, r"txt:4: averages .*german\.txt:1 is a single"),
         ("", ["german.txt", "/none.txt"], {}, r"none\.txt:1:1"),
         ("repeated.txt", ["german.txt"], {}, r"holds means"),
