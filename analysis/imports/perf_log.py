@@ -357,7 +357,11 @@ def _machine_blocks(lines: Sequence[str]) -> list[Block]:
 def _rows_of(line: str, number: int) -> Iterator[Row]:
     output = parse_perf_output(_with_usual_separator(line))
     if output.unparsed:
-        raise _LogError(number, f"{shown(line.strip())} is no row of perf stat -x or -j")
+        raise _LogError(
+            number,
+            f"{shown(line.strip())} is no row of perf stat -x or -j; expected nothing else there "
+            "(perf's -o FILE keeps rows apart from what the program prints)",
+        )
     for row in output.rows:
         if row.time_s is not None:
             raise _LogError(number, "counts of intervals (-I); expected counts of whole runs")

@@ -268,7 +268,7 @@ JSON_ROW = (
     ("text", "expected"),
     [
         ("", "mine.log:1:1: no counts here; expected a log of perf stat"),
-        ("hello\n", "mine.log:1:1: 'hello' is no row of perf stat"),
+        ("hello\n", "mine.log:1:1: 'hello' is no row of perf stat -x or -j; expected nothing else"),
         (ROW + "7;;cs;100\n", "mine.log:2:1: '7;;cs;100' is no row of perf stat"),
         (ROW + "7;;cs;100;100.00\n" * 2, "mine.log:3:1: cs again, in the middle of a run"),
         ("0.100105668;5;;page-faults;100;100.00\n", "mine.log:1:1: counts of intervals"),
