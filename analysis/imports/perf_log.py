@@ -380,7 +380,9 @@ def _with_usual_separator(line: str) -> str:
     if first is None or line.startswith("{"):
         return line
     for separator in _candidates(first["separator"]):
-        fields = line.split(separator)
+        # "<not counted>" has a blank, which may be the separator.
+        behind = line[first.end("value") + len(separator) :]
+        fields = [first["value"], *behind.split(separator)]
         with_points = (_DECIMAL_COMMA.sub(r"\1.\2", f) if separator != "," else f for f in fields)
         changed = ";".join(with_points)
         if ";" not in line.replace(separator, "") and parse_perf_output(changed).rows:

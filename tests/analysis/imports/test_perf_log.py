@@ -103,6 +103,25 @@ def test_any_separator_of_csv_will_do(name: str) -> None:
     assert 0.05 < block.elapsed_s < 0.06
 
 
+def test_blanks_may_separate_rows_without_a_count(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(
+        "0.60 msec task-clock 597521 100.00 0.138 CPUs utilized\n"
+        "61  page-faults 597521 100.00 102.242 K/sec\n"
+        "<not supported>  cycles 0 100.00  \n"
+        "<not counted>  instructions 0 0.00  \n"
+    )
+
+    (block,) = read_log(path)
+
+    assert [(row.name, row.value, row.state) for row in block.rows] == [
+        ("task-clock", 0.6, "counted"),
+        ("page-faults", 61, "counted"),
+        ("cycles", None, "not supported"),
+        ("instructions", None, "not counted"),
+    ]
+
+
 def test_a_decimal_comma_in_csv_is_a_decimal_comma(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("3,55;msec;task-clock;15,05%;3552123;100,00;0,064;CPUs utilized\n")
