@@ -29,10 +29,15 @@ _GOVERNORS = ("performance", "powersave")
 
 @dataclass(frozen=True)
 class Identity:
-    """A case, and the repetition's number where the file's name has one."""
+    """A case, and the repetition's number where the file's name has one.
+
+    `meaning` is what the mapping's name means: selection, binding, mechanism; None for a mapping
+    that the installation has not.
+    """
 
     fields: Mapping[str, str | int]
     repetition: int | None = None
+    meaning: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def table(self) -> tuple[str | int | None, ...]:
@@ -66,6 +71,7 @@ class Identifier:
             for name in FIELDS
             if (value := options.get(name)) is not None
         }
+        self._mappings = {mapping.name: mapping for mapping in list_mappings()}
         self._pattern = str(options.get("pattern") or "")
         self._expression = _expression(self._pattern) if self._pattern else None
         in_pattern = set(self._expression.groupindex) if self._expression else set()
@@ -86,7 +92,10 @@ class Identifier:
         repetition = values.get("repetition")
         known = {name: values[name] for name in NEEDED}
         words = {name: values.get(name, UNKNOWN) for name in WORDS}
-        return Identity(known | words, repetition if isinstance(repetition, int) else None)
+        mapping = self._mappings.get(str(known["mapping"]))
+        meaning = {of: getattr(mapping, of, None) for of in ("selection", "binding", "mechanism")}
+        number = repetition if isinstance(repetition, int) else None
+        return Identity(known | words, number, meaning)
 
     def _of_name(self, path: Path) -> dict[str, str | int]:
         if self._expression is None:
@@ -153,12 +162,6 @@ def _expression(pattern: str) -> re.Pattern[str]:
             f"{', '.join(PLACEHOLDERS)})"
         )
     return re.compile("".join(parts) + re.escape(rest), re.ASCII)
-
-
-def mapping_fields(name: str) -> dict[str, str | None]:
-    """Return what a mapping's name means; None for a mapping that the installation has not."""
-    mapping = next((mapping for mapping in list_mappings() if mapping.name == name), None)
-    return {of: getattr(mapping, of, None) for of in ("selection", "binding", "mechanism")}
 
 
 @dataclass

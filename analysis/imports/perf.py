@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers, mapping_fields
+from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers
 from analysis.imports.perf_log import Block, read_log
 from analysis.imports.summary_file import add_summaries
 from analysis.results.case_summary import with_unit_last
@@ -148,12 +148,11 @@ def _summaries(
                 f"{energy.where}: averages of {_repeats(energy, repeats)} runs, and {each.where} "
                 f"of {count}; expected as many"
             )
-        meaning = mapping_fields(str(each.identity.fields["mapping"]))
         columns = {
             "study": STUDY,
             "node_id": node_id,
             **{name: str(value) for name, value in each.identity.fields.items()},
-            **{name: value for name, value in meaning.items() if value},
+            **{name: value for name, value in each.identity.meaning.items() if value},
             "n": str(count),
             **summary_fields(each.block, count, energy.block if energy else each.block),
         }
@@ -305,7 +304,7 @@ def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> 
         "kinds_declared": False,
         "imported": imported,
         **run.identity.fields,
-        **mapping_fields(str(run.identity.fields["mapping"])),
+        **run.identity.meaning,
         "status": FAILED if failure else OK,
         "reason": failure,
         "placement": {"verdict": "unproved", "looks": 0, "threads": []},
