@@ -92,8 +92,9 @@ def read_runs(folder: Path) -> Runs:
         )
     columns = _read_columns(folder / "records")
     frame, kinds = columns.frame()
+    frame = _by_pool(frame)
     repeated = _repeated(frame)
-    frame = _by_pool(_each_run_once(frame))
+    frame = _each_run_once(frame)
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
     good = are_good(frame)

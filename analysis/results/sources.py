@@ -121,8 +121,10 @@ def open_results(source: str) -> Results:
     if (folder / FILE).exists():
         return _summaries(folder)
     runs = read_runs(folder)
-    check_one_node(runs.frame, folder)
-    check_one_program(runs.frame, folder)
+    # Runs of another node may all be repetitions that count already, and be in `repeated` alone.
+    for records in (runs.frame, runs.repeated):
+        check_one_node(records, folder)
+        check_one_program(records, folder)
     digests = runs.frame["node_digest"].dropna().unique()
     proofs = read_proofs(folder, map(str, digests))
     footnotes = (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
@@ -221,7 +223,7 @@ def _summaries(folder: Path) -> Results:
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
     """Raise UserError when records are of several nodes or studies, or of a node that changed.
 
-    `pinstudy run` refuses to go on then, so somebody has put them together. `frame` is that of
+    `pinstudy run` refuses to go on then, so somebody has put them together. `frame` is one of
     `analysis.records.runs.Runs`, in which interchangeable nodes have one name.
     """
     for what, name in (("nodes", "node_id"), ("studies", "study")):

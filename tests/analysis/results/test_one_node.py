@@ -68,6 +68,24 @@ def test_runs_of_several_nodes_or_studies_in_one_folder_are_refused(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"node_id": "b"}, "several nodes"),
+        ({"study": "b"}, "several studies"),
+        ({"node_digest": "b"}, "before and after node 'node1' changed"),
+        ({"program_digest": "b"}, "two programs"),
+    ],
+)
+def test_the_same_repetitions_made_elsewhere_are_no_second_records_of_them(
+    tmp_path: Path, fields: Record, what: str
+) -> None:
+    first = [record(1, number, program_digest="a") for number in (1, 2)]
+    write(tmp_path, [*first, *(run | fields for run in first)])
+    with pytest.raises(UserError, match=what):
+        open_results(str(tmp_path))
+
+
 def kept(folder: Path, digest: str, program: str) -> None:
     """Keep the files of a program beside the records."""
     files = {"program": {"path": "/opt/lulesh", "sha256": program}}
