@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import OBJECTIVES, TIME, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.sample import OUTLIER_SCORE
@@ -65,12 +65,14 @@ def why_continue(findings: Findings) -> str:
     return _TO_DECIDE if any(found.more for found in _comparisons(findings)) else _TO_FORECAST
 
 
-def _comparisons(findings: Findings) -> list[Comparison]:
+def _comparisons(findings: Findings, objective: Objective | None = None) -> list[Comparison]:
+    """Return the comparisons of an objective, or of all."""
     return [
         comparison
         for table in findings.tables
         for case in table.cases
-        for comparison in case.comparisons.values()
+        for key, comparison in case.comparisons.items()
+        if objective in (None, key)
     ]
 
 
@@ -170,8 +172,10 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
             "(+N to M): about so many more repetitions decide in half and in four fifths of such "
             "studies; continuing is a new look, and counts as one"
         )
-    if typical:
-        yield _of_slow_runs(min(of.n for of in typical))
+    # Slow runs are those of time; energy may be known of fewer.
+    times = _comparisons(findings, TIME)
+    if runs := [of.difference.n for of in times if of.difference.estimand == "typical"]:
+        yield _of_slow_runs(min(runs))
 
 
 def of_looks(look: Look) -> str:
