@@ -188,6 +188,9 @@ class PlanSummary:
     def _amount_line(self) -> str:
         done, most_s = self.done, duration(self.left_s)
         runs = _range(str(done + self.left_least), plural(done + self.left, "run"))
+        if self.study.race and self.study.race.timed:
+            # How many more fit into its time nobody knows before they are made.
+            runs = f"{plural(done + self.left_least, 'run')} or more"
         already = f", {done} of them done already" if done else ""
         time = _range(duration(self.left_least_s), most_s)
         if self.history.limit_s is not None:
