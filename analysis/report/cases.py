@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Table
@@ -28,7 +29,7 @@ def case_table(of: TableFindings, means: Table) -> Table:
     """Return a table of means with what is known of each case against its baseline behind it.
 
     `means` is the table of the same cases in the same order. A column in which nothing was measured
-    is left out: the page says once why that is.
+    is left out with its notes: the page says once why that is.
     """
     shown = [
         at
@@ -57,7 +58,9 @@ def case_table(of: TableFindings, means: Table) -> Table:
         for mine, case in zip(means.cells, of.cases, strict=True)
     )
     kept = tuple(means.columns[at] for at in shown)
-    return Table(of.title, (*kept, *columns), cells, means.notes)
+    ends = {text.rpartition(" ")[2] for text in (*(c.name for c in kept), *chain(*cells))}
+    notes = tuple(note for note in means.notes if not note[0] or f"({note[0]})" in ends)
+    return Table(of.title, (*kept, *columns), cells, notes)
 
 
 def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:

@@ -106,6 +106,8 @@ def report_html(results: Results, answer: Answer, pictured: int = MAX_PICTURED) 
     sheets = node_sheets(results)
     overviews = overviews_of(answer)
     means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
+    # `analyze` and `tables_of_cases` group the cases alike.
+    tables = [case_table(of, each) for of, each in zip(answer.tables, means, strict=True)]
     again = reproduction(results, places, sheets)
     said, *others = remarks_by_label(results, answer, overviews)
     return _template().render(
@@ -122,9 +124,8 @@ def report_html(results: Results, answer: Answer, pictured: int = MAX_PICTURED) 
         remarks=others,
         undecided=what_is_undecided(answer),
         plane=_plane(results, answer),
-        # `analyze` and `tables_of_cases` group the cases alike.
-        tables=list(zip(answer.tables, means, strict=True)),
-        shared=list(shared_notes(means)),
+        tables=list(zip(answer.tables, tables, strict=True)),
+        shared=list(shared_notes(tables)),
         of_tables=_explained_once(of_tables),
         most_pictured=pictured,
         experiments=experiments(results, measured, answer) if measured else [],
@@ -272,7 +273,6 @@ def _template() -> Template:
         "cell_class": cell_class,
         "cell_text": cell_text,
         "grid_caption": grid_caption,
-        "case_table": case_table,
         "what_is_in": what_is_in,
         "beyond_lines": beyond_lines,
         # Templates build the sentences and tables of an answer themselves.

@@ -110,11 +110,20 @@ def test_what_no_table_shows_stands_in_sentences(page: Page) -> None:
     assert "not proved to be a cause" not in text
 
 
-def test_a_column_of_nothing_is_left_out_of_the_page(tmp_path: Path) -> None:
-    why = {"cache_misses": "perf: refused"}
-    write(tmp_path, runs(3, cache_misses=None, unavailable=why))
+@pytest.mark.parametrize("tables", [1, 2])
+def test_a_column_of_nothing_is_left_out_of_the_page(tmp_path: Path, tables: int) -> None:
+    without_misses = {"cache_misses": None, "unavailable": {"cache_misses": "perf: refused"}}
+    made = [
+        run | {"threads": at, "case_id": f"c{at}", "table_number": at}
+        for at in range(1, tables + 1)
+        for run in [*runs(3, **without_misses), left_out(2, "the node has no P-cores")]
+    ]
+    write(tmp_path, made)
     page = page_of(tmp_path)
     assert "cache misses" not in page.of("section-1")
+    # Nor has the page a note that no cell of its tables has.
+    assert "(b) left out: the node has no P-cores" in page.of("tables")
+    assert "(a)" not in page.of("tables")
     assert "cache misses: perf: refused" in page.of("answer")
 
 
