@@ -22,7 +22,7 @@ from analysis.objectives import ENERGY, TIME
 from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
-from analysis.verdict.model import CaseFinding, Findings
+from analysis.verdict.model import CaseFinding, Findings, TableFindings
 from base.text import plural
 
 TITLE = "Time against energy, all settings"
@@ -53,9 +53,7 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
     found = [point for table in tables for point in _points(table.cases)]
     points = [point for point in found if point.is_placed]
     if not points:
-        cases = [case for table in tables for case in table.cases]
-        lost = f"of every case{_LOST}".rstrip(",") if found else ""
-        return NotDrawn(NAME, TITLE, lost or why_not_measured(results, cases, ["energy_pkg_j"]))
+        return NotDrawn(NAME, TITLE, _why_no_point(results, tables, is_lost=bool(found)))
     figure = Figure(figsize=(_WIDTH, _HEIGHT))
     entries = [
         *case_entries(point.case for point in points),
@@ -82,6 +80,15 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
         not_drawn(len(found) - len(points), "case", f" of which{_LOST}"),
     )
     return Drawing(NAME, TITLE, caption, _alt_text(points), figure)
+
+
+def _why_no_point(results: Results, tables: Sequence[TableFindings], *, is_lost: bool) -> str:
+    cases = [case for table in tables for case in table.cases]
+    if is_lost:
+        return f"of every case{_LOST}".rstrip(",")
+    if any({TIME, ENERGY} <= case.samples.keys() for case in cases):
+        return "no case of which time and energy are known has a baseline of which they are"
+    return why_not_measured(results, cases, ["energy_pkg_j"])
 
 
 def _points(cases: Sequence[CaseFinding]) -> list[_Point]:

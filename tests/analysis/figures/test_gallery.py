@@ -450,6 +450,18 @@ def test_the_plane_of_all_settings_has_no_case_that_is_not_compared(tmp_path: Pa
     )
 
 
+def test_a_plane_without_baselines_says_that_they_are_missing(tmp_path: Path) -> None:
+    times = {"scheduler": 1.0, "pcores-pin": 0.9}
+    runs = spoilt(Study(times, times), "scheduler", status="failed", reason="exit status 3")
+
+    drawn = figures_of(tmp_path, runs)["overview-plane"]
+
+    assert isinstance(drawn, NotDrawn)
+    assert drawn.reason == (
+        "no case of which time and energy are known has a baseline of which they are"
+    )
+
+
 def test_guests_stand_where_the_host_has_them_and_against_a_baseline_of_their_size(
     tmp_path: Path,
 ) -> None:
