@@ -11,7 +11,8 @@ FREQUENCY_DECIMALS = 3
 ENERGY_DECIMALS = 2
 # Short runs get more decimals, so that the shortest time still has this many digits.
 MIN_TIME_DIGITS = 3
-MAX_TIME_DECIMALS = 6
+# Five digits of a hundredth of a nanosecond.
+MAX_DECIMALS = 15
 # Numbers of any size have as many digits as the published times.
 METRIC_DIGITS = 5
 # The text of an empty cell, and the reason for an absent value whose reason is unknown.
@@ -34,7 +35,7 @@ def _decimals(values: Iterable[float], digits: int) -> int:
     if not positive:
         return 0
     needed = digits - 1 - math.floor(math.log10(min(positive)))
-    return max(0, min(MAX_TIME_DECIMALS, needed))
+    return max(0, min(MAX_DECIMALS, needed))
 
 
 def fixed(value: float, decimals: int) -> str:

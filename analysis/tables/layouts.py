@@ -12,7 +12,6 @@ from typing import Literal
 from analysis.format.numbers import (
     ENERGY_DECIMALS,
     FREQUENCY_DECIMALS,
-    MAX_TIME_DECIMALS,
     NO_REASON,
     NOTHING,
     TIME_DECIMALS,
@@ -252,8 +251,8 @@ LayoutName = Literal["full", "published"]
 _RATIO_DECIMALS = 3
 
 NOT_AVAILABLE = "n/a"
-# A number as people write it, with no more decimals than any table shows.
-_PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MAX_TIME_DECIMALS}}})?", re.ASCII)
+# A number as people write it.
+_PLAIN = re.compile(r"\d+(?:\.\d{1,6})?", re.ASCII)
 
 
 @dataclass(frozen=True)

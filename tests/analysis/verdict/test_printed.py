@@ -14,11 +14,13 @@ import pytest
 from analysis.answer import analyze
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
+from analysis.format.table import render
 from analysis.objectives import EDP, TIME, of_printed
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.answers import FIXED_TIME
+from analysis.verdict.tables import statistics_tables
 from analysis.verdict.text import as_data, as_text
 from tests.support.cli import pinstudy
 from tests.support.results import (
@@ -140,6 +142,21 @@ def test_less_of_a_metric_is_better_where_the_app_says_that(tmp_path: Path) -> N
     assert words(findings, "metric_latency") == {"pcores-pin": "worse", "ecores-pin": "better"}
     text = text_of(findings, "metric_latency")
     assert "% lower typical latency than under #1 scheduler" in text
+
+
+def test_numbers_of_nanoseconds_keep_their_digits_in_seconds(tmp_path: Path) -> None:
+    seconds = {mapping: rate * 1e-9 for mapping, rate in RATES.items()}
+    runs = printing(seconds, "latency", "s", "lower", regions={"solve": {"elapsed_s": 4.321e-5}})
+    findings = findings_of(tmp_path, runs)
+
+    whole, region = findings.tables
+    *_, latencies = statistics_tables(whole)
+    shown = [float(row[4]) for row in latencies.cells]
+    assert shown == pytest.approx(list(seconds.values()), rel=1e-3)
+    (times, *_) = statistics_tables(region)
+    assert {row[4] for row in times.cells} == {"0.0000432"}
+    same = open_results(str(tmp_path))
+    assert latencies.cells[0][4] in render(list(compare_tables(compare(same, same))), "text")
 
 
 def test_the_largest_gain_of_a_rate_is_the_largest_ratio(tmp_path: Path) -> None:
