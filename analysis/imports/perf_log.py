@@ -36,6 +36,8 @@ _DECIMAL_COMMA = re.compile(r"(\d+),(\d+%?)", re.ASCII)
 _HEADER = re.compile(
     r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>[0-9]{1,9}) runs\))?:\s*"
 )
+_HEADER_BEGINS = re.compile(r"\s*Performance counter stats for '")
+_HEADER_ENDS = re.compile(r".*'(?: \([0-9]{1,9} runs\))?:\s*")
 _INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
 # As many groups of digits as a 64-bit count needs, with one sign between all of them, and another
 # one before the decimals. India's groups in front of the last are pairs (11,75,08,755).
@@ -120,7 +122,7 @@ def read_log(path: Path) -> list[Block]:
     such log or was made in a way that does not tell of whole runs.
     """
     text = read_text(path, WHAT)
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = _with_whole_headers([line.removesuffix("\r") for line in text.split("\n")])
     try:
         blocks = _text_blocks(lines) if _is_text(lines) else _machine_blocks(lines)
         if not blocks:
@@ -138,6 +140,19 @@ def _check_times(blocks: Sequence[Block]) -> None:
             raise _LogError(
                 block.line, f"an elapsed time of {block.elapsed_s:g} s, which no run takes"
             )
+
+
+def _with_whole_headers(lines: Sequence[str]) -> list[str]:
+    """Return lines with the header of a command of several lines in one; none is renumbered."""
+    whole = list(lines)
+    begins: int | None = None
+    for at, line in enumerate(lines):
+        if _HEADER_BEGINS.match(line):
+            begins = None if _HEADER.fullmatch(line) else at
+        elif begins is not None and _HEADER_ENDS.fullmatch(line):
+            whole[begins : at + 1] = [" ".join(lines[begins : at + 1]), *[""] * (at - begins)]
+            begins = None
+    return whole
 
 
 def _is_text(lines: Sequence[str]) -> bool:

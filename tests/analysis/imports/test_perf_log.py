@@ -209,6 +209,22 @@ def test_a_line_of_many_blanks_is_read_at_once(tmp_path: Path) -> None:
     assert time.process_time() - began < 20
 
 
+@pytest.mark.parametrize(("runs", "repeats"), [("", 1), (" (5 runs)", 5)])
+def test_a_command_of_several_lines_is_one_header(tmp_path: Path, runs: str, repeats: int) -> None:
+    script = "'sh -c for n in 1 2\ndo ./a.out\ndone'"
+    path = tmp_path / "mine.log"
+    path.write_text(2 * TEXT.replace("'./a.out'", f"{script}{runs}"))
+
+    blocks = read_log(path)
+
+    assert [block.repeats for block in blocks] == [repeats, repeats]
+    assert [block.line for block in blocks] == [1, 13]
+    assert [block.rows for block in blocks] == [only("german.txt").rows] * 2
+    # Lines are counted as they are in the file.
+    broken = path.read_text().replace("             7", "        twelve", 1)
+    assert problem(tmp_path, broken).startswith("mine.log:7:1: 'twelve")
+
+
 def test_other_locales_times_and_shares_are_read() -> None:
     german, french = only("german.txt"), only("french-repeated.txt")
 
