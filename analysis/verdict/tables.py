@@ -174,9 +174,7 @@ def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
     means = [of.mean if (of := _by_kind(case).get(kind)) else math.nan for kind in kinds]
     # A kind that is missing makes the sum one of something else.
     of_all, package = sum(means), case.summary.measures[ENERGY.field].mean
-    # A file of means may have a package that used nothing.
-    share = of_all / package if package else math.nan
-    return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(share))
+    return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(of_all / package))
 
 
 def raw_price(case: CaseFinding) -> dict[str, Any]:
