@@ -24,6 +24,9 @@ CPU_CONTROLLER = Path("/sys/fs/cgroup/cpu")
 GROUP = "pinstudy-vnode"
 PERIOD_US = 10_000
 PRECEDENCE = -20
+# Of the whole session, three times the usual weight (Linux kernel/sched/core.c,
+# sched_prio_to_weight): what runs beside a guest goes on.
+SESSION_PRECEDENCE, SESSION_WEIGHT = -5, 3121
 
 
 def main() -> None:
@@ -45,6 +48,9 @@ def main() -> None:
 def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
     """Give the threads of these CPUs a quota; return the reason if that fails, else "".
 
+    A host's other load leaves the fast CPUs less than a whole host CPU. The weight of the slow ones
+    is their share of QEMU's session, so that they are slower then, too.
+
     The `cpu` controller of cgroup v1 can limit a single thread. Version 2 would need the whole
     process in a group of ours.
     """
@@ -63,6 +69,7 @@ def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:
             (group / "tasks").write_text(f"{thread}\n")
             (group / "cpu.cfs_period_us").write_text(f"{PERIOD_US}\n")
             (group / "cpu.cfs_quota_us").write_text(f"{int(shares[index] * PERIOD_US)}\n")
+            (group / "cpu.shares").write_text(f"{int(shares[index] * SESSION_WEIGHT)}\n")
     except OSError as error:
         return f"cannot set a CPU quota: {error}"
     return ""
@@ -72,8 +79,11 @@ def prefer(qemu: subprocess.Popen[bytes]) -> None:
     """Raise QEMU's priority, also of threads that it starts later.
 
     A guest takes the time in which a busy host's other programs have the CPU for CPU time of its
-    own: its programs are bound late then, and its fast CPUs no faster than the slow ones.
+    own: its programs are bound late then, and its fast CPUs no faster than the slow ones. Where the
+    kernel divides CPUs between sessions, a task's priority holds within its own one (sched(7)).
     """
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{qemu.pid}/autogroup").write_text(f"{SESSION_PRECEDENCE}\n")
     for task in Path(f"/proc/{qemu.pid}/task").iterdir():
         with contextlib.suppress(PermissionError, ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, int(task.name), PRECEDENCE)
