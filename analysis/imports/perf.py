@@ -136,8 +136,7 @@ def _summaries(
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
     """Yield where an average stands, its case and its columns."""
     for each, energy in averages:
-        failure = each.block.failure or (energy.block.failure if energy else "")
-        if failure:
+        if failure := _failure(each, energy):
             raise UserError(
                 f"{each.where}: averages of runs of which one failed ({failure}), and it cannot be "
                 "taken out; log single runs"
@@ -282,10 +281,15 @@ def _check_times(run: _Log, energy: _Log) -> None:
         )
 
 
+def _failure(run: _Log, energy: _Log | None) -> str:
+    """Return what perf said of a failed run in either of its logs; empty for a good one."""
+    return run.block.failure or (energy.block.failure if energy else "")
+
+
 def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> dict[str, Any]:
     history.add_log(run)
     repetition = history.repetition(run)
-    failure = run.block.failure or (energy.block.failure if energy else "")
+    failure = _failure(run, energy)
     measured = run_fields(run.block, energy.block if energy else run.block)
     imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
     if energy:
