@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers
-from analysis.imports.perf_log import Block, read_log
+from analysis.imports.perf_log import Block, in_ns, read_log
 from analysis.imports.summary_file import add_summaries
 from analysis.results.case_summary import with_unit_last
 from analysis.results.summaries import FILE
@@ -478,7 +478,7 @@ def _error_of(rows: Sequence[Row], event: str | None) -> float | None:
     if value is None or percent is None or (not unit and value < _MIN_COUNT):
         return None
     if event == "task-clock":
-        value *= 1e-3 if unit == "msec" else 1e-9
+        value = in_ns(value, unit) / 1e9
     return percent / 100 * value
 
 

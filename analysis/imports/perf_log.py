@@ -327,12 +327,15 @@ def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
     return decimal(percent["percent"]) / 100 * mean_s if percent else None
 
 
+def in_ns(clock: float, unit: str) -> float:
+    """Return a clock's nanoseconds; perfs of late 2025 print these, without a unit."""
+    return clock * (1e6 if unit == "msec" else 1)
+
+
 def _clock_ns(rows: Sequence[Row]) -> int | None:
-    """Return the program's CPU time; perfs of late 2025 print it in nanoseconds, without a unit."""
+    """Return the program's CPU time."""
     clocks = (row for row in rows if row.event in _CLOCKS and row.aggregate is None)
-    return next(
-        (round(row.value * (1e6 if row.unit == "msec" else 1)) for row in clocks if row.value), None
-    )
+    return next((round(in_ns(row.value, row.unit)) for row in clocks if row.value), None)
 
 
 @dataclass
