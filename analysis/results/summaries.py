@@ -7,9 +7,9 @@ so that one node's tables are another's summaries.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,9 @@ from analysis.records.fields import (
     MEASURES,
     METRIC,
     MORE_MEASURES,
-    OF_METRIC,
     OF_SCHEDULING,
     OPTIONAL_KEYS,
     ROW_FACTS,
-    ROW_KEYS,
     TABLE_KEYS,
     TableKey,
 )
@@ -35,96 +33,42 @@ from analysis.records.metrics import Metric
 from analysis.results.case_summary import (
     CaseSummary,
     Moments,
-    count_column,
     of_metric,
     with_unit_last,
 )
+from analysis.results.summary_columns import (
+    BY_KIND,
+    COLUMNS,
+    COUNT_OF,
+    COUNTS,
+    MAX_SHARE,
+    NUMBERS,
+    counted_by,
+    is_column,
+    is_count_of_measure,
+    kind_of,
+    metric_of,
+    parts_of,
+    why_wrong,
+)
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown, unknown_word
-from base.units import MAX_DURATION_S
 from configs.library import list_mappings
-from configs.mapping import BINDINGS, SELECTIONS
-from configs.scheduling import OFF, ON
-from configs.values import DIRECTIONS
 from runners.plan.case import digest_of
-from runners.records.fields import NUMBERS as POSSIBLE
 from runners.records.placed_runs import PlacedRuns
-from runners.records.values import FINAL, INTERRUPTED, OK, PLACEMENT_VIOLATED, SKIPPED
+from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
-# The status of a case that was not skipped.
-MEASURED = "measured"
 WHAT = "a CSV file of means"
 # The text for a property of a case that its source lacks.
 UNKNOWN = "unknown"
 
 _NEEDED = ("app", "threads", "mapping")
 _MAY_BE_UNKNOWN = ("variant", "size", "schedule", "wait_policy", "governor")
-_TEXTS = (
-    "study", "node_id", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id", "status", "driver",
-    "governor_read", "implementation", "excluded", "reasons",
-)  # fmt: skip
-_COUNTS = (
-    "table_number", "case_number", "ranks", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
-)  # fmt: skip
-_FACTS = tuple(name for name in ROW_FACTS if name not in _COUNTS)
-_FROM_0 = ("n", "unproved")
-# A number of a measure: `elapsed_mean_s` -> ("elapsed_s", "mean").
-NUMBERS = {
-    with_unit_last(measure, statistic): (measure, statistic)
-    for measure in (*MEASURES, *MORE_MEASURES)
-    for statistic in ("mean", "sd")
-} | {
-    with_unit_last("elapsed_s", statistic): ("elapsed_s", statistic)
-    for statistic in ("median", "min", "max")
-}
-# In `tables.csv`, computed from other columns: read, and not used.
-_DERIVED = ("elapsed_cv", "slowdown", "beside_slowdown")
-# How many of the row's runs have a measure, where not all do.
-_COUNT_OF = {measure: count_column(measure) for measure in (*MEASURES, *MORE_MEASURES)}
+_FACTS = tuple(name for name in ROW_FACTS if name not in COUNTS)
 # A measure and how many runs have it, in files from before there were such counts: runs that lack
 # the energy lack these as well, and say only that they lack the energy.
 _OF_ENERGY = ("energy_pkg_j", "energy_net_j", "power_pkg_w", "edp_js", "ed2p_js2")
-COLUMNS = (
-    *dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_COUNT_OF.values(), *_DERIVED
-)  # fmt: skip
-# What `tables.csv` has by core kind: `residency_P`, `freq_LP-E_mean_ghz`.
-_KIND = "([A-Za-z][A-Za-z0-9-]{0,15})"
-_BY_KIND = {
-    "residency": re.compile(f"residency_{_KIND}"),
-    "freq_ghz": re.compile(f"freq_{_KIND}_mean_ghz"),
-    "cpu_share": re.compile(f"cpu_share_{_KIND}"),
-    "waited": re.compile(f"waited_{_KIND}"),
-    "energy_by_kind": re.compile(f"energy_by_kind_{_KIND}_mean_j"),
-    "waited_n": re.compile(f"waited_{_KIND}_n"),
-    "energy_by_kind_n": re.compile(f"energy_by_kind_{_KIND}_n"),
-}
-# And of each metric: `metric_rate_mean`.
-_OF_METRIC = re.compile(f"{METRIC.format('(.+)')}_({'|'.join(OF_METRIC)})")
-_SHARES = ("residency_", "cpu_share_", "waited_", "imbalance_")
-# Of a run's CPU time; parts may have been rounded up.
-_MAX_SHARE = 1.01
-
-_NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_COUNT = re.compile(r"\d{1,15}", re.ASCII)
-# Of runs that are not averaged.
-_EXCLUDED = (*(status for status in FINAL if status != OK), INTERRUPTED)
-_EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCII)
-# The most that a run may have of each measure.
-_MOST = {name: most for name, (_, most) in POSSIBLE.items()} | {"elapsed_s": MAX_DURATION_S}
-# What can be below 0: energy beside an idle node's that was less idle than thought.
-_SIGNED = {"energy_net_j"}
-# Only an idle graphics unit has an energy of 0; elsewhere it is a counter that did not move.
-_NEVER_ZERO = ("energy_pkg_j", "energy_core_j", "energy_dram_j", "energy_psys_j")
-_ALLOWED = {
-    **{
-        f"{prefix}{name}": words
-        for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
-        for prefix in ("", "vcpu_")
-    },
-    **dict.fromkeys(("energy_aware", "itmt"), (ON, OFF)),
-    "status": (MEASURED, SKIPPED),
-}
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
     *MEASURES, *MORE_MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "placement",
@@ -133,6 +77,13 @@ _WITH_REASONS = frozenset((
 _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
     "vcpu_mapping", "vcpu_cpus",
+)  # fmt: skip
+# Times of which the second cannot be below the first.
+_ORDERED_TIMES = tuple(
+    (with_unit_last("elapsed_s", lower), with_unit_last("elapsed_s", upper))
+    for lower, upper in (
+        ("min", "max"), ("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"),
+    )
 )  # fmt: skip
 # What only some cases have.
 _OF_SOME = (
@@ -190,7 +141,7 @@ def cases_of_texts(
         (row.line - 1, message)
         for row in checked
         for message in (
-            *(unknown_word("column", name, COLUMNS) for name in row.fields if not _is_column(name)),
+            *(unknown_word("column", name, COLUMNS) for name in row.fields if not is_column(name)),
             *(message for _, message in _row_mistakes(row, Field("", row.line, 1))),
         )
     ]
@@ -233,7 +184,7 @@ def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
 def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
     names = [field.text for field in header]
     for position, field in enumerate(header):
-        if not _is_column(field.text):
+        if not is_column(field.text):
             yield field, unknown_word("column", field.text, COLUMNS)
         elif field.text in names[:position]:
             yield field, f"column {shown(field.text)} is there twice"
@@ -242,36 +193,18 @@ def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
             yield header[0], f"there is no column {needed!r}, which says what a row is of"
 
 
-def _is_column(name: str) -> bool:
-    return name in COLUMNS or bool(_of_kind(name) or _of_metric(name))
-
-
-def _of_kind(column: str) -> tuple[str, str] | None:
-    """Return what a column by core kind holds, and the kind; None for any other column."""
-    for what, pattern in _BY_KIND.items():
-        if match := pattern.fullmatch(column):
-            return what, match[1]
-    return None
-
-
-def _of_metric(column: str) -> tuple[str, str] | None:
-    """Return which metric a column is of, and what of it; None for any other column."""
-    match = _OF_METRIC.fullmatch(column)
-    return (match[1], match[2]) if match else None
-
-
 def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
     for name in _NEEDED:
         if name not in row.fields:
             yield first, f"{name} is empty in this row; it says what the row is of"
     wrong = [
-        (field, why) for name, field in row.fields.items() if (why := _why_wrong(name, field.text))
+        (field, why) for name, field in row.fields.items() if (why := why_wrong(name, field.text))
     ]
     yield from wrong or _contradictions(row)
 
 
 def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
-    """Yield the cells that do not agree with n; each cell by itself has to be right."""
+    """Yield the cells that do not agree with others; each cell by itself has to be right."""
     n, unproved = row.count("n"), row.count("unproved") or 0
     if n is None and unproved:
         why = f"unproved {unproved} is of an unknown number of runs; give n, too"
@@ -284,76 +217,55 @@ def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
     if row.text("status") == SKIPPED and (n or has_numbers):
         yield row.fields["status"], f"status is {SKIPPED}, but the row has runs"
     yield from _contradicting_counts(row, n)
+    yield from _contradicting_times(row)
+    yield from _too_large_sums(row)
 
 
 def _contradicting_counts(row: _Row, n: int | None) -> Iterable[tuple[Field, str]]:
     """Yield the counts above n, and the deviations of one run."""
     for name, field in row.fields.items():
-        count = row.count(name) if _is_count_of_measure(name) else None
+        count = row.count(name) if is_count_of_measure(name) else None
         if n is not None and count is not None and count > n:
             yield field, f"{name} {count} is more than n, {n}"
-        counted_by = _counted_by(name)
-        if counted_by and (row.count(counted_by) or n) == 1:
-            given = counted_by if counted_by in row.fields else "n"
+        of = counted_by(name)
+        if of and (row.count(of) or n) == 1:
+            given = of if of in row.fields else "n"
             why = "is of one run, which has no standard deviation"
             yield field, f"{name} {why}: leave it empty, or correct {given}"
 
 
-def _is_count_of_measure(name: str) -> bool:
-    """Return whether a column says how many runs have a measure."""
-    of_kind, _ = _of_kind(name) or ("", "")
-    _, of_printed = _of_metric(name) or ("", "")
-    return name in _COUNT_OF.values() or of_kind.endswith("_n") or of_printed == "n"
+def _contradicting_times(row: _Row) -> Iterable[tuple[Field, str]]:
+    """Yield the means, medians and most times that are below what they cannot be below.
+
+    Both numbers may have been rounded, each to its own digits.
+    """
+    for lower, upper in _ORDERED_TIMES:
+        if lower not in row.fields or upper not in row.fields:
+            continue
+        field, below = row.fields[upper], row.fields[lower].text
+        if Decimal(below) - _half_a_digit(below) > Decimal(field.text) + _half_a_digit(field.text):
+            yield field, f"{upper} {field.text} is below {lower} {below}"
 
 
-def _counted_by(deviation: str) -> str:
-    """Return the column of how many runs a deviation is of; empty for any other number."""
-    measure, statistic = NUMBERS.get(deviation) or _of_metric(deviation) or ("", "")
-    if statistic != "sd":
-        return ""
-    return _COUNT_OF[measure] if deviation in NUMBERS else of_metric(measure, "n")
+def _half_a_digit(number: str) -> Decimal:
+    """Return half of the last digit's unit: by how much a rounded number may be off."""
+    exponent = Decimal(number).as_tuple().exponent
+    assert isinstance(exponent, int)  # only NaN and infinity have none
+    return Decimal(5).scaleb(exponent - 1)
 
 
-def _why_wrong(name: str, text: str) -> str:
-    """Say what is wrong with the text in a column; empty when nothing is."""
-    if name in _COUNTS:
-        if _COUNT.fullmatch(text) and (name in _FROM_0 or int(text)):
-            return ""
-        return f"{name} {shown(text)} is not a whole number from {0 if name in _FROM_0 else 1}"
-    if _is_count_of_measure(name):
-        is_count = _COUNT.fullmatch(text) and int(text)
-        return "" if is_count else f"{name} {shown(text)} is not a whole number from 1"
-    _, what = _of_metric(name) or ("", "")
-    if what == "better" and text not in DIRECTIONS:
-        return unknown_word("direction", text, DIRECTIONS)
-    if name in NUMBERS or (name not in COLUMNS and what in ("", "mean", "sd")):
-        why = _why_no_number(name, text)
-        return f"{name} {shown(text)} {why}" if why else ""
-    if name in _ALLOWED and text not in _ALLOWED[name]:
-        return unknown_word(name, text, _ALLOWED[name])
-    if name == "excluded" and not all(map(_EXCLUSION.fullmatch, _parts(text))):
-        known = ", ".join(_EXCLUDED)
-        return f"excluded {shown(text)} is not such as 'failed: 2; timeout: 1' (known: {known})"
-    if not text.isprintable():
-        return f"{name} {shown(text)} has characters that cannot be printed"
-    return ""
+def _too_large_sums(row: _Row) -> Iterable[tuple[Field, str]]:
+    """Yield the last cell of shares by core kind that are more than 1 together."""
+    for what in ("residency", "cpu_share"):
+        of_kinds = [field for name, field in row.fields.items() if _is_by_kind(name, what)]
+        total = sum(float(field.text) for field in of_kinds)
+        if total > MAX_SHARE:
+            yield of_kinds[-1], f"{what} of all core kinds is {total:g}, which is more than 1"
 
 
-def _why_no_number(name: str, text: str) -> str:
-    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return "is not a number such as 45.073"
-    measure, statistic = NUMBERS.get(name, (name, "mean"))
-    if of := _of_metric(name):
-        return "is below 0" if of[1] == "sd" and float(text) < 0 else ""
-    if float(text) < 0 and (statistic == "sd" or measure not in _SIGNED):
-        return "is below 0"
-    if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
-        return "is no time that a program takes"
-    if float(text) == 0 and statistic == "mean" and measure in _NEVER_ZERO:
-        return "is no energy of a run; leave the cell empty where it was not measured"
-    if name.startswith(_SHARES) and float(text) > _MAX_SHARE:
-        return "is more than 1, and a share"
-    return "is more than any run has" if float(text) > _MOST.get(measure, math.inf) else ""
+def _is_by_kind(column: str, what: str) -> bool:
+    of = kind_of(column)
+    return of is not None and of[0] == what
 
 
 def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
@@ -371,7 +283,7 @@ def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
 
 def _known(row: _Row, name: str) -> str | int | None:
     """Return what a case has in a column, whichever way it is written."""
-    if name in _COUNTS:
+    if name in COUNTS:
         return row.count(name)
     return row.text(name) or (UNKNOWN if name in _MAY_BE_UNKNOWN else None)
 
@@ -435,7 +347,7 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
     measures = {metric.field: _of_printed(row, metric, lacking) for metric in metrics}
     for measure in (*MEASURES, *MORE_MEASURES):
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
-        n = _runs_with(row, _COUNT_OF[measure], measure in lacking) if mean else 0
+        n = _runs_with(row, COUNT_OF[measure], measure in lacking) if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
         if not mean and _ONLY_WITH.get(measure, "app") in row.fields:
             reasons.setdefault(measure, [absent])
@@ -454,7 +366,7 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
 
 def _metrics(row: _Row) -> list[Metric]:
     """Return the metrics of which a row says anything, in the order of the columns."""
-    names = dict.fromkeys(of[0] for name in row.fields if (of := _of_metric(name)))
+    names = dict.fromkeys(of[0] for name in row.fields if (of := metric_of(name)))
     return [
         Metric(
             name,
@@ -485,9 +397,9 @@ def _float(text: str) -> float:
 
 
 def _circumstances(row: _Row) -> dict[str, Any]:
-    by_kind: dict[str, dict[str, float]] = {what: {} for what in _BY_KIND}
+    by_kind: dict[str, dict[str, float]] = {what: {} for what in BY_KIND}
     for name, field in row.fields.items():
-        if of := _of_kind(name):
+        if of := kind_of(name):
             what, kind = of
             by_kind[what][kind] = float(field.text)
     excluded = _parsed_counts(row.text("excluded") or "")
@@ -502,9 +414,9 @@ def _circumstances(row: _Row) -> dict[str, Any]:
     return by_kind | {
         **moments,
         "excluded": excluded,
-        "governors_read": _parts(row.text("governor_read")),
-        "drivers": _parts(row.text("driver")),
-        "implementations": _parts(row.text("implementation")),
+        "governors_read": parts_of(row.text("governor_read")),
+        "drivers": parts_of(row.text("driver")),
+        "implementations": parts_of(row.text("implementation")),
         "unproved": row.count("unproved") or 0,
         "placed": _placed(row, excluded),
     }
@@ -520,13 +432,9 @@ def _placed(row: _Row, excluded: Mapping[str, int]) -> PlacedRuns:
     return PlacedRuns(max(0, n - (unproved or 0)), unproved or 0, violated)
 
 
-def _parts(text: str | None) -> list[str]:
-    return [part for part in (text or "").split("; ") if part]
-
-
 def _parsed_counts(text: str) -> dict[str, int]:
     """Read `timeout: 2; failed: 1`, as tables.csv has it."""
-    pairs = (part.rpartition(": ") for part in _parts(text))
+    pairs = (part.rpartition(": ") for part in parts_of(text))
     return {status: int(count) for status, _, count in pairs}
 
 
@@ -537,7 +445,7 @@ def _parsed_reasons(text: str) -> dict[str, list[str]]:
     """
     reasons: dict[str, list[str]] = {}
     name = ""
-    for part in _parts(text):
+    for part in parts_of(text):
         start, colon, rest = part.partition(": ")
         names_one = bool(colon) and (start in _WITH_REASONS or start.startswith(METRIC.format("")))
         name = start if names_one else name

@@ -20,7 +20,7 @@ from analysis.results.case_summary import (
     with_unit_last,
 )
 from analysis.results.sources import open_results
-from analysis.results.summaries import MEASURED
+from analysis.results.summary_columns import MEASURED
 from analysis.tables.layouts import (
     LAYOUTS,
     LayoutName,

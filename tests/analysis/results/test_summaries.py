@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from analysis.records.runs import read_runs
 from analysis.results.case_summary import CaseSummary
-from analysis.results.summaries import COLUMNS, read_summaries
+from analysis.results.summaries import read_summaries
 from analysis.results.summarise import summarise
+from analysis.results.summary_columns import COLUMNS
 from analysis.tables.means import make_tables, render, tables_of_cases
 from base.errors import ConfigError, UserError
 from tests.support.results import left_out, notes_of, record, without, write
@@ -133,6 +134,15 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
          "2:62: metric_rate_n 'few' is not a whole number from 1"),
         (HEADER.replace("\n", ",waited_P_n\n") + ROW.replace("\n", ",1.5\n"),
          "2:62: waited_P_n '1.5' is not a whole number from 1"),
+        (HEADER.replace("\n", ",elapsed_min_s\n") + ROW.replace("\n", ",45.08\n"),
+         "2:49: elapsed_mean_s 45.073 is below elapsed_min_s 45.08"),
+        (HEADER.replace("\n", ",elapsed_max_s\n") + ROW.replace("\n", ",45.0\n"),
+         "2:62: elapsed_max_s 45.0 is below elapsed_mean_s 45.073"),
+        (HEADER.replace("\n", ",elapsed_median_s,elapsed_max_s\n")
+         + ROW.replace("\n", ",46.56,46\n"),
+         "2:68: elapsed_max_s 46 is below elapsed_median_s 46.56"),
+        (HEADER.replace("\n", ",residency_P,residency_E\n") + ROW.replace("\n", ",0.9,0.2\n"),
+         "2:66: residency of all core kinds is 1.1, which is more than 1"),
         (HEADER + ROW.replace(",10,", ",1,"),
          "2:55: elapsed_sd_s is of one run, which has no standard deviation: leave it empty, or "
          "correct n"),
@@ -162,6 +172,14 @@ def test_a_mistake_has_its_line_and_column(tmp_path: Path, text: str, expected: 
     assert any(mistake.startswith(expected) for mistake in mistakes(tmp_path, text)), mistakes(
         tmp_path, text
     )
+
+
+def test_times_that_were_rounded_to_unlike_digits_may_seem_to_contradict_each_other(
+    tmp_path: Path,
+) -> None:
+    header = HEADER.replace("\n", ",elapsed_median_s,elapsed_max_s\n")
+    (case,) = summaries(tmp_path, header + ROW.replace("\n", ",46.4,46\n"))
+    assert (case.time_median_s, case.time_max_s) == (46.4, 46.0)
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
