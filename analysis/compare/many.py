@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from analysis.answer import MARGIN, analyze
-from analysis.compare.side_by_side import algorithm_of, governor_of
+from analysis.compare.matching import algorithm_of, governor_of
 from analysis.compare.tables import ratio_cells
 from analysis.format.numbers import finite
 from analysis.format.table import Column, Table
