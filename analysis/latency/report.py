@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.format.numbers import NOTHING, finite, fixed
+from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Table, Written, table_of
 from analysis.latency.agreement import Agreement, LevelMatch, Measured, compare
 from analysis.latency.clusters import Clusters, find_clusters
@@ -109,48 +109,42 @@ def latency_findings(latency: Latency) -> LatencyFindings:
     )
 
 
-def findings_json(findings: LatencyFindings) -> Any:  # noqa: ANN401 - any JSON
-    """Return the findings for a program to read; times in ns, rates a second, CPUs as lists."""
+def findings_data(findings: LatencyFindings) -> dict[str, Any]:
+    """Return the findings by names, unrounded; times in ns, rates a second, CPUs as lists."""
     latency = findings.latency
-    return _finite(
-        {
-            "node_id": latency.node_id,
-            "started_at": latency.started_at,
-            "method": latency.method,
-            "plan": latency.plan,
-            "pairs_of_node": latency.pairs_of_node,
-            "pairs": findings.pairs,
-            "left_out": [
-                {"cpus": list(one.cpus), "reason": one.reason} for one in latency.left_out
-            ],
-            "nearness": [asdict(one) for one in findings.nearness],
-            "clusters": [_cluster(one) for alike in findings.alike for one in alike],
-            "levels": [
-                {
-                    "level": match.level,
-                    "clusters": [format_cpulist(cpus) for cpus in match.clusters],
-                    "kernel": match.name,
-                    "adjusted_rand_index": match.alike,
-                }
-                for match in findings.agreement.levels
-            ],
-            "kernel_groups_not_found": [
-                {
-                    "cpus": format_cpulist(one.group.cpus),
-                    "kernel": list(one.group.names),
-                    "within_ns": one.within_ns,
-                    "outside_ns": one.outside_ns,
-                }
-                for one in findings.agreement.denied
-            ],
-            "disturbed": [
-                [latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed
-            ],
-            "partners": [asdict(one) for one in findings.partners],
-            "mappings": [asdict(team) | {"environment": team.places} for team in findings.teams],
-            "sentences": list(findings.sentences),
-        }
-    )
+    return {
+        "node_id": latency.node_id,
+        "started_at": latency.started_at,
+        "method": latency.method,
+        "plan": latency.plan,
+        "pairs_of_node": latency.pairs_of_node,
+        "pairs": findings.pairs,
+        "left_out": [{"cpus": list(one.cpus), "reason": one.reason} for one in latency.left_out],
+        "nearness": [asdict(one) for one in findings.nearness],
+        "clusters": [_cluster(one) for alike in findings.alike for one in alike],
+        "levels": [
+            {
+                "level": match.level,
+                "clusters": [format_cpulist(cpus) for cpus in match.clusters],
+                "kernel": match.name,
+                "adjusted_rand_index": match.alike,
+            }
+            for match in findings.agreement.levels
+        ],
+        "kernel_groups_not_found": [
+            {
+                "cpus": format_cpulist(one.group.cpus),
+                "kernel": list(one.group.names),
+                "within_ns": one.within_ns,
+                "outside_ns": one.outside_ns,
+            }
+            for one in findings.agreement.denied
+        ],
+        "disturbed": [[latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed],
+        "partners": [asdict(one) for one in findings.partners],
+        "mappings": [asdict(team) | {"environment": team.places} for team in findings.teams],
+        "sentences": list(findings.sentences),
+    }
 
 
 def _cluster(one: Measured) -> dict[str, Any]:
@@ -161,15 +155,6 @@ def _cluster(one: Measured) -> dict[str, Any]:
         "outside_ns": one.cluster.outside_ns,
         "kernel": _kernel_name(one),
     }
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value as JSON has it: None for NaN, and for what has no end."""
-    if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return list(map(_finite, value))
-    return finite(value) if isinstance(value, float) else value
 
 
 def pairs_csv(latency: Latency) -> str:

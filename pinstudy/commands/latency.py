@@ -150,13 +150,13 @@ def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: 
 def _show(path: Path, folder: Path, as_json: bool) -> None:
     """Show the findings of a latency file, and write them into a folder."""
     from analysis.latency.reading import read_latency
-    from analysis.latency.report import findings_json, latency_findings
+    from analysis.latency.report import findings_data, latency_findings
     from analysis.output import latency_text, write_latency
 
     findings = latency_findings(read_latency(path))
     files = write_latency(findings, folder)
     if as_json:
-        print_json(findings_json(findings) | {"files": [str(file) for file in files]})
+        print_json(findings_data(findings) | {"files": [str(file) for file in files]})
         return
     say(latency_text(findings, terminal_width()))
     for file in files:

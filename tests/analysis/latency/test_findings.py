@@ -13,9 +13,10 @@ import pytest
 from analysis.latency.agreement import rand_index
 from analysis.latency.partners import NEXT, PAIRS, Team, find_partners, find_teams
 from analysis.latency.reading import read_latency
-from analysis.latency.report import LatencyFindings, findings_json, latency_findings
+from analysis.latency.report import LatencyFindings, findings_data, latency_findings
 from analysis.output import latency_text, write_latency
 from analysis.statistics.sample import Interval
+from pinstudy.output import print_json
 from tests.analysis.latency.made_latency import (
     PLANTED,
     Array,
@@ -284,14 +285,17 @@ def test_a_busy_node_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["two", "alike", "hybrid", "hybrid-denied", "packages"])
-def test_findings_are_json_that_any_program_reads(tmp_path: Path, name: str) -> None:
+def test_findings_are_json_that_any_program_reads(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     planted = PLANTED[name]
     medians = noisy(planted, np.random.default_rng(1), 0.03)
     medians[0, 1] = medians[1, 0] = 4000.0
 
     findings = findings_of(tmp_path, planted, medians=medians)
 
-    data = json.loads(json.dumps(findings_json(findings), allow_nan=False))
+    print_json(findings_data(findings))
+    data = json.loads(capsys.readouterr().out)
     assert len(data["pairs"]) == planted.cpus * (planted.cpus - 1) // 2
     assert [one["cpu"] for one in data["partners"]] == every(0, planted.cpus)
     assert data["disturbed"] == ([[0, 1]] if planted.cpus > 2 else [])
