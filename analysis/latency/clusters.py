@@ -95,7 +95,7 @@ def find_clusters(ns: Array) -> Clusters:
     """
     log_ns = np.log(ns)
     np.fill_diagonal(log_ns, np.nan)
-    wrong = disturbed(log_ns)
+    wrong = _disturbed(log_ns)
     used = np.where(wrong, np.nan, log_ns)
     clusters = _Search(used).below(tree_of(used)) if len(used) > 2 and enough(ns) else []
     clusters.sort(key=lambda cluster: (-len(cluster.rows), cluster.rows))
@@ -262,13 +262,13 @@ class Branch:
     parts: tuple[Branch, ...] = ()
 
 
-def disturbed(log_ns: Array) -> NDArray[np.bool_]:
+def _disturbed(log_ns: Array) -> NDArray[np.bool_]:
     """Return which pairs took more than three times as long as the way over a third CPU."""
     known = np.where(np.isnan(log_ns), -np.inf, log_ns)
-    return np.asarray(known > over_a_third(log_ns) + math.log(DISTURBED))
+    return np.asarray(known > _over_a_third(log_ns) + math.log(DISTURBED))
 
 
-def over_a_third(log_ns: Array) -> Array:
+def _over_a_third(log_ns: Array) -> Array:
     """Return the shortest way over one other row: the longer of its two steps; inf without one."""
     far = np.where(np.isnan(log_ns), np.inf, log_ns)
     np.fill_diagonal(far, np.inf)
@@ -282,11 +282,11 @@ def completed(log_ns: Array) -> Array:
     latency: where caches form nested groups, no two CPUs are farther apart than the longer of both
     steps over any third.
     """
-    far = np.where(np.isnan(log_ns), over_a_third(log_ns), log_ns)
+    far = np.where(np.isnan(log_ns), _over_a_third(log_ns), log_ns)
     np.fill_diagonal(far, np.inf)
     # Sparse plans need longer ways; each round doubles how many steps are looked at.
     while np.isinf(far[~np.eye(len(far), dtype=bool)]).any():
-        longer = np.minimum(far, over_a_third(far))
+        longer = np.minimum(far, _over_a_third(far))
         if np.array_equal(longer, far):
             far[np.isinf(far)] = far[np.isfinite(far)].max(initial=0.0) + math.log(DISTURBED)
             break

@@ -8,13 +8,13 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from analysis.latency.clusters import completed, disturbed
+from analysis.latency.clusters import completed
 from analysis.latency.model import NS_PER_S, Array, Latency, Rows
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
@@ -174,17 +174,18 @@ class Team:
         return f'OMP_PLACES="{places}" OMP_PROC_BIND=close OMP_NUM_THREADS={len(self.follows)}'
 
 
-def find_teams(latency: Latency) -> list[Team]:
+def find_teams(latency: Latency, disturbed: Collection[tuple[int, int]]) -> list[Team]:
     """Return orders for 2, 4, 8 … threads and for one on every core, then for pairs.
 
-    None for a node on which only one core was measured.
+    `disturbed` are the pairs of rows of `Clusters.disturbed`, of which no gain is told. None for a
+    node on which only one core was measured.
     """
     blocks = _blocks(latency)
     every = sum(map(len, blocks))
     if every < 2:
         return []
     best = blocks[0] if len(blocks[0]) > 1 else [cpu for block in blocks for cpu in block]
-    judge = _Judge(latency)
+    judge = _Judge(latency, disturbed)
     teams = [judge.team(NEXT, [best], length) for length in _lengths(len(best))]
     if every > len(best):
         teams.append(judge.team(NEXT, blocks, every))
@@ -215,10 +216,10 @@ def _blocks(latency: Latency) -> list[list[int]]:
 class _Judge:
     """Chooses orders and computes their gain. CPUs are rows of the latencies' matrices here."""
 
-    def __init__(self, latency: Latency) -> None:
+    def __init__(self, latency: Latency, disturbed: Collection[tuple[int, int]]) -> None:
         self._latency = latency
         self._cost = _cost_of(latency.both_ways)
-        self._disturbed = disturbed(np.log(latency.both_ways))
+        self._disturbed = set(map(frozenset, disturbed))
         units = latency.units.sample(frac=1.0, random_state=_SEED)
         half = units.groupby("pair").cumcount().to_numpy() % 2
         halves = [units[half == side] for side in (0, 1)]
@@ -249,10 +250,12 @@ class _Judge:
         halves = []
         for cost, times in zip(self._costs, reversed(self._times), strict=True):
             chosen = _chosen(how, cost, blocks, len(numerical))
-            pairs = [self._pairs(how, order) for order in (numerical, chosen)]
+            orders = numerical, chosen
+            pairs = [self._pairs(how, order) for order in orders]
             if min(map(min, pairs)) < 0:
                 return None, "some of the neighbours were not measured"
-            if any(self._disturbed[_neighbours(how, order)].any() for order in (numerical, chosen)):
+            talk = (zip(*_neighbours(how, order), strict=True) for order in orders)
+            if any(frozenset(pair) in self._disturbed for pairs_of in talk for pair in pairs_of):
                 return None, "some of the neighbours took as long as if they had been disturbed"
             half = _difference(times, *pairs)
             if half is None:

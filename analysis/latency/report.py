@@ -105,7 +105,7 @@ def latency_findings(latency: Latency) -> LatencyFindings:
         compare(latency, clusters),
         find_nearness(latency),
         find_partners(latency),
-        find_teams(latency),
+        find_teams(latency, clusters.disturbed),
     )
 
 

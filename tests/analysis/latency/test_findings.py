@@ -220,7 +220,7 @@ def test_of_neighbours_that_both_orders_have_the_noise_is_no_doubt_about_the_gai
     # A line, on which the numerical order is the best one whichever half chooses.
     line = 30.0 + 60.0 * np.abs(np.subtract.outer(range(cpus), range(cpus))).astype(float)
     content = content_of(Planted(cpus, 60.0), line, spread=0.1)
-    (alike, *_) = find_teams(read_latency(write_latency_file(tmp_path, content)))
+    (alike, *_) = find_teams(read_latency(write_latency_file(tmp_path, content)), ())
     assert alike.gain == 1.0
     assert alike.gain_interval == Interval(1.0, 1.0)
     assert not alike.gains
@@ -230,7 +230,7 @@ def test_noise_alone_is_called_a_gain_in_5_of_100_nodes_at_most(tmp_path: Path) 
     nodes, gains = 60, 0
     for seed in range(nodes):
         content = content_of(Planted(8, 60.0), spread=0.05, seed=seed)
-        teams = find_teams(read_latency(write_latency_file(tmp_path, content)))
+        teams = find_teams(read_latency(write_latency_file(tmp_path, content)), ())
         gains += team(teams, NEXT, 8).gains
         assert team(teams, NEXT, 8).follows == tuple(range(8)) or team(teams, NEXT, 8).gains
     assert gains <= 0.05 * nodes
