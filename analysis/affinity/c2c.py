@@ -145,8 +145,7 @@ def _opened(path: Path) -> Checked:
     if not isinstance(fields, dict):
         raise UserError(f"{name}: not understood: no table of fields")
     file = Checked(name, fields)
-    is_known = f"{SCHEMA}, the schema that this pinstudy reads"
-    file.valid("schema", lambda value: value is not True and value == SCHEMA, is_known)
+    file.check_schema(SCHEMA)
     return file
 
 

@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.latency.model import Array, Latency, LeftOut
-from analysis.records.files import Checked
+from analysis.records.files import Checked, open_checked
 from base import PINSTUDY
-from base.errors import UserError
-from base.files import NotAFileError, read_object
-from base.text import one_line
 from runners.latency.measure import METHODS, SCHEMA
 from runners.latency.pairs import ALL, GIVEN, REPRESENTATIVE
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
@@ -46,13 +43,9 @@ def read_latency(path: Path) -> Latency:
     Raises UserError, naming file and field, for what cannot be read, is larger than any measurement
     (1024 CPUs, 512 MB), or is not as `pinstudy latency` writes it.
     """
-    file = _opened(path)
+    file = open_checked(path, MAX_BYTES, _EXPECTED, _AGAIN)
     file.valid("kind", lambda value: value == KIND, repr(KIND))
-    file.valid(
-        "schema",
-        lambda value: type(value) is int and value == SCHEMA,
-        f"{SCHEMA}, the version that this pinstudy reads",
-    )
+    file.check_schema(SCHEMA)
     topology = _topology(file.table("topology"))
     online = frozenset(topology.online)
     left_out = tuple(
@@ -75,18 +68,6 @@ def read_latency(path: Path) -> Latency:
     if len(latency.cpus) > MAX_CPUS:
         raise file.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
     return latency
-
-
-def _opened(path: Path) -> Checked:
-    """Return the file's table; raises UserError when there is none."""
-    name = one_line(str(path), None)
-    try:
-        return Checked(name, read_object(path, MAX_BYTES), _AGAIN)
-    except NotAFileError:
-        raise UserError(f"{name}: is not a file; {_EXPECTED}") from None
-    except (OSError, ValueError) as error:
-        reason = one_line(str(getattr(error, "strerror", None) or error))[:100]
-        raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None
 
 
 def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from base.cpulist import parse_cpulist
 from base.errors import ConfigError, Problem, StudyError, UserError
-from base.files import NotAFileError, is_full, read_regular, write_whole
+from base.files import NotAFileError, is_full, read_object, read_regular, write_whole
 from base.text import one_line, shown
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
@@ -237,6 +237,14 @@ class Checked:
             raise self.wrong(name, "CPUs that are online in the topology")
         return value[0], value[1]
 
+    def check_schema(self, schema: int) -> None:
+        """Raise UserError unless the file has that schema."""
+        self.valid(
+            "schema",
+            lambda value: type(value) is int and value == schema,
+            f"{schema}, the version that this pinstudy reads",
+        )
+
     def table(self, name: str) -> Checked:
         """Return a table inside this one."""
         value = self.valid(name, lambda value: isinstance(value, dict), "a table of keys")
@@ -270,3 +278,19 @@ class Checked:
 
     def _place(self, name: str) -> str:
         return f"{self.where}.{name}" if self.where else name
+
+
+def open_checked(path: Path, most: int, expected: str, advice: str) -> Checked:
+    """Return the table that a user's JSON file of at most `most` bytes holds.
+
+    `expected` ends the message about a file without a table, `advice` those about its fields.
+    Raises UserError when there is no such table.
+    """
+    name = one_line(str(path), None)
+    try:
+        return Checked(name, read_object(path, most), advice)
+    except NotAFileError:
+        raise UserError(f"{name}: is not a file; {expected}") from None
+    except (OSError, ValueError) as error:
+        reason = one_line(str(getattr(error, "strerror", None) or error))[:100]
+        raise UserError(f"{name}: cannot be read ({reason}); {expected}") from None

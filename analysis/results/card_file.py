@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.records.files import Checked
+from analysis.records.files import Checked, open_checked
 from analysis.results.card_picture import picture_problem
 from analysis.results.card_values import (
     MAX_LETTERS,
@@ -35,7 +35,6 @@ from analysis.results.summaries import cases_of_texts
 from base import PINSTUDY
 from base.cpulist import MAX_CPU
 from base.errors import UserError
-from base.files import NotAFileError, read_object
 from base.text import one_line, plural
 from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import DISTURBANCES
@@ -178,17 +177,13 @@ def read_card(path: Path) -> tuple[Card, list[CaseSummary]]:
     Raises UserError, naming file and field, for what cannot be read, is larger than 1 MiB, and for
     anything that is not as `pinstudy card` writes it.
     """
-    return card_of(_opened(path))
+    return card_of(open_checked(path, MAX_BYTES, _EXPECTED, f"; {_EXPECTED}"))
 
 
 def card_of(file: Checked) -> tuple[Card, list[CaseSummary]]:
     """Return the card and the cases of a file's content; raises as `read_card` does."""
     file.valid("kind", lambda value: value == KIND, repr(KIND))
-    file.valid(
-        "schema",
-        lambda value: type(value) is int and value == SCHEMA,
-        f"{SCHEMA}, the version that this pinstudy reads",
-    )
+    file.check_schema(SCHEMA)
     only_keys(file, _KEYS)
     study, look = file.table("study"), file.table("look")
     only_keys(study, ("name", "title", "digest"))
@@ -213,17 +208,6 @@ def card_of(file: Checked) -> tuple[Card, list[CaseSummary]]:
         fixed_time=fixed_time,
     )
     return card, cases
-
-
-def _opened(path: Path) -> Checked:
-    name = one_line(str(path), None)
-    try:
-        return Checked(name, read_object(path, MAX_BYTES), f"; {_EXPECTED}")
-    except NotAFileError:
-        raise UserError(f"{name}: is not a file; {_EXPECTED}") from None
-    except (OSError, ValueError) as error:
-        reason = one_line(str(getattr(error, "strerror", None) or error))[:100]
-        raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None
 
 
 def _days(file: Checked) -> tuple[str, str]:

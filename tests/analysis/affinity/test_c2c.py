@@ -198,7 +198,7 @@ FILE = f"c2c/{GOOD['case_id']}.json"
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        ("schema", 2, "schema: expected 1, the schema that this pinstudy reads, found '2'"),
+        ("schema", 2, "schema: expected 1, the version that this pinstudy reads, found '2'"),
         ("case_id", "0" * 16, "case_id"),
         ("case.mapping", ["x"], "case.mapping"),
         ("started_at", 5, "started_at"),
