@@ -6,7 +6,7 @@ Source of the format: Linux Documentation/admin-guide/cputopology.rst and bitmap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 # The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86. A number above this one is no CPU
@@ -55,6 +55,11 @@ def format_cpulist(cpus: Iterable[int]) -> str:
         else:
             ranges.append([cpu, cpu])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def named_cpus(cpus: Collection[int]) -> str:
+    """Return CPUs by their numbers: `CPU 3`, `CPUs 0-3,8`."""
+    return f"CPU{'' if len(set(cpus)) == 1 else 's'} {format_cpulist(cpus)}"
 
 
 def cpulists_by_value(values: Mapping[int, _Value]) -> dict[_Value, str]:

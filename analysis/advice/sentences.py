@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from analysis.advice.model import Advice, Candidate, Elimination
@@ -24,7 +24,7 @@ from analysis.verdict.phrases import (
     sentence,
 )
 from base import PINSTUDY
-from base.cpulist import format_cpulist
+from base.cpulist import named_cpus
 from base.text import first_of, one_line, plural
 from base.units import duration
 from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_ANALYSES
@@ -58,7 +58,7 @@ def _gain(advice: Advice) -> Iterator[str]:
     yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
     if free := _left_free(advice.best, advice.reference):
-        yield f"{_named(free)} {'is' if len(free) == 1 else 'are'} left to other programs."
+        yield f"{named_cpus(free)} {'is' if len(free) == 1 else 'are'} left to other programs."
     if advice.difference:
         gain = gain_bounds(advice)
         at_least = f"; at least {percent(gain.low)} (95 %, one-sided)" if gain else ""
@@ -181,15 +181,10 @@ _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
 def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
     cpus = cpus_of(candidate.summary.cpus)
-    where = f" ({_named(cpus)})" if cpus else ""
+    where = f" ({named_cpus(cpus)})" if cpus else ""
     if candidate.summary.rank_cpus:
         where = one_line(f" (CPUs of each rank: {candidate.summary.shown_cpus})")
     return f"{candidate.name}: {do(candidate.summary)}{where}"
-
-
-def _named(cpus: Collection[int]) -> str:
-    """Return CPUs by their numbers: `CPU 3`, `CPUs 0-7`."""
-    return f"CPU{'' if len(set(cpus)) == 1 else 's'} {format_cpulist(cpus)}"
 
 
 def _tried(advice: Advice, also: str = "") -> str:

@@ -16,7 +16,7 @@ from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.phrases import listed, name, sentence
-from base.cpulist import MAX_CPU, format_cpulist
+from base.cpulist import MAX_CPU, named_cpus
 from base.text import one_line, plural
 
 # Threads times CPUs: a node with 2048 of each. Beyond that no file is believed.
@@ -180,14 +180,13 @@ def _parts(team: Team) -> Iterator[str]:
 
 
 def _allowed(team: Team) -> str:
-    count, cpus = len(team.threads), format_cpulist(team.allowed)
-    listed_cpus = f"CPU {cpus}" if len(team.allowed) == 1 else f"CPUs {cpus}"
+    count, cpus = len(team.threads), named_cpus(team.allowed)
     if team.single == count:
         who = f"{count} threads" if count > 1 else "the thread"
-        return f"{who} bound to one CPU{' each' if count > 1 else ''}: {listed_cpus}"
+        return f"{who} bound to one CPU{' each' if count > 1 else ''}: {cpus}"
     if team.single:
-        return f"{team.single} of {count} threads bound to one CPU, of the {listed_cpus}"
+        return f"{team.single} of {count} threads bound to one CPU, of the {cpus}"
     if len(team.masks) == 1:
         who = f"each of {count} threads" if count > 1 else "the thread"
-        return f"{who} may run on the {listed_cpus}"
-    return f"{count} threads have {len(team.masks)} sets of CPUs, of the {listed_cpus}"
+        return f"{who} may run on the {cpus}"
+    return f"{count} threads have {len(team.masks)} sets of CPUs, of the {cpus}"

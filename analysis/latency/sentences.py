@@ -23,7 +23,7 @@ from analysis.latency.model import Latency
 from analysis.latency.partners import NEXT, Team
 from analysis.results.case_summary import grouped
 from analysis.verdict import phrases
-from base.cpulist import format_cpulist
+from base.cpulist import format_cpulist, named_cpus
 from base.text import first_of, one_line, plural
 
 # CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
@@ -170,9 +170,9 @@ def _measured(why: Why, many: Sequence[Denied]) -> str:
 def _part(one: Denied) -> str:
     mine, cluster = set(one.group.cpus), set(one.nearest)
     without, more = sorted(mine - cluster), sorted(cluster - mine)
-    parts = [f"without {cpus(without)}"] if without else []
-    parts += [f"with {cpus(more)}"] if more else []
-    return f"measured, {cpus(one.nearest)} are the cluster, {' and '.join(parts)}"
+    parts = [f"without {named_cpus(without)}"] if without else []
+    parts += [f"with {named_cpus(more)}"] if more else []
+    return f"measured, {named_cpus(one.nearest)} are the cluster, {' and '.join(parts)}"
 
 
 def _disturbed(latency: Latency, clusters: Clusters) -> str:
@@ -227,11 +227,6 @@ def millions(rate_per_s: float) -> str:
 def gained(ratio: float) -> str:
     """Return what a ratio of rates gains, as `+3.2 %`."""
     return f"{100 * (ratio - 1):+.1f} %"
-
-
-def cpus(numbers: Sequence[int]) -> str:
-    """Return `CPU 3` or `CPUs 0-3,8`."""
-    return f"CPU {numbers[0]}" if len(numbers) == 1 else f"CPUs {format_cpulist(numbers)}"
 
 
 def listed(parts: Sequence[str], most: int = _MAX_LISTED) -> str:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from base.cpulist import format_cpulist
+from base.cpulist import format_cpulist, named_cpus
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import CPUS
 from runners.node.facts import SMT, read_switchable, switchable
@@ -56,10 +56,10 @@ class Preflight:
         back = f"echo 1 > {path}"
         if self._tree.text(SMT) in ("off", "forceoff"):
             path, back = SMT, f"echo on > {SMT}"
-        what = f"CPU {gone[0]} is" if len(gone) == 1 else f"CPUs {format_cpulist(gone)} are"
         return (
-            f"{what} offline, and the case runs on CPUs {format_cpulist(case.all_cpus)} or their "
-            f"SMT siblings; bring back what is missing (`{back}`)"
+            f"{named_cpus(gone)} {'is' if len(gone) == 1 else 'are'} offline, and the case runs on "
+            f"CPUs {format_cpulist(case.all_cpus)} or their SMT siblings; bring back what is "
+            f"missing (`{back}`)"
         )
 
     def _not_allowed(self, case: Case) -> str | None:
