@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from analysis.figures.drawing import (
@@ -22,10 +21,12 @@ from analysis.figures.rows import (
     ByKind,
     Entry,
     RunsByCase,
+    area_entry,
     case_entries,
     draw_bars,
     draw_by_kind,
     draw_runs,
+    draw_stacked,
     entry,
     jitter,
     label_empty_rows,
@@ -33,6 +34,7 @@ from analysis.figures.rows import (
     mean_entry,
     row_figure,
     scale_for,
+    write_beside,
 )
 from analysis.figures.style import (
     ANY_KIND,
@@ -224,11 +226,7 @@ def _draw_migrations(
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         axes.set_xlim(-0.05 * most, most * 1.1)
-    for row, mean in means.items():
-        axes.text(
-            1.01, row, mean_count(mean), transform=axes.get_yaxis_transform(),
-            va="center", ha="left", fontsize=7,
-        )  # fmt: skip
+    write_beside(axes, {row: mean_count(mean) for row, mean in means.items()})
     label_empty_rows(axes, cases, means)
     return limit
 
@@ -310,15 +308,11 @@ def _draw_frequencies(axes: Axes, frequencies: ByKind) -> None:
 
 
 def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
-    ends = [0.0] * count
-    for kind, values in shares.items():
-        used = {row: 100 * share for row, share in values.items() if share}
-        axes.barh(
-            list(used), list(used.values()), left=[ends[row] for row in used], height=0.62,
-            linewidth=0.7, zorder=2, **kind_style(kind).areas,
-        )  # fmt: skip
-        for row, share in used.items():
-            ends[row] += share
+    percents = {
+        kind: {row: 100 * share for row, share in of_kind.items()}
+        for kind, of_kind in shares.items()
+    }
+    draw_stacked(axes, percents, count)
     for row in range(count):
         thin = [
             f"{label_text(kind, 8)} {percent(values[row])}"
@@ -333,11 +327,11 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
 def _legend_of_kinds(frequencies: ByKind, shares: ByKind) -> list[Entry]:
     entries: list[Entry] = []
     for kind in _in_order([*frequencies, *shares]):
-        style, name = kind_style(kind), cores_of(kind)
+        name = cores_of(kind)
         if kind in frequencies:
-            entries.append(entry(f"frequency, {name}", style.dots))
+            entries.append(entry(f"frequency, {name}", kind_style(kind).dots))
         if kind in shares:
-            entries.append(Patch(linewidth=0.7, label=f"CPU time, {name}", **style.areas))
+            entries.append(area_entry(f"CPU time, {name}", kind))
     return entries
 
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from analysis.figures.cases import cases_by_kind
 from analysis.figures.drawing import Drawing, extremes, sentences
 from analysis.figures.rows import (
-    ByKind,
-    Entry,
+    area_entry,
+    draw_stacked,
     entry,
     label_empty_rows,
     reach,
@@ -24,7 +23,6 @@ from analysis.figures.style import (
     GREY,
     VERMILION,
     cores_of,
-    kind_style,
     marker_style,
 )
 from analysis.statistics.difference import Difference
@@ -46,13 +44,12 @@ def draw_energy_by_kind(table: TableFindings, name: str) -> Drawing | None:
     )
     if not values:
         return None
-    entries: list[Entry] = [
-        Patch(linewidth=0.7, label=cores_of(kind), **kind_style(kind).areas) for kind in values
-    ]
+    entries = [area_entry(cores_of(kind), kind) for kind in values]
     figure, (axes,) = row_figure(
         table.title, table.cases, [("energy of the cores (J)", 1)], entries
     )
-    _stack(axes, values, len(table.cases))
+    most = max(draw_stacked(axes, values, len(table.cases)))
+    axes.set_xlim(0, 1.05 * most if most > 0 else 1.0)
     rows = {row for of_kind in values.values() for row in of_kind}
     label_empty_rows(axes, table.cases, rows)
     alt = sentences(
@@ -63,18 +60,6 @@ def draw_energy_by_kind(table: TableFindings, name: str) -> Drawing | None:
     )
     caption = "Means of the runs, by core kind; idle energy of the cores is in them."
     return Drawing(name, ENERGY_TITLE, caption, alt, figure)
-
-
-def _stack(axes: Axes, values: ByKind, count: int) -> None:
-    ends = [0.0] * count
-    for kind, of_kind in values.items():
-        axes.barh(
-            list(of_kind), list(of_kind.values()), left=[ends[row] for row in of_kind], height=0.62,
-            linewidth=0.7, zorder=2, **kind_style(kind).areas,
-        )  # fmt: skip
-        for row, joules in of_kind.items():
-            ends[row] += joules
-    axes.set_xlim(0, 1.05 * max(ends) if max(ends) > 0 else 1.0)
 
 
 def draw_slowdowns(table: TableFindings, name: str) -> Drawing | None:

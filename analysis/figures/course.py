@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from analysis.figures.drawing import Drawing, extremes, sentences
-from analysis.figures.rows import label_empty_rows, row_figure
+from analysis.figures.rows import area_entry, label_empty_rows, row_figure, write_beside
 from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
 from analysis.verdict.model import TableFindings
@@ -36,21 +35,14 @@ def draw_course(table: TableFindings, name: str) -> Drawing | None:
         return None
     kinds = {kind for course in courses.values() for quarter in course for kind in quarter}
     used = [kind for kind in KNOWN_KINDS if kind in kinds]
-    legend = [
-        Patch(linewidth=0.7, label=f"CPU time, {cores_of(kind)}", **kind_style(kind).areas)
-        for kind in used
-    ]
+    legend = [area_entry(f"CPU time, {cores_of(kind)}", kind) for kind in used]
     figure, (axes,) = row_figure(table.title, cases, [(_PANEL, 1.0)], legend, room=0.5)
     axes.set_xlim(0, 100)
     axes.set_xticks([_QUARTER * end for end in range(QUARTERS + 1)])
     for row, course in courses.items():
         _draw_row(axes, row, course, used)
     last = {row: _cpu_s(course[-1]) / _busiest_s(course) for row, course in courses.items()}
-    for row, share in last.items():
-        axes.text(
-            1.01, row, percent(share),
-            transform=axes.get_yaxis_transform(), va="center", ha="left", fontsize=7,
-        )  # fmt: skip
+    write_beside(axes, {row: percent(share) for row, share in last.items()})
     label_empty_rows(axes, cases, courses)
     caption = (
         "Means of the runs; from left to right the run's time in per cent. At the right the CPU "

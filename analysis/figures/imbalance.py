@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from matplotlib.patches import Patch
+from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why_not_measured
-from analysis.figures.rows import Entry, label_empty_rows, row_figure
+from analysis.figures.rows import area_entry, label_empty_rows, row_figure, write_beside
 from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
 from analysis.records.fields import MAX_TEAM
@@ -41,7 +39,8 @@ def draw_imbalance(
         return
     panel = "CPU time of each thread (% of the busiest thread's), and imbalance"
     bars = _bars(teams)
-    figure, axes = row_figure(table.title, cases, [(panel, 1.0)], _legend(bars), room=0.5)
+    entries = [area_entry(f"CPU time, {cores_of(kind)}", kind) for kind in bars]
+    figure, axes = row_figure(table.title, cases, [(panel, 1.0)], entries, room=0.5)
     for kind, of_kind in bars.items():
         left, bottom, width, height = zip(*of_kind, strict=True)
         axes[0].barh(
@@ -51,11 +50,7 @@ def draw_imbalance(
     axes[0].set_xlim(0, 100)
     imbalances = {row: cases[row].summary.measures["imbalance"] for row in teams}
     known = {row: of.mean for row, of in imbalances.items() if of.n != 0}
-    for row in teams:
-        axes[0].text(
-            1.01, row, percent(known[row]) if row in known else "n/a",
-            transform=axes[0].get_yaxis_transform(), va="center", ha="left", fontsize=7,
-        )  # fmt: skip
+    write_beside(axes[0], {row: percent(known[row]) if row in known else "n/a" for row in teams})
     label_empty_rows(axes[0], cases, teams)
     cut = any(len(team) == MAX_TEAM for team in teams.values())
     caption = sentences(
@@ -86,10 +81,3 @@ def _bars(teams: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, list[
                     bars[kind].append((left, bottom, width, (1 - _GAP) * height))
                     left += width
     return {kind: of_kind for kind, of_kind in bars.items() if of_kind}
-
-
-def _legend(kinds: Iterable[str]) -> list[Entry]:
-    return [
-        Patch(linewidth=0.7, label=f"CPU time, {cores_of(kind)}", **kind_style(kind).areas)
-        for kind in kinds
-    ]

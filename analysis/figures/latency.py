@@ -18,7 +18,14 @@ from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from analysis.figures.drawing import Drawing, sentences
-from analysis.figures.rows import LEGEND_IN, Entry, legend_lines, put_legend, put_title
+from analysis.figures.rows import (
+    LEGEND_IN,
+    Entry,
+    area_entry,
+    legend_lines,
+    put_legend,
+    put_title,
+)
 from analysis.figures.style import (
     BLACK,
     GREY,
@@ -210,9 +217,7 @@ def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
 
 def _legend(latency: Latency, clusters: Clusters, layers: Sequence[Layer]) -> list[Entry]:
     entries: list[Entry] = [
-        Patch(linewidth=0.7, label=cores_of(kind), **kind_style(kind).areas)
-        for layer in layers
-        for kind in layer.kinds
+        area_entry(cores_of(kind), kind) for layer in layers for kind in layer.kinds
     ]
     if clusters.found:
         entries.append(

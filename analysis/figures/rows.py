@@ -234,6 +234,30 @@ def draw_by_kind(axes: Axes, values: ByKind) -> None:
         axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **kind_style(kind).dots)
 
 
+def draw_stacked(axes: Axes, values: ByKind, count: int) -> list[float]:
+    """Draw values by core kind as bars, one behind the other; return where each row's end."""
+    ends = [0.0] * count
+    for kind, of_kind in values.items():
+        # A bar without width would still have an edge.
+        drawn = {row: value for row, value in of_kind.items() if value}
+        axes.barh(
+            list(drawn), list(drawn.values()), left=[ends[row] for row in drawn], height=0.62,
+            linewidth=0.7, zorder=2, **kind_style(kind).areas,
+        )  # fmt: skip
+        for row, value in drawn.items():
+            ends[row] += value
+    return ends
+
+
+def write_beside(axes: Axes, texts: Mapping[int, str]) -> None:
+    """Write texts, by row, at the right of the panel."""
+    for row, text in texts.items():
+        axes.text(
+            1.01, row, text, transform=axes.get_yaxis_transform(),
+            va="center", ha="left", fontsize=7,
+        )  # fmt: skip
+
+
 def draw_stars(axes: Axes, values: Mapping[int, float], up: float = 0.0) -> None:
     """Draw what was published, by row, as hollow stars; `up` from the rows' middles."""
     axes.plot(list(values.values()), [row - up for row in values], zorder=5, **_STAR)
@@ -272,6 +296,11 @@ def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
 def entry(label: str, style: Mapping[str, Any]) -> Line2D:
     """Return a legend's entry for markers or lines that look so."""
     return Line2D([], [], label=label, **style)
+
+
+def area_entry(label: str, kind: str) -> Patch:
+    """Return a legend's entry for the bars or patches of a core kind."""
+    return Patch(linewidth=0.7, label=label, **kind_style(kind).areas)
 
 
 def mean_entry(label: str) -> Line2D:
