@@ -13,9 +13,9 @@ from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.rows import LEGEND_IN, LINE_IN, Entry, legend_lines, put_legend, title_lines
 from analysis.figures.style import BLACK, GREY, LETTER, label_text
 from analysis.objectives import Objective
-from analysis.overview.grid import Cell, Overview, why_absent
+from analysis.overview.grid import Cell, Overview
 from analysis.overview.terminal import grid_caption
-from analysis.overview.text import BEST, NOT_COMPARED, cell_text
+from analysis.overview.text import cell_text, signs
 from analysis.verdict.model import Findings
 from base.text import plural
 
@@ -119,13 +119,7 @@ def _legend(cells: Sequence[Cell]) -> list[Entry]:
         "equivalent": Patch(facecolor=_EQUIVALENT, label="= alike"),
         "undecided": Patch(facecolor="white", edgecolor=GREY, hatch="////", label="? undecided"),
     }
-    why = why_absent(words)
-    signs = (
-        f"{NOT_COMPARED} not compared" if "not compared" in words else "",
-        f"n/a {why}" if why else "",
-        f"{BEST} best" if any(cell.is_best for cell in cells) else "",
-    )
     return [
         *(patch for word, patch in coloured.items() if word in words),
-        *(Patch(facecolor="none", label=sign) for sign in signs if sign),
+        *(Patch(facecolor="none", label=f"{sign} {of}") for sign, of in signs(cells).items()),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -224,6 +224,17 @@ def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: i
     return lines
 
 
+def signs(cells: Collection[Cell]) -> dict[str, str]:
+    """Return what the signs of cells mean that are no words of comparisons, if any has them."""
+    words = {cell.word for cell in cells}
+    meanings = {
+        NOT_COMPARED: "not compared" if "not compared" in words else "",
+        "n/a": why_absent(words),
+        BEST: "best" if any(cell.is_best for cell in cells) else "",
+    }
+    return {sign: meaning for sign, meaning in meanings.items() if meaning}
+
+
 def legend(overviews: Iterable[Overview], margin: float) -> str:
     """Return what the marks mean, of those in the grids of what is looked at first."""
     shown = [
@@ -243,7 +254,6 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
             ("worse", f"{bad}12 ±1 worse, in % of the baseline"),
             ("equivalent", f"= alike: surely within {100 * margin:g} %"),
             ("undecided", "? undecided"),
-            ("not compared", f"{NOT_COMPARED} not compared"),
         )
         if word in words
     ]
@@ -251,8 +261,5 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
         parts[:2] = [f"{good} better", f"{bad} worse, in % of the baseline"]
     if len(higher) > 1:
         parts.insert(len(words & {"better", "worse"}), "the other way round where more is better")
-    if why := why_absent(words):
-        parts.append(f"n/a {why}")
-    if any(cell.is_best for cell in cells):
-        parts.append(f"{BEST} best")
+    parts += [f"{sign} {meaning}" for sign, meaning in signs(cells).items()]
     return ", ".join(parts)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from analysis.format.table import joined
-from analysis.overview.grid import OUTCOMES, Overview, why_absent
-from analysis.overview.text import NOT_COMPARED
+from analysis.overview.grid import OUTCOMES, Overview
+from analysis.overview.text import signs
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
@@ -87,14 +87,10 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
             ("worse", "orange: worse"),
             ("equivalent", f"= grey: alike, surely within {100 * findings.margin:g} %"),
             ("undecided", "? hatched: undecided"),
-            ("not compared", f"{NOT_COMPARED}: not compared"),
         )
         if word in words
     ]
-    if why := why_absent(words):
-        parts.append(f"n/a: {why}")
-    if any(cell.is_best for cell in cells):
-        parts.append("*: best")
+    parts += [f"{sign}: {meaning}" for sign, meaning in signs(cells).items()]
     changes = "Changes in % of the baseline. " if words.intersection(OUTCOMES) else ""
     return f"{changes}{'; '.join(parts)}." if parts else ""
 
