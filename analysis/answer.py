@@ -319,10 +319,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     points = {
         case.case_id: (case.samples[TIME].mean, case.samples[ENERGY].mean)
         for case in comparable
-        if {TIME, ENERGY} <= set(case.samples)
-        and case.placed.usable
-        # Beside a co-runner, energy is that of both.
-        and not case.summary.beside
+        if case.has_time_and_energy
     }
     front = pareto_front(points)
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)

@@ -221,7 +221,7 @@ def cases_of_ranks(findings: Findings, app: str) -> list[CaseFinding]:
 
 
 def _cases(findings: Findings, app: str) -> list[CaseFinding]:
-    return [case for table in findings.tables for case in table.cases if table.key.app == app]
+    return [case for case in findings.cases if case.summary.table.app == app]
 
 
 @cache

@@ -99,7 +99,7 @@ def card_text(results: Results, answer: Answer) -> tuple[Card, str]:
             f"{results.name}: its cases raced, and a card has no race: those that fell behind "
             f"ended early; `{PINSTUDY} advise` has the answer, a study of the same cases a card"
         )
-    cases = [case for table in answer.tables for case in table.cases]
+    cases = answer.cases
     if why := size_problem([case.summary for case in cases]):
         raise UserError(f"{results.name}: {why}; make a card of each of its studies")
     fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}

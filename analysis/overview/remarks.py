@@ -74,7 +74,7 @@ def remarks(
     settings = [setting for overview in overviews for setting in overview.settings]
     for text in answer(findings, settings):
         yield Remark(ANSWER, text)
-    cases = [case for table in findings.tables for case in table.cases]
+    cases = findings.cases
     # Regions are parts of the same runs.
     whole = [case for case in cases if case.summary.table.region is None]
     for label, texts in (

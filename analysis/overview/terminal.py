@@ -82,12 +82,7 @@ def grid_caption(
     against = ""
     if overview.is_compared(objective):
         against = f" against {' or '.join(baselines)} in %, 95 % intervals"
-    typical = any(
-        comparison.difference.estimand == "typical"
-        for table in findings.tables
-        for case in table.cases
-        for comparison in case.comparisons.values()
-    )
+    typical = any("typical" in table.estimands for table in findings.tables)
     estimand = "typical" if against and typical else "mean"
     under = f"governor {overview.governor}" if overview.governor else ""
     brackets = f" ({also})" if also else ""
@@ -101,8 +96,7 @@ def grid_caption(
 def _runs(findings: Findings) -> str:
     counts = {
         case.summary.n
-        for table in findings.tables
-        for case in table.cases
+        for case in findings.cases
         if case.summary.has_runs and case.summary.n is not None
     }
     if not counts:
@@ -123,18 +117,12 @@ def _decide(findings: Findings, width: int) -> Sequence[Line]:
 
 def what_is_undecided(findings: Findings) -> str:
     """Return how many comparisons are undecided, and how long the next command takes."""
-    comparisons = [
-        comparison
-        for table in findings.tables
-        for case in table.cases
-        for comparison in case.comparisons.values()
-    ]
-    outcomes = [comparison.outcome for comparison in comparisons]
+    outcomes = [comparison.outcome for comparison in findings.compared]
     undecided = outcomes.count("undecided")
     verb = "is" if undecided == 1 else "are"
     text = f"{undecided} of {plural(len(outcomes), 'comparison')} {verb} undecided"
     if not math.isnan(findings.next_s):
         text += f"; about {duration(findings.next_s)}"
-    if any(comparison.more for comparison in comparisons):
+    if any(comparison.more for comparison in findings.compared):
         return text
     return f"{text}; from {MIN_TO_FORECAST} repetitions on pinstudy says how many more would decide"

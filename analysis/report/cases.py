@@ -36,11 +36,7 @@ def case_table(of: TableFindings, means: Table) -> Table:
         for at in range(len(means.columns))
         if any(not _ABSENT.match(row[at]) for row in means.cells)
     ]
-    objectives = [
-        objective
-        for objective in of.objectives
-        if any(objective in case.comparisons for case in of.cases)
-    ]
+    objectives = of.with_comparisons
     columns = [
         column
         for objective in objectives
@@ -76,14 +72,9 @@ def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:
 
 def what_is_in(of: TableFindings) -> str:
     """Return what the numbers of `case_table` are: ratios are of typical values, or of means."""
-    estimands = {
-        comparison.difference.estimand
-        for case in of.cases
-        for comparison in case.comparisons.values()
-    }
-    if not estimands:
+    if not of.estimands:
         return "means"
-    typical = " of typical values" if "typical" in estimands else ""
+    typical = " of typical values" if "typical" in of.estimands else ""
     return f"means, and ratios{typical} to the baseline"
 
 

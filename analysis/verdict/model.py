@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from analysis.objectives import OBJECTIVES, Objective
+from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.records.fields import TableKey
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
-from analysis.statistics.difference import Difference
+from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns
@@ -159,6 +159,12 @@ class CaseFinding:
         """In how many of its runs threads were where they belong, and whether it is compared."""
         return self.summary.placed
 
+    @property
+    def has_time_and_energy(self) -> bool:
+        """Whether it may be on the Pareto front; beside a co-runner, energy is that of both."""
+        is_measured = {TIME, ENERGY} <= self.samples.keys()
+        return is_measured and self.placed.usable and not self.summary.beside
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -209,6 +215,16 @@ class TableFindings:
         """The objectives by which a mapping can be better than another."""
         return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
 
+    @property
+    def with_comparisons(self) -> list[Objective]:
+        """The objectives in which any case is compared with its baseline."""
+        return [of for of in self.objectives if any(of in case.comparisons for case in self.cases)]
+
+    @property
+    def estimands(self) -> set[Estimand]:
+        """What the ratios of its comparisons are of."""
+        return {of.difference.estimand for case in self.cases for of in case.comparisons.values()}
+
     def baseline_of(self, case: CaseFinding) -> CaseFinding:
         """Return the baseline of a case that has comparisons."""
         setting = case.summary.setting
@@ -246,3 +262,13 @@ class Findings:
     next_command: str = ""
     next_s: float = math.nan
     units: int = 0
+
+    @property
+    def cases(self) -> list[CaseFinding]:
+        """The cases of all tables."""
+        return [case for table in self.tables for case in table.cases]
+
+    @property
+    def compared(self) -> list[Comparison]:
+        """The comparisons of all cases."""
+        return [comparison for case in self.cases for comparison in case.comparisons.values()]

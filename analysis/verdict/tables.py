@@ -198,11 +198,7 @@ def _per_cent(share: float) -> str:
 
 def comparison_table(table: TableFindings) -> Table | None:
     """Return each case's ratios to its baseline with outcomes; None without comparisons."""
-    objectives = [
-        objective
-        for objective in table.objectives
-        if any(objective in case.comparisons for case in table.cases)
-    ]
+    objectives = table.with_comparisons
     if not objectives:
         return None
     heads = _heads(table)
@@ -225,11 +221,10 @@ def comparison_table(table: TableFindings) -> Table | None:
 
 
 def _estimands(table: TableFindings) -> str:
-    estimands = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
     return " and ".join(
         noun
         for name, noun in (("typical", "typical values"), ("mean", "means"))
-        if name in estimands
+        if name in table.estimands
     )
 
 

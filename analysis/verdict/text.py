@@ -12,7 +12,7 @@ from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
 from analysis.verdict.caveats import drift_sentences
-from analysis.verdict.model import Comparison, Findings, TableFindings, Verdict
+from analysis.verdict.model import Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed, sentence
 from analysis.verdict.price import price_sentences
 from analysis.verdict.slowdowns import raw_slowdown, slowdown_sentences, slowdown_table
@@ -62,18 +62,7 @@ def _next_step(findings: Findings) -> list[str]:
 
 def why_continue(findings: Findings) -> str:
     """Return what the next command is for."""
-    return _TO_DECIDE if any(found.more for found in _comparisons(findings)) else _TO_FORECAST
-
-
-def _comparisons(findings: Findings, objective: Objective | None = None) -> list[Comparison]:
-    """Return the comparisons of an objective, or of all."""
-    return [
-        comparison
-        for table in findings.tables
-        for case in table.cases
-        for key, comparison in case.comparisons.items()
-        if objective in (None, key)
-    ]
+    return _TO_DECIDE if any(found.more for found in findings.compared) else _TO_FORECAST
 
 
 def as_markdown(findings: Findings) -> str:
@@ -99,11 +88,7 @@ def verdict_lines(table: TableFindings) -> list[str]:
     """Return the verdicts of a table, a line each; what all governors share is said once."""
     lines = [line for objective in table.objectives for line in _of_objective(table, objective)]
     front = [case.label for case in table.cases if case.on_front]
-    measured = sum(
-        {"time", "energy"} <= set(case.samples) and case.placed.usable
-        for case in table.cases
-        if not case.summary.beside
-    )
+    measured = sum(case.has_time_and_energy for case in table.cases)
     # Of cases that raced the advice has it, with how little is known of those that ended early.
     if front and measured > 1 and table.verdicts:
         lines.append(
@@ -142,7 +127,7 @@ def notes(findings: Findings) -> list[str]:
 
 def _of_outcomes(findings: Findings) -> Iterator[str]:
     """Yield what the outcomes and intervals are of, and under what conditions they hold."""
-    found = _comparisons(findings)
+    found = findings.compared
     differences = [comparison.difference for comparison in found]
     typical = [of for of in differences if of.estimand == "typical"]
     if typical:
@@ -173,8 +158,8 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
             "studies; continuing is a new look, and counts as one"
         )
     # Slow runs are those of time; energy may be known of fewer.
-    times = _comparisons(findings, TIME)
-    if runs := [of.difference.n for of in times if of.difference.estimand == "typical"]:
+    times = [of.difference for of in found if of.objective == TIME]
+    if runs := [of.n for of in times if of.estimand == "typical"]:
         yield _of_slow_runs(min(runs))
 
 
@@ -200,7 +185,7 @@ def _question_count(questions: int) -> str:
 
 def _boots(findings: Findings) -> str:
     """Return in which boots a ratio's interval holds; empty where there are no runs to tell."""
-    if any(comparison.difference.units > 1 for comparison in _comparisons(findings)):
+    if any(comparison.difference.units > 1 for comparison in findings.compared):
         return ", over its boots or days"
     # Runs without pairs: what varies between boots is in their spread, and not by itself.
     several = f", in these {findings.units} boots or days"
