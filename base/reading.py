@@ -1,8 +1,9 @@
-"""What a collector adds to a run's record, and which of a record's values are numbers."""
+"""What a collector adds to a run's record, and values of records, which may hold anything."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,3 +29,15 @@ def number_or_nan(value: object) -> float:
     except OverflowError:
         return math.nan
     return number if math.isfinite(number) else math.nan
+
+
+def table_in(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a table inside another; an empty one for what is none."""
+    value = values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def tables_in(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the tables of a list inside a table; nothing for what is none."""
+    value = values.get(name)
+    return [of for of in value if isinstance(of, dict)] if isinstance(value, list) else []

@@ -47,6 +47,7 @@ from analysis.verdict.model import CaseFinding, Comparison
 from base import PINSTUDY, VERSION
 from base.cpulist import format_cpulist
 from base.errors import UserError
+from base.reading import table_in
 from base.text import one_line
 from configs.values import DIRECTIONS
 from runners.latency.measure import FILE_NAME as LATENCY_FILE
@@ -227,8 +228,7 @@ def _versions(results: Results) -> dict[str, str]:
     """Return the versions of what took part, as numbers; several of one are joined by commas."""
     found: dict[str, dict[str, None]] = {}
     for record in results.runs.firsts if results.runs is not None else ():
-        versions = record.get("versions")
-        known = versions if isinstance(versions, dict) else {}
+        known = table_in(record, "versions")
         for name, version in (
             ("pinstudy", version_number(known.get("pinstudy"))),
             *((name, version_number(known.get(name))) for name in _LAUNCHERS),

@@ -23,7 +23,7 @@ from analysis.records.fields import TableKey
 from analysis.records.metrics import Metric
 from analysis.results.case_summary import grouped
 from analysis.results.metrics import objective_of
-from base.reading import number_or_nan
+from base.reading import number_or_nan, table_in
 from runners.plan.case import Case
 from runners.race.student_t import Moments, quantile
 from runners.records.values import OK
@@ -111,8 +111,7 @@ def _objective(case: Case) -> Objective:
 def _value(record: Mapping[str, Any], objective: Objective) -> float:
     if objective == TIME:
         return number_or_nan(record.get("elapsed_s"))
-    printed = record.get("metrics")
-    return number_or_nan(printed.get(objective.short) if isinstance(printed, dict) else None)
+    return number_or_nan(table_in(record, "metrics").get(objective.short))
 
 
 def _key(case: Case) -> TableKey:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from base.reading import table_in
+
 Record = Mapping[str, Any]
 
 # Of a study there are as many as it has cases, times the attempts; a record may come from anybody.
@@ -52,13 +54,13 @@ def command_line(record: Record) -> str:
 
     Records may come from anybody: every word is quoted for a shell.
     """
-    command, environment = record.get("command"), record.get("environment")
+    command = record.get("command")
     if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
         return ""
-    variables = environment.get("set") if isinstance(environment, dict) else None
+    variables = table_in(table_in(record, "environment"), "set")
     words = [
         f"{name}={shlex.quote(str(value))}"
-        for name, value in (variables.items() if isinstance(variables, dict) else ())
+        for name, value in variables.items()
         if _VARIABLE.fullmatch(name)
     ]
     return " ".join([*words, *(shlex.quote(word) for word in command)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.reading import table_in
 from configs.values import is_name
 from runners.records.fields import FIELDS
 from runners.records.values import InvalidLine, without_impossible_numbers
@@ -43,9 +44,7 @@ def region_records(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     Its case has a name of its own; its numbers are checked like those of a run. A region that was
     not measured has the reason at its time.
     """
-    regions, reasons = record.get("regions"), record.get("unavailable")
-    measured = regions if isinstance(regions, dict) else {}
-    absent = reasons if isinstance(reasons, dict) else {}
+    measured, absent = table_in(record, "regions"), table_in(record, "unavailable")
     named = dict.fromkeys(
         [
             *measured,
@@ -73,6 +72,5 @@ def _measured(region: object, why: object) -> dict[str, Any]:
     if not isinstance(region, dict):
         reason = why if isinstance(why, str) else "not measured"
         return {"unavailable": dict.fromkeys(_OF_REGION, reason)}
-    reasons = region.get("unavailable")
     found = {name: value for name, value in region.items() if name in _OF_REGION}
-    return found | {"unavailable": reasons if isinstance(reasons, dict) else {}}
+    return found | {"unavailable": table_in(region, "unavailable")}

@@ -15,6 +15,7 @@ from analysis.records.fields import MAX_METRICS
 from analysis.records.files import read_node
 from analysis.records.runs import MADE_ON, Runs, good_runs
 from base import PINSTUDY
+from base.reading import tables_in
 from base.text import one_line, plural
 from runners.records.disturbances import SEPARATOR
 from runners.records.values import OK, TORN
@@ -119,12 +120,8 @@ def _declared_kinds(folder: Path, digest: str) -> str:
     """Return a node's kinds as `P=0-7, E=8-23`; empty when its file does not tell them."""
     node = read_node(folder, digest)
     topology = node.get("topology", node) if node else None
-    kinds = topology.get("kinds") if isinstance(topology, dict) else None
-    parts = [
-        f"{kind.get('name')}={kind.get('cpus')}"
-        for kind in (kinds if isinstance(kinds, list) else [])
-        if isinstance(kind, dict)
-    ]
+    kinds = tables_in(topology, "kinds") if isinstance(topology, dict) else []
+    parts = [f"{kind.get('name')}={kind.get('cpus')}" for kind in kinds]
     return one_line(", ".join(parts))
 
 

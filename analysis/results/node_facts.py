@@ -10,11 +10,12 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from base.cpulist import format_cpulist, parse_cpulist
+from base.reading import table_in, tables_in
 from base.text import one_line, plural
 from runners.node.topology import KIND_ORDER
 
@@ -80,15 +81,15 @@ def facts_of(node: Mapping[str, Any]) -> NodeFacts | None:
     model = node.get("cpu_model")
     if not isinstance(model, str) or not model.strip():
         return None
-    topology, cpufreq = _table(node, "topology"), _table(node, "cpufreq")
+    topology, cpufreq = table_in(node, "topology"), table_in(node, "cpufreq")
     memory, virtual = node.get("memory_bytes"), node.get("virtual_machine")
     return NodeFacts(
         one_line(model)[:MAX_LETTERS],
         tuple(_kinds(topology)),
-        tuple(_caches(_tables(topology, "caches"))),
+        tuple(_caches(tables_in(topology, "caches"))),
         round(memory / 2**30) if type(memory) is int and 0 < memory < 2**50 else None,
         kernel_number(node.get("kernel")),
-        words_in(_table(cpufreq, "drivers")),
+        words_in(table_in(cpufreq, "drivers")),
         virtual if isinstance(virtual, bool) else None,
     )
 
@@ -106,8 +107,8 @@ def words_in(texts: Iterable[object]) -> tuple[str, ...]:
 
 
 def _kinds(topology: Mapping[str, Any]) -> Iterable[KindFacts]:
-    cores = Counter(str(core.get("kind")) for core in _tables(topology, "cores"))
-    for kind in _tables(topology, "kinds"):
+    cores = Counter(str(core.get("kind")) for core in tables_in(topology, "cores"))
+    for kind in tables_in(topology, "kinds"):
         name, cpus = kind.get("name"), _cpus(kind.get("cpus"))
         if name in KIND_ORDER and cpus:
             declared = kind.get("declared") is True
@@ -129,16 +130,6 @@ def _caches(caches: Iterable[Mapping[str, Any]]) -> list[CacheFacts]:
             known = size if type(size) is int and 0 < size < 2**50 else None
             counts[level, known] += 1
     return [CacheFacts(level, count, size) for (level, size), count in counts.items()]
-
-
-def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = values.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _tables(values: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    value = values.get(name)
-    return [of for of in value if isinstance(of, dict)] if isinstance(value, list) else []
 
 
 def sheet_rows(facts: NodeFacts) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from analysis.records.runs import MADE_ON
 from analysis.results.node_facts import NodeFacts, facts_of, sheet_rows
 from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
+from base.reading import table_in, tables_in
 from base.text import one_line, plural
 from runners.node.node_files import picture_path
 
@@ -94,11 +95,10 @@ def _pool(frame: pd.DataFrame, digest: str) -> str:
 
 
 def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
-    topology, cpufreq = _table(node, "topology"), _table(node, "cpufreq")
-    kinds = [kind for kind in _list(topology, "kinds") if isinstance(kind, dict)]
-    cores = [core for core in _list(topology, "cores") if isinstance(core, dict)]
+    topology, cpufreq = table_in(node, "topology"), table_in(node, "cpufreq")
+    kinds, cores = tables_in(topology, "kinds"), tables_in(topology, "cores")
     drivers = ", ".join(
-        f"{name} (CPUs {cpus})" for name, cpus in _table(cpufreq, "drivers").items()
+        f"{name} (CPUs {cpus})" for name, cpus in table_in(cpufreq, "drivers").items()
     )
     summary = [
         ("processor", _text(node, "cpu_model")),
@@ -117,13 +117,13 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         ("SMT", _text(node, "smt")),
         ("turbo", _TURBO.get(str(cpufreq.get("turbo")), "")),
         ("driver's mode", _text(cpufreq, "mode")),
-        ("governors in force", _grouped(_table(cpufreq, "governors"))),
-        *_limits(_list(node, "power_limits")),
-        ("highest frequencies (kHz)", _grouped(_table(cpufreq, "highest_khz"))),
-        ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
-        ("capacities", _grouped(_table(node, "cpu_capacity"))),
-        ("instructions that not all cores have", _by_kind(_table(node, "isa_by_kind"))),
-        ("ranks of preferred cores", _grouped(_table(cpufreq, "prefcore_ranking"))),
+        ("governors in force", _grouped(table_in(cpufreq, "governors"))),
+        *_limits(tables_in(node, "power_limits")),
+        ("highest frequencies (kHz)", _grouped(table_in(cpufreq, "highest_khz"))),
+        ("highest performance (CPPC)", _grouped(table_in(node, "highest_perf"))),
+        ("capacities", _grouped(table_in(node, "cpu_capacity"))),
+        ("instructions that not all cores have", _by_kind(table_in(node, "isa_by_kind"))),
+        ("ranks of preferred cores", _grouped(table_in(cpufreq, "prefcore_ranking"))),
         ("ITMT", _text(node, "itmt_enabled")),
         ("autogroups", _text(node, "sched_autogroup")),
         ("NMI watchdog", _text(node, "nmi_watchdog")),
@@ -134,7 +134,7 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         ("isolated CPUs", _text(node, "isolated")),
         ("transparent huge pages", _text(node, "transparent_hugepages")),
     ]
-    absent = tuple((str(k), str(v)) for k, v in _table(node, "unavailable").items())
+    absent = tuple((str(k), str(v)) for k, v in table_in(node, "unavailable").items())
     picture, why = _picture(path, dict(absent))
     return NodeSheet(
         name=pool or _text(node, "node_id") or "node",
@@ -181,10 +181,9 @@ def _declared(kinds: list[dict[str, Any]]) -> str:
 def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
     """Yield each level's caches: how many of which size."""
     counts: dict[tuple[str, str], int] = {}
-    for cache in _list(topology, "caches"):
-        if isinstance(cache, dict):
-            key = (_text(cache, "level"), _bytes(cache.get("size_bytes")))
-            counts[key] = counts.get(key, 0) + 1
+    for cache in tables_in(topology, "caches"):
+        key = (_text(cache, "level"), _bytes(cache.get("size_bytes")))
+        counts[key] = counts.get(key, 0) + 1
     levels: dict[str, list[str]] = {}
     for (level, size), count in counts.items():
         levels.setdefault(level, []).append(f"{count} x {size or 'unknown size'}")
@@ -192,11 +191,11 @@ def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
         yield f"L{level} caches", ", ".join(parts)
 
 
-def _limits(limits: Iterable[object]) -> Iterator[Row]:
+def _limits(limits: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
     """Yield the limits of each domain, a zone's own by their names."""
     parts: dict[str, list[str]] = {}
     for limit in limits:
-        if isinstance(limit, dict) and (watts := _text(limit, "power_w")):
+        if watts := _text(limit, "power_w"):
             window = _text(limit, "window_s")
             over = f" over {window} s" if window else ""
             name = _LIMITS.get(_text(limit, "name"), _text(limit, "name") or "limit")
@@ -229,16 +228,6 @@ def _text(values: Mapping[str, Any], name: str) -> str:
     return str(value) if isinstance(value, (str, int, float)) else ""
 
 
-def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = values.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _list(values: Mapping[str, Any], name: str) -> list[Any]:
-    value = values.get(name)
-    return value if isinstance(value, list) else []
-
-
 @dataclass(frozen=True)
 class NodeCpus:
     """Which kind each CPU is of; empty where nobody knows.
@@ -266,15 +255,11 @@ def node_cpus(results: Results) -> NodeCpus:
     digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
     if len(digests) != 1:
         return NodeCpus({})
-    node = read_node(results.folder, digests[0])
-    topology = node.get("topology") if node else None
-    if not isinstance(topology, dict):
-        return NodeCpus({})
-    listed = topology.get("kinds")
+    topology = table_in(read_node(results.folder, digests[0]) or {}, "topology")
     kinds = {
         one_line(kind["name"]): cpus_of(kind.get("cpus"))
-        for kind in (listed if isinstance(listed, list) else ())
-        if isinstance(kind, dict) and isinstance(kind.get("name"), str)
+        for kind in tables_in(topology, "kinds")
+        if isinstance(kind.get("name"), str)
     }
     of_cpus = {cpu: name for name, cpus in kinds.items() for cpu in cpus}
     return NodeCpus(of_cpus, tuple(kinds), cpus_of(topology.get("allowed")))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from base.reading import number_or_nan
+from base.reading import number_or_nan, table_in, tables_in
 from base.text import plural
 
 PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
@@ -72,10 +72,7 @@ def verdict_of(record: Mapping[str, Any], name: str = "placement") -> object:
 
     `name` is `placement`, or `vcpu_placement` for a guest's virtual CPUs.
     """
-    placement = record.get(name)
-    if not isinstance(placement, dict):
-        return None
-    verdict: object = placement.get("verdict")
+    verdict: object = table_in(record, name).get("verdict")
     return UNSEEN if verdict == UNPROVED and "imported" in record else verdict
 
 
@@ -97,9 +94,7 @@ class ObservedTeam:
 
 def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the threads in a run's record; values that are no table are skipped."""
-    placement = record.get("placement")
-    threads = placement.get("threads") if isinstance(placement, dict) else None
-    return [t for t in threads if isinstance(t, dict)] if isinstance(threads, list) else []
+    return tables_in(table_in(record, "placement"), "threads")
 
 
 def observed_team(record: Mapping[str, Any]) -> ObservedTeam:
