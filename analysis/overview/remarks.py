@@ -14,7 +14,7 @@ from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.overview.fastest import fastest
 from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
 from analysis.records.fields import MEASURES
-from analysis.results.case_summary import grouped
+from analysis.results.case_summary import PLACEMENTS, grouped
 from analysis.results.sources import Results
 from analysis.verdict.answers import answer_of
 from analysis.verdict.caveats import unusable
@@ -382,12 +382,8 @@ def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
 def _unproved(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield in how many runs it is not proved where threads were, why, and which are lost by it."""
     summaries = [case.summary for case in cases if case.summary.has_runs]
-    for what, of_case, field in (
-        ("threads", "unproved", "placement"),
-        ("virtual CPUs", "vcpus_unproved", "vcpu_placement"),
-        ("co-runners", "beside_unproved", "beside_placement"),
-    ):
-        if count := sum(getattr(summary, of_case) for summary in summaries):
+    for what, field in zip(("threads", "virtual CPUs", "co-runners"), PLACEMENTS, strict=True):
+        if count := sum(summary.unproved.get(field, 0) for summary in summaries):
             runs = sum(summary.n or 0 for summary in summaries)
             reasons = dict.fromkeys(
                 reason for summary in summaries for reason in summary.reasons.get(field, ())

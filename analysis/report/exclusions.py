@@ -9,7 +9,7 @@ from itertools import compress
 
 from analysis.format.table import Column, Table
 from analysis.records.runs import whole_runs
-from analysis.results.case_summary import grouped
+from analysis.results.case_summary import PLACEMENTS, grouped
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
@@ -143,12 +143,8 @@ def _reasons(results: Results) -> Iterator[tuple[str, str, str]]:
 
 
 def _unproved(places: Mapping[str, Place]) -> Iterator[Missing]:
-    summaries = [case.summary for _, case in places.values()]
-    counts = {
-        "placement": [summary.unproved for summary in summaries],
-        "placement of vCPUs": [summary.vcpus_unproved for summary in summaries],
-    }
-    for what, of_cases in counts.items():
+    for field, what in PLACEMENTS.items():
+        of_cases = [case.summary.unproved.get(field, 0) for _, case in places.values()]
         if any(of_cases):
             of = f"the {what} in {plural(sum(of_cases), 'run')}"
             yield of, _rows(list(compress(places.values(), of_cases))), "see the tables' notes"

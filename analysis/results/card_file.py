@@ -339,7 +339,7 @@ def _completed(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) ->
         measures=measures,
         disturbed={name: disturbed.whole(name, 0, _MAX_COUNT) for name in disturbed.values},
         placed=counts,
-        unproved=counts.unproved,
+        unproved={"placement": counts.unproved},
         stated=_stated(case, table, ids),
     )
 

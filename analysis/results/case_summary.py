@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
+# What is placed in a run, by the record's field, whose reason stands there as well.
+PLACEMENTS = {
+    "placement": "placement",
+    "vcpu_placement": "placement of vCPUs",
+    "beside_placement": "placement of the co-runner",
+}
+
+
 @dataclass(frozen=True)
 class Moments:
     """A measure over a case's runs, in the measure's unit.
@@ -81,8 +89,8 @@ class CaseSummary:
 
     `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
     why the case was not run, None for one that was. `placed` counts the runs by whether the
-    placement of threads, of a guest's CPUs and of a co-runner was proved; `unproved` counts those
-    of threads, `vcpus_unproved` those of the guest, `beside_unproved` those of the co-runner.
+    placement of threads, of a guest's CPUs and of a co-runner was proved; `unproved` counts the
+    averaged runs in which it is not, by the names of PLACEMENTS.
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
     runners.records.disturbances; `neighbour` is the other task that took most CPU time in
@@ -138,9 +146,7 @@ class CaseSummary:
     excluded: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
     skip_reason: str | None = None
-    unproved: int = 0
-    vcpus_unproved: int = 0
-    beside_unproved: int = 0
+    unproved: Mapping[str, int] = field(default_factory=dict)
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
     neighbour: tuple[str, float] | None = None

@@ -417,7 +417,7 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         "governors_read": parts_of(row.text("governor_read")),
         "drivers": parts_of(row.text("driver")),
         "implementations": parts_of(row.text("implementation")),
-        "unproved": row.count("unproved") or 0,
+        "unproved": {"placement": row.count("unproved") or 0},
         "placed": _placed(row, excluded),
     }
 

@@ -26,7 +26,7 @@ from analysis.records.fields import (
 )
 from analysis.records.metrics import METRIC_FACTS, METRIC_REASON, Metric, metrics_in
 from analysis.records.runs import Runs
-from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.case_summary import PLACEMENTS, CaseSummary, Moments
 from analysis.results.metrics import why_not_averaged
 from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
@@ -36,13 +36,9 @@ _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 # Whose reasons stand under tables, beside those of runs that are not averaged.
 _EXPLAINED = (
     *(*MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "vcpu_migrations"),
-    *("beside_elapsed_s", "placement", "vcpu_placement", "beside_placement", "driver"),
+    *("beside_elapsed_s", *PLACEMENTS, "driver"),
 )
-_UNPROVED = {
-    "unproved": "placement_verdict",
-    "vcpus_unproved": "vcpu_placement_verdict",
-    "beside_unproved": "beside_placement_verdict",
-}
+_VERDICTS = [f"{name}_verdict" for name in PLACEMENTS]
 
 _New = TypeVar("_New")
 Mask = NDArray[np.bool_]
@@ -57,15 +53,10 @@ def summarise(runs: Runs) -> list[CaseSummary]:
     ok = (frame["status"] == OK).to_numpy()
     counted = ~skipped & ~frame["warmup"].to_numpy()
     good, bad = counted & ok, counted & ~ok
-    unproved = {
-        name: cases.how_many(good & (frame[of] == UNPROVED).to_numpy()).tolist()
-        for name, of in _UNPROVED.items()
-    }
     metrics = _metrics(cases, good)
     columns: dict[str, list[Any]] = {
         **_facts(cases),
         **_times(cases, good),
-        **unproved,
         "n": cases.how_many(good).tolist(),
         "no_schedule": cases.first_runs(["no_schedule"])["no_schedule"].tolist(),
         "measures": _measures(cases, good, metrics),
@@ -85,6 +76,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "energy_by_kind": _moments_by_kind(cases, good, "energy_by_kind_{}_j", runs.kinds),
         "team_cpu_s": _in_order(cases, good, TEAM_CPU_S),
         "course": _in_order(cases, good, COURSE),
+        "unproved": _unproved(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
         "neighbour": _neighbours(cases, good),
@@ -208,9 +200,17 @@ def _times(cases: _Cases, good: Mask) -> dict[str, list[float]]:
     }
 
 
+def _unproved(cases: _Cases, good: Mask) -> list[dict[str, int]]:
+    """Return in how many runs each placement was not proved."""
+    counts = [
+        cases.how_many(good & (cases.frame[of] == UNPROVED).to_numpy()).tolist() for of in _VERDICTS
+    ]
+    return [dict(zip(PLACEMENTS, of_case, strict=True)) for of_case in zip(*counts, strict=True)]
+
+
 def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
     """Return in how many runs threads, with a guest's CPUs and a co-runner if any, were proved."""
-    threads, *others = (cases.frame[name] for name in _UNPROVED.values())
+    threads, *others = (cases.frame[name] for name in _VERDICTS)
     is_unproved, is_proved = threads == UNPROVED, threads == PROVED
     for of in others:
         is_unproved |= of == UNPROVED

@@ -21,7 +21,7 @@ from analysis.format.numbers import (
 from analysis.format.table import Column, Notes, joined
 from analysis.records.fields import ENERGY_BY_KIND, ENERGY_OF_KIND
 from analysis.results.alone import Alone
-from analysis.results.case_summary import CaseSummary, Moments, grouped
+from analysis.results.case_summary import PLACEMENTS, CaseSummary, Moments, grouped
 from base.text import one_line, plural
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
@@ -50,11 +50,8 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
 def _placement(case: CaseSummary, row: str) -> Iterator[str]:
     """Yield in how many of the averaged runs placement was proved, and whether that is enough."""
     placed = case.placed
-    for count, of, what in (
-        (case.unproved, "placement", "placement"),
-        (case.vcpus_unproved, "vcpu_placement", "placement of vCPUs"),
-        (case.beside_unproved, "beside_placement", "placement of the co-runner"),
-    ):
+    for of, what in PLACEMENTS.items():
+        count = case.unproved.get(of, 0)
         reasons = joined(case.reasons.get(of, ()))
         because = f": {reasons}" if reasons else ""
         if count:

@@ -122,7 +122,7 @@ def test_placement_that_was_not_proved_is_counted_in_good_runs_only(tmp_path: Pa
         record(1, 6, placement="unproved"),
     )[0]
 
-    assert (case.unproved, case.vcpus_unproved) == (2, 1)
+    assert (case.unproved["placement"], case.unproved["vcpu_placement"]) == (2, 1)
 
 
 def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_path: Path) -> None:

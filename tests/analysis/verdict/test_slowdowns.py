@@ -11,6 +11,7 @@ import pytest
 
 from analysis.answer import Answer, analyze
 from analysis.format.table import render
+from analysis.report.exclusions import missing, places_of
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.results.summaries import parse_summaries
@@ -173,7 +174,10 @@ def test_an_unproved_co_runner_counts_as_a_lost_run(tmp_path: Path) -> None:
     write(tmp_path, [run | lost if "beside" in run else run for run in runs()])
     (first, _) = make_tables(tmp_path)
     assert any("placement of the co-runner proved in 0 of 10 runs" in n for n in notes_of(first))
-    found = analyze(open_results(str(tmp_path)))
+    results = open_results(str(tmp_path))
+    found = analyze(results)
+    lacking = "the placement of the co-runner in 10 runs", "table 1: #2", "see the tables' notes"
+    assert lacking in missing(results, places_of(found), []).cells
     (beside,) = (case for case in found.tables[0].cases if case.slowdown)
     assert not beside.placed.usable
     assert beside.slowdown
