@@ -8,8 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from analysis.answer import Answer, analyze
 from analysis.card.picture import picture_of
 from analysis.card.privacy import (
@@ -25,8 +23,7 @@ from analysis.card.privacy import (
 from analysis.latency.clusters import find_clusters
 from analysis.latency.reading import read_latency
 from analysis.records.fields import MEASURES
-from analysis.records.files import read_limited, write_file
-from analysis.report.sentences import days
+from analysis.records.files import write_file
 from analysis.results.card_file import (
     IMPORTED,
     MAX_BYTES,
@@ -54,7 +51,6 @@ from runners.latency.measure import FILE_NAME as LATENCY_FILE
 from runners.prove.finding import counted
 from runners.prove.proof import Proof
 from runners.records.placed_runs import PlacedRuns
-from runners.study.machine import STUDY_FILE
 
 FILE = f"card{SUFFIX}"
 _MAX_LETTERS = 400
@@ -139,7 +135,7 @@ def card_facts(results: Results, answer: Answer) -> Card:
         study=study,
         title=title,
         study_digest=digest,
-        days=_days(results),
+        days=results.days,
         versions=_versions(results),
         node=node,
         instruments=instruments,
@@ -206,22 +202,8 @@ def _study(results: Results) -> tuple[str | None, str | None, str | None]:
         return name, None, None
     digests = [str(of) for of in results.runs.frame["study_digest"].dropna().unique()]
     digest = digests[0] if len(digests) == 1 and digests[0].isalnum() else None
-    return name, _title(results.folder / STUDY_FILE), digest
-
-
-def _title(path: Path) -> str | None:
-    data = read_limited(path)
-    try:
-        study = yaml.safe_load(data) if data else None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    title = study.get("title") if isinstance(study, dict) else None
-    return without_paths(title)[:_MAX_LETTERS] or None if isinstance(title, str) else None
-
-
-def _days(results: Results) -> tuple[str, str] | None:
-    first, _, last = days(results).partition(" to ")
-    return (first, last or first) if first else None
+    title = without_paths(results.title or "")[:_MAX_LETTERS] or None
+    return name, title, digest
 
 
 def _versions(results: Results) -> dict[str, str]:

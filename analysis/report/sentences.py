@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -14,19 +13,15 @@ from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import listed, sentence
 from analysis.verdict.text import of_looks
-from base.text import one_line, plural
+from base.text import plural
 
 _MAX_NAMED = 6
-_TITLE = re.compile(r"^title:[ \t]+([^\n#]{1,500})", re.MULTILINE)
 
 
-def question(findings: Findings, study: str | None) -> str:
-    """Return what was asked: a study's title, else what the tables answer.
-
-    `study` is the text of the study's file, which may come from anybody.
-    """
-    if study and (found := _TITLE.search(study)):
-        return one_line(found[1].strip().strip("'\""))
+def question(findings: Findings, title: str | None) -> str:
+    """Return what was asked: a study's title, else what the tables answer."""
+    if title:
+        return title
     apps = list(dict.fromkeys(table.key.app for table in findings.tables))
     if not apps:
         return "Which CPUs should programs run on?"
@@ -93,25 +88,6 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
     parts += [f"{sign}: {meaning}" for sign, meaning in signs(cells).items()]
     changes = "Changes in % of the baseline. " if words.intersection(OUTCOMES) else ""
     return f"{changes}{'; '.join(parts)}." if parts else ""
-
-
-def days(results: Results) -> str:
-    """Return on which days the runs were made; empty where nobody knows."""
-    if results.card is not None:
-        return " to ".join(dict.fromkeys(results.card.days or ()))
-    if results.runs is None:
-        return ""
-    started = results.runs.frame["started_s"].dropna()
-    if started.empty:
-        return ""
-    try:
-        first, last = (
-            datetime.fromtimestamp(at, timezone.utc).date().isoformat()
-            for at in (started.min(), started.max())
-        )
-    except (OverflowError, ValueError, OSError):
-        return ""
-    return first if first == last else f"{first} to {last}"
 
 
 def _dates(first: float, last: float) -> str:

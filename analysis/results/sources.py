@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.format.table import joined
 from analysis.published import publication
+from analysis.records.files import read_limited
 from analysis.records.regions import REGION
 from analysis.records.runs import Runs, read_runs
 from analysis.results import card_file
@@ -26,8 +28,10 @@ from analysis.results.summarise import summarise
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import one_line, shown
+from configs.document import parse_yaml
 from runners.node.node_files import changed_between
 from runners.prove.proof import Proof
+from runners.study.machine import STUDY_FILE
 from runners.study.programs import changed_programs
 
 PUBLISHED = "published:"
@@ -76,6 +80,30 @@ class Results:
     def has_emulated_guests(self) -> bool:
         """Whether any case is of a guest that QEMU emulated."""
         return any(case.table.is_emulated for case in self.cases)
+
+    @property
+    def days(self) -> tuple[str, str] | None:
+        """The first and the last day of the runs, in UTC; None where nobody knows."""
+        if self.card is not None:
+            return self.card.days
+        if self.runs is None or (started := self.runs.frame["started_s"].dropna()).empty:
+            return None
+        try:
+            first, last = (
+                datetime.fromtimestamp(at, timezone.utc).date().isoformat()
+                for at in (started.min(), started.max())
+            )
+        except (OverflowError, ValueError, OSError):
+            return None
+        return first, last
+
+    @property
+    def title(self) -> str | None:
+        """The title that the study's file beside the records gives it; None where it gives none."""
+        data = None if self.folder is None else read_limited(self.folder / STUDY_FILE)
+        study = None if data is None else parse_yaml(data, STUDY_FILE).value
+        title = study.get("title") if isinstance(study, dict) else None
+        return one_line(title) or None if isinstance(title, str) else None
 
     @property
     def days_proved(self) -> list[str]:

@@ -134,9 +134,9 @@ def test_the_figures_of_one_kind_say_once_how_they_are_read(page: Page) -> None:
 
 def test_a_study_is_asked_by_its_title(page: Page, tmp_path: Path) -> None:
     assert "To pin or not to pin, made up" in page.of()
-    (small(tmp_path) / "study.yaml").write_text("title: 'Mine: <b>all</b>'  # of me\nseed: 1\n")
+    (small(tmp_path) / "study.yaml").write_text("title: 'Mine #1: <b>all</b>'  # of me\nseed: 1\n")
     html = page_of(tmp_path).html
-    assert '<p class="question">Mine: &lt;b&gt;all&lt;/b&gt;</p>' in html
+    assert '<p class="question">Mine #1: &lt;b&gt;all&lt;/b&gt;</p>' in html
 
 
 def test_a_report_has_a_third_of_the_words_that_it_could_have() -> None:
