@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary
-from analysis.statistics.decision import ALPHA
 from analysis.verdict.caveats import start_up, unusable
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict, objectives_in
-from analysis.verdict.phrases import change, governor, listed, name, place, placer
+from analysis.verdict.phrases import best_change, governor, listed, name, place, placer
 from base.text import one_line, plural
 
 _ANSWERS = {
@@ -173,13 +172,12 @@ def _most(
         for case in other.cases
         if objective in case.comparisons
     )
-    gain = change(difference, objective, 1 - ALPHA / count)
-    widened = f", widened for the choice among {count}" if count > 1 else ""
+    gain = best_change(difference, objective, count)
     starts = start_up(best.summary, baseline.summary)
     yield (
         f"The largest gain in {objective.noun}: {_where(table, tables)}, governor "
         f"{governor(best)}{one_line(beside)}: {name(best)} with {gain.under(name(baseline))} "
-        f"({gain.with_level}{widened}{f'; {starts}' if starts else ''})."
+        f"({gain.with_level}{f'; {starts}' if starts else ''})."
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, Placing
-from analysis.statistics.decision import MIN_TO_FORECAST
+from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.model import CaseFinding, Comparison
@@ -80,13 +80,15 @@ class Change:
 
     `what` is its size with what it is of (`10.1 % less time`, `2.3 times the time`), `size` without
     (`10.1 % less`, `2.3 times as much`); `than` is the word before what it is compared with;
-    `interval` (`9.9 to 10.3 %`) is empty where there is none.
+    `interval` (`9.9 to 10.3 %`) is empty where there is none; it is widened for the choice among so
+    many as `among` says.
     """
 
     what: str
     size: str
     than: str = ""
     interval: str = ""
+    among: int = 1
 
     @property
     def bracket(self) -> str:
@@ -96,7 +98,8 @@ class Change:
     @property
     def with_level(self) -> str:
         """The interval of 95 % with its level, or why there is none."""
-        return f"95 % interval {self.interval}" if self.interval else self.bracket
+        widened = f", widened for the choice among {self.among}" if self.among > 1 else ""
+        return f"95 % interval {self.interval}{widened}" if self.interval else self.bracket
 
     def under(self, name: str) -> str:
         """Return the change as a comparison: `10.1 % less time than under #1 scheduler`."""
@@ -116,6 +119,14 @@ def change(difference: Difference, of: Objective | Quantity, level: float = LEVE
         what = replace(what, noun=f"{difference.estimand} {what.noun}")
     shown = _range(difference.ratio, interval, what) if difference.standard_error > 0 else ""
     return replace(_change(difference.ratio, interval.half_width, what), interval=shown)
+
+
+def best_change(difference: Difference, of: Objective | Quantity, among: int) -> Change:
+    """Return the difference of the best of several cases in words.
+
+    The best of several is lucky, so its interval is wider: at Bonferroni's level for so many.
+    """
+    return replace(change(difference, of, 1 - ALPHA / among), among=among)
 
 
 def change_of_means(ratio: float, of: Objective | Quantity) -> Change:

@@ -35,6 +35,7 @@ from analysis.verdict.phrases import (
     FRACTIONS_TO,
     MAX_NAMED,
     TIMES_FROM,
+    best_change,
     change,
     do,
     each_case,
@@ -119,17 +120,12 @@ def recommended(
 
 
 def _recommendation(evidence: Evidence, best: CaseFinding) -> str:
-    """Return what to do and what it gains; the best of several is lucky, so its interval is wider.
-
-    The level is Bonferroni's for as many cases as there was a choice among.
-    """
+    """Return what to do and what it gains."""
     difference = evidence.comparison(best).difference
-    count = len(evidence.compared)
-    gain = change(difference, evidence.objective, 1 - ALPHA / count)
-    widened = f", widened for the choice among {count}" if count > 1 else ""
+    gain = best_change(difference, evidence.objective, len(evidence.compared))
     return (
         f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(evidence.baseline))} "
-        f"({gain.with_level}{widened}; {_basis(evidence, best)})."
+        f"({gain.with_level}; {_basis(evidence, best)})."
     )
 
 
