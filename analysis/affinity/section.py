@@ -13,7 +13,7 @@ from analysis.results.case_summary import grouped
 from analysis.verdict.caveats import not_placed
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import leaves_all, names
-from analysis.verdict.tables import interval_of, outcome_text, ratio_decimals, ratio_interval
+from analysis.verdict.tables import interval_of, outcome_text, ratio_interval, ratio_text
 from base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)
@@ -158,8 +158,7 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
     def ratio(row: RowT) -> str:
         if row.against is None:
             return "1" if other(row) else NOTHING
-        value = row.against.difference.ratio
-        return fixed(value, ratio_decimals(value))
+        return ratio_text(row.against.difference.ratio)
 
     def outcome(row: RowT) -> str:
         return outcome_text(row.against.comparison) if row.against else other(row) or NOTHING

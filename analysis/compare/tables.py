@@ -14,7 +14,7 @@ from analysis.records.fields import TABLE_KEYS
 from analysis.statistics.difference import MIN_TRIMMED, SHARE
 from analysis.statistics.sample import Interval
 from analysis.verdict.phrases import WIDEST
-from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals
+from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals, ratio_text
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.values import DIRECTIONS
@@ -171,7 +171,7 @@ def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
 
 def ratio_cells(ratio: float, interval: Interval | None) -> tuple[str, str]:
     """Return a ratio and its interval, with so many decimals that small ones are no zeros."""
-    value = fixed(ratio, ratio_decimals(ratio))
+    value = ratio_text(ratio)
     if interval is None:
         return value, NOTHING
     if not interval.high < WIDEST * interval.low:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from analysis.format.numbers import NOTHING, fixed
+from analysis.format.numbers import NOTHING
 from analysis.format.table import Column, Table
 from analysis.objectives import ENERGY, Objective
 from analysis.overview.grid import Cell
 from analysis.verdict.model import CaseFinding, TableFindings
-from analysis.verdict.tables import outcome_text, ratio_decimals, ratio_interval
+from analysis.verdict.tables import outcome_text, ratio_interval, ratio_text
 
 # A cell without a number; a note's marker may follow.
 _ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
@@ -66,8 +66,8 @@ def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:
         is_one = case.is_baseline and objective in case.samples
         return ("1", "baseline") if is_one else (NOTHING, NOTHING)
     difference = comparison.difference
-    ratio = fixed(difference.ratio, ratio_decimals(difference.ratio))
-    return f"{ratio} ({ratio_interval(difference)})", outcome_text(comparison)
+    ratio = f"{ratio_text(difference.ratio)} ({ratio_interval(difference)})"
+    return ratio, outcome_text(comparison)
 
 
 def what_is_in(of: TableFindings) -> str:

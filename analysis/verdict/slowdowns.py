@@ -19,7 +19,7 @@ from analysis.statistics.difference import Difference
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Slowdown, TableFindings
 from analysis.verdict.phrases import change, each_case
-from analysis.verdict.tables import ratio_decimals, ratio_interval
+from analysis.verdict.tables import ratio_interval, ratio_text
 from analysis.verdict.values import Values, difference_of, values_by_case
 from base.text import one_line, plural
 
@@ -162,7 +162,7 @@ def _rate(mean: float) -> str:
 def _ratio(difference: Difference | None, marker: Callable[[], str]) -> tuple[str, str]:
     if difference is None:
         return f"n/a ({marker()})", NOTHING
-    return fixed(difference.ratio, ratio_decimals(difference.ratio)), ratio_interval(difference)
+    return ratio_text(difference.ratio), ratio_interval(difference)
 
 
 def raw_slowdown(case: CaseFinding) -> dict[str, object]:

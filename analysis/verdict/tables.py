@@ -238,7 +238,7 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
         else:
             difference = comparison.difference
             cells += [
-                fixed(difference.ratio, ratio_decimals(difference.ratio)),
+                ratio_text(difference.ratio),
                 ratio_interval(difference),
                 outcome_text(comparison),
             ]
@@ -250,6 +250,11 @@ def ratio_decimals(ratio: float) -> int:
     if not 0 < ratio < 1:
         return RATIO_DECIMALS
     return min(MAX_RATIO_DECIMALS, max(RATIO_DECIMALS, 2 - math.floor(math.log10(ratio))))
+
+
+def ratio_text(ratio: float) -> str:
+    """Return a ratio with the decimals of `ratio_decimals`."""
+    return fixed(ratio, ratio_decimals(ratio))
 
 
 def ratio_interval(difference: Difference) -> str:
