@@ -211,6 +211,20 @@ def spoilt(
     ]
 
 
+def in_table(number: int, study: Study | list[Record], **fields: Any) -> list[Record]:  # noqa: ANN401
+    """Return a study's records as those of the table of that number, with other fields."""
+    return [
+        run
+        | {
+            "table_number": number,
+            "case_id": f"{number}-{run['case_id']}",
+            "run_id": f"{number}-{run['run_id']}",
+        }
+        | fields
+        for run in _records(study)
+    ]
+
+
 def timed(study: Study | list[Record], elapsed_s: Callable[[Record], float]) -> list[Record]:
     """Return a study's records with times from a function of each run."""
     return [run | {"elapsed_s": elapsed_s(run)} for run in _records(study)]

@@ -26,7 +26,7 @@ from base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.report.made_results import NO_ENERGY, make_results
 from tests.analysis.verdict.test_printed import RATES, printing
-from tests.support.results import Record, Study, record, spoilt, without, write
+from tests.support.results import Record, Study, in_table, record, spoilt, without, write
 
 TIME = "table-1-time-and-energy"
 PLANE = "table-1-time-energy-plane"
@@ -410,15 +410,10 @@ def test_a_long_title_of_the_overview_is_told_whole(tmp_path: Path) -> None:
 
 def test_what_time_does_not_compare_has_a_grid_in_the_overview(tmp_path: Path) -> None:
     """One program takes the time that it takes, another is given a time and prints its rate."""
-    tables = (Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1}).records(),
-              printing(RATES, fixed_time=True))  # fmt: skip
-    runs = [
-        run | {"case_id": f"{at}-{run['case_id']}", "run_id": f"{at}-{run['run_id']}",
-               "table_number": at, "app": run["app"] if at else "lu"}
-        for at, records in enumerate(tables) for run in records
-    ]  # fmt: skip
+    timed = Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1})
+    rated = printing(RATES, fixed_time=True)
 
-    drawn = drawing_of(tmp_path, "overview", *runs)
+    drawn = drawing_of(tmp_path, "overview", *in_table(0, timed, app="lu"), *in_table(1, rated))
 
     above, below = drawn.figure.axes
     times, rates = ({text.get_text() for text in grid.texts} for grid in (above, below))

@@ -28,6 +28,7 @@ from tests.support.results import (
     UNPROVED,
     Record,
     Study,
+    in_table,
     left_out,
     record,
     spoilt,
@@ -404,14 +405,12 @@ def test_more_of_a_rate_is_better_and_the_legend_says_so(tmp_path: Path) -> None
 def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints(tmp_path: Path) -> None:
     """Of two programs of a given time one prints its rate in Gflop/s, the other in GB/s."""
     stream = {"app": "stream", "metric_units": {"rate": "GB/s"}}
-    tables = (Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1}).records(),
-              printing(RATES, fixed_time=True),
-              [run | stream for run in printing(RATES, fixed_time=True)])  # fmt: skip
-    write(tmp_path, [
-        run | {"case_id": f"{at}-{run['case_id']}", "run_id": f"{at}-{run['run_id']}",
-               "table_number": at, "app": run["app"] if at else "lu"}
-        for at, runs in enumerate(tables) for run in runs
-    ])  # fmt: skip
+    rated = printing(RATES, fixed_time=True)
+    timed = Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1})
+    write(
+        tmp_path,
+        in_table(0, timed, app="lu") + in_table(1, rated) + in_table(2, rated, **stream),
+    )
     time, gflops, gbytes, rest = shown(tmp_path).split("\n\n", 4)[1:]
     named = [re.findall(r"^(\w+) +x8", grid, re.M) for grid in (time, gflops, gbytes)]
     assert named == [["lu", "lulesh", "stream"], ["lulesh"], ["stream"]]
@@ -423,13 +422,9 @@ def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints(tmp_pa
 
 
 def test_the_directions_stand_behind_the_marks_that_they_are_of(tmp_path: Path) -> None:
-    tables = (Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.0}).records(),
-              printing(RATES | {"ecores-pin": 100.0}, fixed_time=True))  # fmt: skip
-    write(tmp_path, [
-        run | {"case_id": f"{at}-{run['case_id']}", "run_id": f"{at}-{run['run_id']}",
-               "table_number": at, "app": run["app"] if at else "lu"}
-        for at, runs in enumerate(tables) for run in runs
-    ])  # fmt: skip
+    timed = Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.0})
+    rated = printing(RATES | {"ecores-pin": 100.0}, fixed_time=True)
+    write(tmp_path, in_table(0, timed, app="lu") + in_table(1, rated))
     marks = " ".join(shown(tmp_path, 160).split())
     better = "-12 ±1 better, in % of the baseline, the other way round where more is better, "
     assert f"{better}= alike: surely within 1 %" in marks
@@ -451,12 +446,13 @@ def test_a_caption_names_energy_where_it_is_shown(tmp_path: Path) -> None:
 def test_an_exception_is_not_said_of_what_is_undecided(tmp_path: Path) -> None:
     """For energy two settings are decided, one each way; of the others nothing is known."""
     energies = {1: (0.8, 0.003), 2: (1.2, 0.003)} | dict.fromkeys(range(3, 7), (1.0, 0.1))
+    times = {"scheduler": 1.0, "pcores-pin": 0.9}
     runs = [
-        run | {"case_id": f"{threads}-{run['case_id']}", "table_number": threads,
-               "run_id": f"{threads}-{run['run_id']}", "threads": threads}
+        run
         for threads, (energy, noise) in energies.items()
-        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, seed=threads, noise=noise / 10,
-                         energy={"scheduler": 1.0, "pcores-pin": energy}).records()
+        for study in [Study(times, {"scheduler": 1.0, "pcores-pin": energy}, seed=threads,
+                            noise=noise / 10)]
+        for run in in_table(threads, study, threads=threads)
     ]  # fmt: skip
     spread = {3: 0.2, 4: 0.1, 5: 0.0, 6: 0.1, 7: 0.2, 8: 0.0, 9: 0.1, 10: 0.2, 1: 0.0, 2: 0.1}
     write(tmp_path, [
@@ -491,13 +487,7 @@ def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
 
 def test_what_a_program_prints_is_in_the_answer_beside_time(tmp_path: Path) -> None:
     """Printed with a direction, it is an objective of its own."""
-    rates = {"scheduler": 100.0, "pcores-pin": 158.0}
-    facts = {"metric_units": {"rate": "Gflop/s"}, "metric_better": {"rate": "higher"}}
-    runs = [
-        run | facts | {"metrics": {"rate": rates[run["mapping"]] + run["repetition"] / 10}}
-        for run in Study({"scheduler": 1.0, "pcores-pin": 1.0}, noise=0.002).records()
-    ]
-    write(tmp_path, runs)
+    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}))
     answer = said(tmp_path)["Answer"]
     assert answer.startswith("Leave threads to the OS scheduler.")
     assert "For Gflop/s (rate): pin threads on the P-cores (58 % more Gflop/s (rate))." in answer

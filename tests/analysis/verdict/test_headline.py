@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.results import Record, Study, findings_of
+from tests.support.results import Record, Study, findings_of, in_table
 
 PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
 SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
@@ -27,10 +27,7 @@ def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:
     records = []
     for number, (app, mappings) in enumerate(zip("abc", tables, strict=False), 1):
         study = Study(mappings, noise=0.02 if mappings is OPEN else 0.001, seed=number - 1)
-        records += [
-            run | {"app": app, "case_id": app + run["case_id"], "table_number": number}
-            for run in study.records()
-        ]
+        records += in_table(number, study, app=app)
     return findings_of(folder, records, **options).headline[0].removeprefix("For time: ")
 
 
@@ -87,9 +84,7 @@ def test_only_what_is_pinned_is_in_the_headline(tmp_path: Path) -> None:
         return run | of_vcpus | left | {"engine": "vm", "vm_cpus": 8, "vm_accelerator": "kvm"}
 
     runs = [in_guest(run) for run in Study(PIN).records()]
-    on_node = [
-        run | {"table_number": 2, "case_id": "n" + run["case_id"]} for run in Study(PIN).records()
-    ]
+    on_node = in_table(2, Study(PIN))
     assert findings_of(tmp_path / "a", runs).headline[0] == (
         f"For time: to pin virtual CPUs on the P-cores, {ONE}."
     )
@@ -120,9 +115,6 @@ def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path)
 
 def test_tables_of_one_app_are_told_apart(tmp_path: Path) -> None:
     records = Study(PIN).records()
-    larger = [
-        run | {"size": "large", "case_id": "x" + run["case_id"], "table_number": 2}
-        for run in Study(PIN, seed=2).records()
-    ]
+    larger = in_table(2, Study(PIN, seed=2), size="large")
     assert ", size " in findings_of(tmp_path / "a", records + larger).headline[1]
     assert ": lulesh with 8 threads, governor" in findings_of(tmp_path / "b", records).headline[1]

@@ -28,6 +28,7 @@ from tests.support.results import (
     Study,
     case_of,
     findings_of,
+    in_table,
     left_out,
     notes_of,
     only_table,
@@ -255,15 +256,9 @@ def test_rows_in_several_units_are_not_compared(tmp_path: Path) -> None:
     )
 
 
-def other_app(runs: list[Record]) -> list[Record]:
-    return [
-        run | {"app": "npb", "table_number": 2, "case_id": f"npb{run['case_id']}"} for run in runs
-    ]
-
-
 def test_programs_that_print_other_numbers_by_one_name_are_told_apart(tmp_path: Path) -> None:
     lower = printing(RATES, "rate", "ms", "lower")
-    findings = findings_of(tmp_path, [*printing(RATES), *other_app(lower)])
+    findings = findings_of(tmp_path, [*printing(RATES), *in_table(2, lower, app="npb")])
 
     first, second = findings.tables
     assert [str(of.noun) for table in (first, second) for of in table.objectives[3:]] == [
@@ -275,12 +270,6 @@ def test_programs_that_print_other_numbers_by_one_name_are_told_apart(tmp_path: 
     assert "(95 % interval" in headline
     # Each was chosen among the two of its own program.
     assert headline.count("widened for the choice among 2") == 2
-
-
-def test_units_keep_their_letters_at_the_beginning_of_a_line(tmp_path: Path) -> None:
-    text = as_text(findings_of(tmp_path, printing(RATES, "triad", "MB/s")))
-
-    assert "  MB/s (triad): Pin each thread" in text
 
 
 def test_data_has_the_unit_and_the_direction(tmp_path: Path) -> None:

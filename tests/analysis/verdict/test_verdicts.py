@@ -20,6 +20,7 @@ from tests.support.results import (
     Study,
     compared,
     findings_of,
+    in_table,
     left_out,
     only_table,
     record,
@@ -171,9 +172,8 @@ def test_another_baseline_can_be_named(tmp_path: Path) -> None:
 
 
 def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: Path) -> None:
-    records = Study(PINNED).records()
-    for run in Study({"scheduler": 1.0, "pcores-set": 0.9}).records():
-        records.append(run | {"table_number": 2, "threads": 2, "case_id": f"b{run['case_id']}"})
+    other = in_table(2, Study({"scheduler": 1.0, "pcores-set": 0.9}), threads=2)
+    records = [*Study(PINNED).records(), *other]
     lacks, has = findings_of(tmp_path / "a", records, baseline="pcores-set").tables
     assert has.verdicts[0].answer == "confine"
     assert lacks.verdicts[0].sentences == (
