@@ -21,11 +21,11 @@ from analysis.results.case_summary import (
 )
 from analysis.results.sources import open_results
 from analysis.results.summary_columns import MEASURED
+from analysis.tables.footnotes import table_footnotes
 from analysis.tables.layouts import (
     LAYOUTS,
     LayoutName,
     Page,
-    table_footnotes,
     verbatim_names,
     with_energy_by_kind,
 )

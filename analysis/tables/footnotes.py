@@ -1,0 +1,234 @@
+"""The footnotes under a table: what speaks against its numbers, and what they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from analysis.format.table import joined
+from analysis.results.case_summary import PLACEMENTS, CaseSummary, grouped
+from base.text import one_line, plural
+from runners.node.scheduler import NONE
+from runners.records.disturbances import DISTURBANCES
+from runners.records.placed_runs import PlacedRuns
+
+
+def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield the footnotes of a table's rows, most of them beginning with the row's number."""
+    for case in cases:
+        row = f"#{case.number}"
+        if case.excluded:
+            yield f"{row}: {_excluded(case)}"
+        yield from _placement(case, row)
+    yield from _ranks(cases)
+    yield from _disturbed(cases)
+    yield from _moves_of_pinned(cases)
+    yield from _governors(cases)
+    yield from _energy_aware(cases)
+    yield from _schedulers(cases)
+    yield from _numbers_of_several(cases)
+
+
+def _placement(case: CaseSummary, row: str) -> Iterator[str]:
+    """Yield in how many of the averaged runs placement was proved, and whether that is enough."""
+    placed = case.placed
+    for of, what in PLACEMENTS.items():
+        count = case.unproved.get(of, 0)
+        reasons = joined(case.reasons.get(of, ()))
+        because = f": {reasons}" if reasons else ""
+        if count:
+            proved = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
+            are = "is" if count == 1 else "are"
+            yield one_line(f"{row}: {what} {proved}, which {are} averaged{because}")
+        elif placed.unseen and of == "placement":
+            yield one_line(f"{row}: {placed.summary}{because}")
+    if not placed.usable:
+        why = f"{placed.summary}; a tenth at most may lack it"
+        yield f"{row}: not compared, nor to be recommended: {why}"
+
+
+def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield which numbers of a guest's row are the guest's, and which are the host's."""
+    yield (
+        "time, migrations and context switches are the program's in its guest; frequency, "
+        "vCPU migrations and cache misses are those of the vCPUs' threads on the host, energy "
+        "is the host's"
+    )
+
+
+def drivers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield why the driver of a governor is not known."""
+    for where, is_known in (("", False), (" in some runs", True)):
+        reasons = dict.fromkeys(
+            reason
+            for case in cases
+            if bool(case.drivers) is is_known
+            for reason in case.reasons.get("driver", ())
+        )
+        if reasons:
+            yield one_line(f"driver not known{where}: {joined(reasons)}")
+
+
+def guest_rows(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield each row's mapping in the guest and governor where they differ; no column has them."""
+    if len({(case.mapping, case.governor) for case in cases}) > 1:
+        for row, case in enumerate(cases, 1):
+            what = f"{case.mapping} in the guest, governor {case.governor}"
+            yield one_line(f"row {row} is #{case.number}: {what}")
+
+
+def _excluded(case: CaseSummary) -> str:
+    parts = []
+    for status, count in case.excluded.items():
+        reasons = one_line(joined(case.reasons.get(status, ())))
+        parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
+    excluded = sum(case.excluded.values())
+    # The source of imported means may not say how many runs they are of.
+    of = plural(excluded, "run")
+    if case.n is not None:
+        of = f"{excluded} of {plural(case.n + excluded, 'run')}"
+    return one_line(f"{of} not averaged: {', '.join(parts)}", None)
+
+
+def _ranks(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield what numbers of ranks are of, who started them, and where each row's ranks ran."""
+    if cases[0].table.ranks is None:
+        return
+    launchers = " and ".join(dict.fromkeys(case.mpi for case in cases if case.mpi))
+    started = f", which {launchers} started" if launchers else ""
+    yield one_line(f"numbers are of all ranks together{started}")
+    if places := joined(_rank_places(case) for case in cases if case.rank_cpus):
+        yield f"CPUs of each rank: {places}"
+
+
+def _rank_places(case: CaseSummary) -> str:
+    by = f" ({case.divided_by})" if case.divided_by else ""
+    return one_line(f"#{case.number}: {case.shown_cpus}{by}")
+
+
+def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield how many of the averaged runs were disturbed, a footnote for each disturbance."""
+    measured = [case for case in cases if case.n]
+    for what in DISTURBANCES:
+        rows = [case for case in measured if what in case.disturbed]
+        if not rows:
+            continue
+        if all(case.disturbed.get(what) == case.n for case in measured):
+            where = "all runs that are averaged"
+        else:
+            where = ", ".join(
+                f"#{case.number}: {case.disturbed[what]} of {case.n}" for case in rows
+            )
+        yield f"runs {what}: {where}"
+
+
+def _moves_of_pinned(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield what the migrations of pinned threads are, where all placements are proved.
+
+    Ranks and a guest's CPUs are placed by others, who move them as well.
+    """
+    rows = [
+        case
+        for case in cases
+        if case.n
+        and (case.binding, case.table.ranks, case.engine) == ("pin", None, None)
+        and case.placed.proved == case.n
+        and case.measures["migrations"].mean > 0
+    ]
+    if rows:
+        numbers = ", ".join(f"#{case.number}" for case in rows)
+        yield (
+            f"migrations of pinned threads ({numbers}): the kernel moves a thread as it starts and "
+            "as it is bound; that it stays then is proved, in all these runs"
+        )
+
+
+def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield which governor was in force where the study asks for the current one."""
+    read = {
+        governor for case in cases if case.governor == "current" for governor in case.governors_read
+    }
+    if read:
+        yield one_line(f"governor in force: {', '.join(sorted(read))}")
+
+
+def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield which rows had energy-aware scheduling, where that differs between them.
+
+    A governor may switch it: EAS needs schedutil (runners/node/scheduler.py).
+    """
+    rows = _rows_by_value(cases, lambda case: case.energy_aware_read)
+    if len(rows) < 2:
+        return
+    governors = {
+        state: {governor for case in of for governor in case.governors_read or (case.governor,)}
+        for state, of in rows.items()
+    }
+    apart = sum(map(len, governors.values())) == len(set().union(*governors.values()))
+    if apart:
+        where = ", ".join(
+            f"{state} under {' and '.join(sorted(of))}" for state, of in governors.items()
+        )
+        what = "these governors differ in how the kernel places threads, too"
+    else:
+        where = ", ".join(f"{state} in {_numbers(of)}" for state, of in rows.items())
+        what = "these rows differ in how the kernel places threads, too"
+    yield one_line(f"energy-aware scheduling (EAS) was {where}: {what}", None)
+
+
+def _schedulers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield which schedulers of sched_ext placed threads instead of the kernel's own."""
+    rows = _rows_by_value(cases, lambda case: case.schedulers_read)
+    rows.pop(NONE, None)
+    measured = [case for case in cases if case.n]
+    for name, of in rows.items():
+        all_runs = of == measured and all(list(case.schedulers_read) == [name] for case in of)
+        where = "all runs that are averaged" if all_runs else f"runs of {_numbers(of)}"
+        yield one_line(f"scheduled by {name} (sched_ext), not by the kernel's own: {where}", None)
+
+
+def _rows_by_value(
+    cases: Sequence[CaseSummary], values: Callable[[CaseSummary], Sequence[str]]
+) -> dict[str, list[CaseSummary]]:
+    """Return the rows of each value that their averaged runs have; a row may have several."""
+    rows: dict[str, list[CaseSummary]] = {}
+    for case in cases:
+        for value in values(case):
+            rows.setdefault(value, []).append(case)
+    return rows
+
+
+def _numbers(cases: Sequence[CaseSummary]) -> str:
+    """Return `#1, #3`."""
+    return ", ".join(dict.fromkeys(f"#{case.number}" for case in cases))
+
+
+def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield why several rows have one number: different CPUs, or another difference."""
+    for rows in grouped(cases, lambda case: case.number):
+        number, cpus = rows[0].number, dict.fromkeys(map(_where, rows))
+        if len(rows) > 1 and len(cpus) == len(rows):
+            yield one_line(
+                f"#{number} stands once for each set of CPUs it was run on: {joined(cpus)}"
+            )
+        elif len(rows) > 1:
+            what = joined(dict.fromkeys(map(_how, rows)))
+            yield one_line(f"#{number} stands for several cases: {what}")
+
+
+def _how(case: CaseSummary) -> str:
+    return f"{case.mapping} by {case.mechanism}" if case.mechanism else str(case.mapping)
+
+
+def _where(case: CaseSummary) -> str:
+    """Return a row's CPUs of the host: a guest's own are always the same ones."""
+    return str(case.vcpu_cpus or case.shown_cpus or "unknown CPUs")
+
+
+def beside_numbers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+    """Yield what the numbers of rows with co-runners are of."""
+    yield (
+        "slowdown: mean time beside the other over that alone; intervals are in the verdict. The "
+        "co-runner's time is that of its executions that began and ended while the program ran"
+    )
+    if any(case.measures["energy_pkg_j"].n for case in cases):
+        yield "energy is that of the packages, and so of both programs"
