@@ -1,6 +1,6 @@
 """Read untrusted files within bounds, and write files whole, whatever ends this process.
 
-JSON files beside a study's results become dataclasses.
+JSON files beside a study's results become dataclasses; digests identify what JSON describes.
 """
 
 from __future__ import annotations
@@ -140,6 +140,18 @@ def _key(kind: type, key: str, name: str, limits: Mapping[str, float]) -> object
     """Return an object's key, which JSON has as text, as its type."""
     number = kind is int and key.isascii() and key.isdigit()
     return _value(kind, int(key) if number else key, name, limits)
+
+
+def sha256_of_json(value: object, default: Callable[[Any], object] | None = None) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal.
+
+    `default` returns what JSON can hold in the place of an object that it cannot.
+    """
+    # Imported here: commands that read a node only need no digest.
+    import hashlib
+
+    text = json.dumps(value, default=default, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_whole(path: Path, data: bytes) -> None:

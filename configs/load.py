@@ -5,14 +5,13 @@ A study's digest is the same for the same cases, however its file is written.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from base.errors import ConfigError, UserError
+from base.files import sha256_of_json
 from base.structure import InvalidError, Table
 from configs.app import App
 from configs.checks import Resolver
@@ -162,14 +161,16 @@ def study_digest(study: Study) -> str:
     # A thousand entries may name the same app, which is hashed once.
     used = [choice.app for choice in study.apps] + [of.app for of in study.co_runners]
     apps = {id(app): app for app in used}
-    digests = {which: _sha256(_digest_fields(app)) for which, app in apps.items()}
+    digests = {
+        which: sha256_of_json(_digest_fields(app), _digest_fields) for which, app in apps.items()
+    }
     choices = [_digest_fields(choice) | {"app": digests[id(choice.app)]} for choice in study.apps]
     fields = _digest_fields(study) | {"apps": choices}
     if study.beside:
         fields["beside"] = [
             of and _digest_fields(of) | {"app": digests[id(of.app)]} for of in study.beside
         ]
-    return _sha256(fields)
+    return sha256_of_json(fields, _digest_fields)
 
 
 def _digest_fields(table: object) -> dict[str, object]:
@@ -179,8 +180,3 @@ def _digest_fields(table: object) -> dict[str, object]:
         for field, value in vars(table).items()
         if value is not None and field not in _NOT_IN_DIGEST
     }
-
-
-def _sha256(fields: dict[str, object]) -> str:
-    text = json.dumps(fields, default=_digest_fields, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -13,7 +13,6 @@ placement, spinning and loop schedules.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from base.command import output_of
-from base.files import open_regular, read_regular
+from base.files import open_regular, read_regular, sha256_of_json
 from configs.variables import BY_AFFINITY
 
 PROGRAM = "program"
@@ -76,8 +75,7 @@ class ProgramFiles:
     @property
     def digest(self) -> str:
         """The SHA-256 of all digests by part; the files' paths do not count."""
-        text = json.dumps(self.digests, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256_of_json(self.digests)
 
     def facts(self) -> dict[str, Any]:
         """Return what is stored beside the records."""

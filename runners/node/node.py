@@ -11,6 +11,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
+from base.files import sha256_of_json
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.node.cpufreq import Cpufreq, read_cpufreq
@@ -79,11 +80,7 @@ class Node:
     @cached_property
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of the facts that must not change during a study."""
-        import hashlib
-        import json
-
-        text = json.dumps(digest_facts(self.facts), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return sha256_of_json(digest_facts(self.facts))
 
 
 def open_node(root: Path, kinds: str | None = None) -> Node:

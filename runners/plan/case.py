@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from base.cpulist import format_cpulist
+from base.files import sha256_of_json
 from base.text import team_label
 from configs.app import App, Size, Variant
 from configs.mapping import Mapping
@@ -178,8 +177,7 @@ class SkippedCase:
 
 def digest_of(fields: dict[str, object]) -> str:
     """Return 16 hexadecimal digits of the SHA-256 of the fields in canonical JSON."""
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return sha256_of_json(fields)[:16]
 
 
 def case_fields(case: Case) -> dict[str, object]:
