@@ -65,6 +65,13 @@ class Plan:
             return runs
         return [run for run in runs if run.warmup or run.repetition in self.blocks]
 
+    @property
+    def sampled_cases(self) -> tuple[Case, ...]:
+        """The cases that are executed once more, under perf c2c."""
+        if "c2c" not in self.study.collect:
+            return ()
+        return tuple(case for case in self.cases if case.app.c2c and not case.beside)
+
 
 def make_plan(
     study: Study,

@@ -64,11 +64,8 @@ class ContendedLines:
 
     @property
     def pending(self) -> tuple[Case, ...]:
-        """The cases that still have no file; none in a study that does not collect c2c."""
-        if "c2c" not in self.plan.study.collect:
-            return ()
-        cases = (case for case in self.plan.cases if case.app.c2c and not case.beside)
-        return tuple(case for case in cases if not self._path(case).exists())
+        """The cases that still have no file."""
+        return tuple(case for case in self.plan.sampled_cases if not self._path(case).exists())
 
     def make(
         self,

@@ -137,10 +137,8 @@ class PlanSummary:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")
         lines += self._beside_lines()
-        sampled = [case for case in plan.cases if case.app.c2c and not case.beside]
-        shared = len(sampled) if "c2c" in study.collect else 0
-        if shared:
-            lines.append(f"after the runs {plural(shared, 'case')} once more, under perf c2c")
+        if sampled := len(plan.sampled_cases):
+            lines.append(f"after the runs {plural(sampled, 'case')} once more, under perf c2c")
         return [*lines, self._amount_line()]
 
     def as_json(self) -> dict[str, Any]:
