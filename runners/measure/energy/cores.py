@@ -99,10 +99,6 @@ class CoreMeter:
         self._check()
         self._joules, self._problems = read_core_joules(output)
 
-    def close(self) -> None:
-        """End a perf that was started and not stopped."""
-        self._window.close()
-
     def problem(self) -> str:
         """Return why no core was counted, after `stop`; empty when one was."""
         if isinstance(self._counters, Unavailable):

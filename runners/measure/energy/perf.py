@@ -71,10 +71,6 @@ class PerfMeter:
             for domain in set(self._pmu.events) - set(self._joules) - set(self._problems):
                 self._problems[domain] = f"perf printed no value of {self._pmu.events[domain]}"
 
-    def close(self) -> None:
-        """End a perf that was started and not stopped."""
-        self._window.close()
-
     def problems(self) -> dict[str, str]:
         """Return the reason of each domain that cannot be measured, as far as known now."""
         return self._problems | dict(self._pmu.unavailable)
