@@ -181,6 +181,11 @@ def switchable(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def smt_is_off(tree: Tree) -> bool:
+    """Return whether the CPUs that are SMT siblings of others were put offline."""
+    return tree.word(SMT) in ("off", "forceoff")
+
+
 def read_switchable(tree: Tree) -> dict[str, Any]:
     """Return the present values of the facts in `switchable`."""
     return {

@@ -14,7 +14,7 @@ from contextlib import suppress
 from base.cpulist import format_cpulist, named_cpus
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import CPUS
-from runners.node.facts import SMT, read_switchable, switchable
+from runners.node.facts import SMT, read_switchable, smt_is_off, switchable
 from runners.node.node import Node
 from runners.node.node_files import in_words
 from runners.plan.case import Case
@@ -54,7 +54,7 @@ class Preflight:
             return None
         path = f"{CPUS}/cpu{gone[0]}/online"
         back = f"echo 1 > {path}"
-        if self._tree.text(SMT) in ("off", "forceoff"):
+        if smt_is_off(self._tree):
             path, back = SMT, f"echo on > {SMT}"
         return (
             f"{named_cpus(gone)} {'is' if len(gone) == 1 else 'are'} offline, and the case runs on "

@@ -27,7 +27,7 @@ from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import CpuWindow
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
-from runners.node.facts import SMT
+from runners.node.facts import smt_is_off
 from runners.node.topology import Topology
 
 PMU = "power_core"
@@ -44,8 +44,6 @@ _NO_COUNTERS = "no counter of single cores is known on this processor"
 _UNTOLD = f"perf printed no value of {EVENT}"
 # How perf names the CPU of a row: "0" in JSON, "CPU0" in CSV.
 _CPU = re.compile(r"(?:CPU)?([0-9]{1,7})", re.ASCII)
-# SMT siblings that are off have no core of their own.
-_SMT_OFF = ("off", "forceoff")
 
 
 @dataclass(frozen=True)
@@ -161,7 +159,8 @@ def find_core_counters(root: Path, topology: Topology) -> CoreCounters | Unavail
         if isinstance(found, Unavailable):
             return found
     assert isinstance(event, str) and isinstance(mask, tuple)
-    if topology.offline and tree.word(SMT) not in _SMT_OFF:
+    # SMT siblings that are off have no core of their own.
+    if topology.offline and not smt_is_off(tree):
         return Unavailable(
             f"CPUs are offline ({format_cpulist(topology.offline)}): the energy of their cores "
             "cannot be read; put them online"
