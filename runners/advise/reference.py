@@ -22,7 +22,7 @@ from runners.advise.program import Program
 from runners.advise.request import METRIC, Request
 from runners.host.program_files import threads_told_by
 from runners.placement.thread_placement import FEW_LOOKS, TOO_SHORT_S
-from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
+from runners.plan.command_line import BINDING_VARIABLES, FALLBACK_SCHEDULE, REMOVED_PREFIXES
 from runners.race.race import is_placed
 from runners.race.state import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
@@ -33,7 +33,6 @@ from runners.study.summary import PlanSummary
 
 # What schedule(runtime) means without OMP_SCHEDULE, by omp_get_schedule of GCC 12 and of LLVM 14.
 DEFAULT_SCHEDULES = {"libgomp": "dynamic", "libomp": "static"}
-_PLACEMENTS = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET")
 _TAKEN_OVER = ("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_WAIT_POLICY", "OMP_DYNAMIC")
 # The placement of a run that takes so many seconds can be proved.
 LONG_ENOUGH_S = 1.0
@@ -118,11 +117,11 @@ def _schedule(
 
 def _left_out(environment: Mapping[str, str]) -> list[str]:
     """Return lines that name the user's variables that the program does not get."""
-    bound = [name for name in _PLACEMENTS if name in environment]
+    bound = [name for name in BINDING_VARIABLES if name in environment]
     others = sorted(
         name
         for name in environment
-        if name.startswith(REMOVED_PREFIXES) and name not in (*_PLACEMENTS, *_TAKEN_OVER)
+        if name.startswith(REMOVED_PREFIXES) and name not in (*BINDING_VARIABLES, *_TAKEN_OVER)
     )
     lines = []
     if bound:

@@ -14,6 +14,7 @@ from runners.execution.execute import Observation
 from runners.placement.rank_placement import prove_ranks
 from runners.placement.thread_placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
+from runners.plan.command_line import BINDING_VARIABLES
 from runners.plan.mechanism import BY_WORDS
 from runners.records.values import (
     CHECK_FAILED,
@@ -31,7 +32,6 @@ STDERR_TAIL_CHARACTERS = 2000
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{1,9})?", re.ASCII)
 # How libomp and libgomp begin a line about a variable that they cannot follow.
 _COMPLAINT = re.compile(r"^(?:OMP: Warning #\d+|libgomp): .{1,500}$", re.MULTILINE)
-_BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "KMP_AFFINITY", "KMP_HW_SUBSET")
 # What continues a number: `,5` or `.5` after `12`, `e9` or `_000` after `1`.
 _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 # What begins one: `1,` before `234.5`, `2.5e-` before `3`, the sign before `7`.
@@ -88,7 +88,7 @@ def proof_of(
 def _complaint(stderr: str) -> str:
     """Return the first line in which an OpenMP runtime complains about how to bind, if any."""
     for line in _COMPLAINT.findall(stderr):
-        if any(variable in line for variable in _BINDING_VARIABLES):
+        if any(variable in line for variable in BINDING_VARIABLES):
             return one_line(line, None)
     return ""
 

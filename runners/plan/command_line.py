@@ -22,6 +22,14 @@ from runners.plan.mechanism import IN_ANY_ORDER, needed_tool
 from runners.plan.mpi import VARIABLES, mpi_launcher, started_ranks
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
+# Those of them that place threads.
+BINDING_VARIABLES = (
+    "OMP_PLACES",
+    "OMP_PROC_BIND",
+    "GOMP_CPU_AFFINITY",
+    "KMP_AFFINITY",
+    "KMP_HW_SUBSET",
+)
 # Inherited variables that are kept, because a program may need them, and recorded, because they
 # affect the run: those of the loader, the allocator (ld.so(8), mallopt(3)), libraries with threads,
 # and MPI.

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from base.cpulist import format_cpulist
 from runners.host.software import for_programs, for_tools
+from runners.plan.command_line import BINDING_VARIABLES
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import chain_words
 from runners.prove.finding import Finding, Instrument
@@ -15,7 +16,6 @@ MOST_THREADS = 4
 # A runtime binds its main thread when it forms its team: of a short run on a busy or emulated node
 # this is too large a part. Each time is tried once, until a run is long enough.
 TIMES_S = (1.0, 4.0, 16.0)
-BINDING_VARIABLES = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 _FIELDS = ("placement",)
 
 
