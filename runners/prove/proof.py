@@ -12,7 +12,7 @@ from typing import Any
 from base import PINSTUDY, VERSION
 from base.errors import StudyError
 from base.files import read_object, structured, write_atomically
-from base.text import plural
+from base.text import first_of
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
 from runners.node.node import Node
@@ -56,9 +56,7 @@ class Proof:
     @property
     def names_off(self) -> str:
         """The names of the first instruments that are off."""
-        names = [finding.name for finding in self.off]
-        more = f" and {plural(len(names) - _MAX_NAMED, 'other')}" if len(names) > _MAX_NAMED else ""
-        return ", ".join(names[:_MAX_NAMED]) + more
+        return first_of([finding.name for finding in self.off], _MAX_NAMED, ", ")
 
     def content(self) -> dict[str, Any]:
         """Return the file's content."""

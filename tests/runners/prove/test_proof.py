@@ -88,4 +88,4 @@ def test_what_is_no_proof_is_refused(node: Node, tmp_path: Path, spoil: dict[str
 def test_no_more_than_some_instruments_are_named(node: Node) -> None:
     many = tuple(replace(FINDINGS[1], of=str(number)) for number in range(6))
     proof = new_proof(node, many, 1.0, False)
-    assert proof.names_off == "energy 0, energy 1, energy 2, energy 3 and 2 others"
+    assert proof.names_off == "energy 0, energy 1, energy 2, energy 3 and 2 more"
