@@ -37,7 +37,7 @@ from runners.host.tree import Tree, Unavailable, reading_of
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.cores import FIELD as CORES
-from runners.measure.energy.cores import try_cores
+from runners.measure.energy.cores import CoreMeter, try_cores
 from runners.measure.energy.figures import run_figures
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
@@ -81,17 +81,14 @@ class Collectors:
         self.kinds = node.topology.kinds
         self._pmus = read_core_pmus(root)
         self._unsupported_reason = unsupported_reason(root)
-        self._energy = (
-            choose_energy(root, shutil.which("perf"))
-            if "energy" in study.collect
-            else no_energy("the study does not collect energy")
-        )
+        self._cores: CoreMeter | Unavailable
+        if "energy" in study.collect:
+            self._energy = choose_energy(root, perf := shutil.which("perf"))
+            self._cores = try_cores(root, perf, node.topology)
+        else:
+            why_not = "the study does not collect energy"
+            self._energy, self._cores = no_energy(why_not), Unavailable(why_not)
         self.baselines = Baselines(study.baseline, self._energy)
-        self._cores = (
-            try_cores(root, shutil.which("perf"), node.topology)
-            if "energy" in study.collect
-            else Unavailable("the study does not collect energy")
-        )
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         self.perf = (shutil.which("perf") or "") if "perf" in study.collect else ""
         self._versions = tool_versions(dict(tools) | ({"perf": self.perf} if self.perf else {}))
@@ -106,13 +103,13 @@ class Collectors:
         gate = study.temperature_gate
         # Energy is read last before the program starts, and first when it has ended: that of the
         # packages nearest to the program, because all figures rest on it.
-        of_cores = () if isinstance(self._cores, Unavailable) else (self._cores,)
+        self._of_cores = () if isinstance(self._cores, Unavailable) else (self._cores,)
         of_packages = (self._energy.meter,) if self._energy.meter else ()
         self.harness = Harness(
             witness,
             None if problem else perf_command(self.perf, events),
             problem,
-            meters=(self._surroundings, *of_cores, *of_packages),
+            meters=(self._surroundings, *self._of_cores, *of_packages),
             cores=tuple(core.cpus for core in node.topology.cores),
         )
         self._energy_at_marks = self._energy.at_marks()
@@ -122,7 +119,7 @@ class Collectors:
     @property
     def counts_cores(self) -> bool:
         """Whether the energy of single cores is counted."""
-        return not isinstance(self._cores, Unavailable)
+        return bool(self._of_cores)
 
     def meters_around(self, *nearer: Meter) -> tuple[Meter, ...]:
         """Return a run's meters with `nearer`; only energy's are nearer to the program."""
@@ -156,9 +153,7 @@ class Collectors:
         """Measure the node while no program runs, under the case's governor."""
         load = read_load(Tree(self._node.root))
         thermometer = self._surroundings.thermometer
-        around = Meters(
-            [thermometer, *([] if isinstance(self._cores, Unavailable) else [self._cores])]
-        )
+        around = Meters([thermometer, *self._of_cores])
         around.start()
         try:
             energy = self.baselines.measure(case.governor)
