@@ -46,6 +46,9 @@ KINDS = click.option(
     help="Declare the core kinds by hand; every record says that they were declared.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+FRESH = click.option(
+    "--fresh", is_flag=True, help="Start anew; earlier results are kept beside it."
+)
 SITE = click.option(
     "--site",
     metavar="SITE",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from base.errors import StudyError, UserError
-from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT, warn_of_options
+from pinstudy.options import FRESH, JSON, KINDS, MARGIN, RESULTS, SITE, SYSROOT, warn_of_options
 from pinstudy.output import print_columns, print_json, say, wrap
 from pinstudy.streams import stdin_is_file
 
@@ -101,8 +101,8 @@ class _ProgramCommand(click.Command):
     help="After which time a run is ended, and its case ruled out.",
 )
 @click.option("--plan", is_flag=True, help="Only show what would race.")
-@click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+@FRESH
+@JSON
 @SYSROOT
 @KINDS
 @RESULTS

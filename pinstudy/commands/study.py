@@ -12,7 +12,7 @@ from base.errors import UserError
 from base.text import as_typed
 from base.units import duration
 from configs.scheduling import recorded_words
-from pinstudy.options import JSON, KINDS, RESULTS, SITE, SYSROOT, node_options
+from pinstudy.options import FRESH, JSON, KINDS, RESULTS, SITE, SYSROOT, node_options
 from pinstudy.output import print_columns, print_json, say, wrap
 
 
@@ -110,7 +110,7 @@ def _guest(row: dict[str, Any]) -> str:
     metavar="N",
     help="Run each case so often instead of as STUDY says; more continue what was made.",
 )
-@click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
+@FRESH
 @click.option(
     "--allow-emulation",
     is_flag=True,
