@@ -14,17 +14,18 @@ from base.command import output_of
 from base.errors import ShortageError, shortage_in
 from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
-from runners.execution.witness import Ending, LaunchError
+from runners.execution.witness import LaunchError
 from runners.host.tree import Tree
 from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
+from tests.runners.cases import observation
 from tests.support.limits import no_more_files
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.programs import witness
 from tests.support.studies import write_program
 from tests.support.tools import missing, need_tool
 
-GOOD = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 9, "", "", ())
+GOOD = observation()
 
 
 def run_under(launcher: tuple[str, ...], program: Path) -> Observation:

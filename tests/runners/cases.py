@@ -7,6 +7,8 @@ from dataclasses import replace
 from configs.app import App, Check, Metric, Size, Variant
 from configs.mapping import Mapping
 from configs.study import AppChoice, Study
+from runners.execution.execute import Observation
+from runners.execution.witness import Ending
 from runners.plan.case import Case
 
 SERIAL = Variant("serial", "demo-serial", "none")
@@ -28,6 +30,7 @@ PCORES_PIN = Mapping("pcores-pin", "pcores", "pin")
 ECORES_SET = Mapping("ecores-set", "ecores", "set")
 ECORES_PIN = Mapping("ecores-pin", "ecores", "pin")
 PUBLISHED = (SCHEDULER, PCORES_SET, PCORES_PIN, ECORES_SET, ECORES_PIN)
+LASTED = Ending(0, 1.0, 0.9, 0.1, 0)
 
 
 def case(**changes: object) -> Case:
@@ -67,4 +70,10 @@ def study(**changes: object) -> Study:
         path="demo.yaml",
         digest="d" * 64,
     )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def observation(ending: Ending = LASTED, **changes: object) -> Observation:
+    """Return what is seen of a program that prints nothing, changed as asked."""
+    made = Observation(ending, False, "", "", (), 1, "", "", ())
     return replace(made, **changes)  # type: ignore[arg-type]

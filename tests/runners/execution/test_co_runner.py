@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from runners.execution.witness import Ending
 from runners.placement.thread_placement import Proof
 from runners.placement.thread_trace import ThreadTrace
 from runners.plan.command_line import Launch
-from tests.runners.cases import case
+from tests.runners.cases import case, observation
 from tests.support.limits import many_open_files
 from tests.support.wait import HANG_S
 
@@ -28,9 +27,7 @@ PROVED = Proof("proved")
 
 
 def observed(cpu_s: float | None = 1.0, **fields: object) -> Observation:
-    ending = Ending(0, 1.0, 1.0, 0.0, 1, cpu_s=cpu_s)
-    run = Observation(ending, False, "", "", (), 0, "", "", ())
-    return replace(run, **fields)  # type: ignore[arg-type]
+    return observation(Ending(0, 1.0, 1.0, 0.0, 1, cpu_s=cpu_s), **fields)
 
 
 def reading(windows: list[tuple[float, float]], window: tuple[float, float]) -> Reading:

@@ -22,7 +22,7 @@ from runners.node.topology import CoreKind
 from runners.placement.course import POINTS, Course, Point, quarters
 from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.command_line import Launch
-from tests.runners.cases import case
+from tests.runners.cases import case, observation
 from tests.support.held import looks_counted
 from tests.support.programs import witness
 from tests.support.studies import two_cpus
@@ -46,7 +46,7 @@ def observed(*threads: ThreadTrace) -> Observation:
     total = {cpu: sum(one.cpu_s_on.get(cpu, 0.0) for one in threads) for cpu in (0, 1, 2, 3, 9)}
     points = Point(0.0, {}), Point(2.0, {cpu: used for cpu, used in total.items() if used})
     ending = Ending(0, 2.0, 0.9, 0.1, 1 << 20, None)
-    return Observation(ending, False, "", "", threads, 20, "", "", (), course=points)
+    return observation(ending, threads=threads, looks=20, course=points)
 
 
 def test_a_team_on_two_kinds_is_compared_thread_by_thread_and_kind_by_kind() -> None:

@@ -17,7 +17,7 @@ from runners.execution.witness import Ending
 from runners.placement.thread_placement import Expected, Proof
 from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.records.values import FINAL
-from tests.runners.cases import DEMO, SMALL, case
+from tests.runners.cases import DEMO, SMALL, case, observation
 
 PROVED = Proof("proved")
 VIOLATED = Proof("violated", "thread 7 ran on CPU 3")
@@ -31,7 +31,7 @@ def seen(
     exec_errno: int | None = None,
 ) -> Observation:
     ending = Ending(exit_code << 8 | number, 1.0, 0.9, 0.1, 1 << 20, exec_errno)
-    return Observation(ending, timed_out, stdout, "", (), 3, "", "", ())
+    return observation(ending, timed_out=timed_out, stdout=stdout)
 
 
 @pytest.mark.parametrize(

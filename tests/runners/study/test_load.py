@@ -15,8 +15,6 @@ import pytest
 from configs.app import Size
 from configs.repetitions import Precision
 from configs.study import AppChoice, Study
-from runners.execution.execute import Observation
-from runners.execution.witness import Ending
 from runners.node.topology import flat_topology
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan, make_plan
@@ -30,7 +28,6 @@ from tests.runners import cases
 from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, Quiet, origin_of
 
 LAUNCH = Launch((), ("program",), {}, {}, ())
-SEEN = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
 ORIGIN = origin_of("demo", "d", 1)
 
 
@@ -82,7 +79,7 @@ def runner(plan: Plan, history: History, shard: Shard, progress: Calls) -> Runne
         shard,
         ORIGIN,
         MadeNode(lambda _: LAUNCH),
-        MadeEngine(SEEN),
+        MadeEngine(cases.observation()),
         NothingBetween(),
         WHOLE_STUDY.may_start,
         progress,

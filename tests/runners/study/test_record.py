@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from base.reading import Reading
-from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.plan.case import loop_fields
 from runners.plan.command_line import Launch
@@ -24,13 +23,10 @@ from tests.runners.study.made_node import origin_of
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}
 
 
-LASTED = Ending(0, 1.0, 0.9, 0.1, 0)
-
-
 def recorded(
     before: dict[str, Any],
     after: dict[str, Any],
-    ending: Ending = LASTED,
+    ending: Ending = cases.LASTED,
     thrown_out: str = "",
 ) -> dict[str, Any]:
     case = cases.case()
@@ -39,7 +35,7 @@ def recorded(
         Reading({"governor_read": "powersave"} | before),
         Reading({"governor_read": "powersave"} | after),
     )
-    seen = Observation(ending, False, "", "", (), 1, "", "", ())
+    seen = cases.observation(ending)
     origin = origin_of("study", "digest", 1)
     launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
     started_at = "2026-01-01T00:00:00Z"
@@ -77,7 +73,7 @@ def test_a_scheduler_that_was_thrown_out_is_the_reason_of_its_run() -> None:
     before, after = {"sched_ext": "enabled"}, {"sched_ext": "disabled"}
     record = recorded(before, after, thrown_out=why)
     assert (record["status"], record["reason"]) == ("settings-changed", why)
-    assert record["elapsed_s"] == LASTED.elapsed_s
+    assert record["elapsed_s"] == cases.LASTED.elapsed_s
 
 
 def test_the_environment_that_decides_how_a_program_runs_is_in_the_record() -> None:
