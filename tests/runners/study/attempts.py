@@ -10,18 +10,27 @@ from typing import Any
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
 from runners.study.history import History
-from runners.study.schedule import Schedule, schedule_of
+from runners.study.schedule import NO_LISTENER, Listener, Schedule, schedule_of
 
 
 @dataclass(frozen=True)
 class World:
-    """A plan, and what each of its runs would take whenever it is made: see `record`."""
+    """A plan, and what each of its runs would take whenever it is made: see `measured`."""
 
     plan: Plan
     seed: int
 
     def record(self, planned: PlannedRun) -> dict[str, Any]:
         """Return the record of a run: the same for the same run, whenever it is made."""
+        return {
+            "case_id": planned.case_id,
+            "warmup": planned.warmup,
+            "repetition": planned.repetition,
+            "status": "ok",
+        } | self.measured(planned)
+
+    def measured(self, planned: PlannedRun) -> dict[str, Any]:
+        """Return the other fields of a run's record."""
         raise NotImplementedError
 
     def history(self, records: Sequence[dict[str, Any]]) -> History:
@@ -38,14 +47,15 @@ class World:
         impossible: Collection[str] = (),
         record: Callable[[PlannedRun], dict[str, Any]] | None = None,
         history: History | None = None,
+        listener: Listener = NO_LISTENER,
     ) -> list[dict[str, Any]]:
         """Return the records after an attempt that follows others and is cut after `at_most` runs.
 
         `impossible` are the cases that cannot be run in it; `record` makes other runs than those
-        of this world, and `history` is what is known after them.
+        of this world, and `history` is what is known after them. `listener` hears what changes.
         """
         records, known = list(before), history or self.history(before)
-        for planned in schedule_of(self.plan, known).pending():
+        for planned in schedule_of(self.plan, known).pending(listener):
             if planned.case_id in impossible:
                 known.skipped.add(planned.key)
                 continue

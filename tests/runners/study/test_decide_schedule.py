@@ -30,30 +30,19 @@ class Steady(World):
     looks: list[int] = field(default_factory=list, compare=False)
     timed_out: list[int] = field(default_factory=list, compare=False)
 
-    def record(self, planned: PlannedRun) -> dict[str, Any]:
-        """Return the record of a run: the same for the same run, whenever it is made."""
-        return {
-            "case_id": planned.case_id,
-            "warmup": planned.warmup,
-            "repetition": planned.repetition,
-            "status": "ok",
-            "elapsed_s": RUN_S,
-        }
+    def measured(self, planned: PlannedRun) -> dict[str, Any]:  # noqa: ARG002
+        return {"elapsed_s": RUN_S}
 
     def look(self, repetitions: int) -> bool:
         self.looks.append(repetitions)
         return repetitions >= self.decided_after
 
-    def ran(self, records: list[dict[str, Any]], at_most: int = 10_000) -> list[dict[str, Any]]:
+    def ran(
+        self, records: list[dict[str, Any]], at_most: int | None = None
+    ) -> list[dict[str, Any]]:
         """Return the records after an attempt that makes at most so many runs."""
-        records, known = list(records), self.history(records)
         listener = Listener(decided=self.look, out_of_time=self.timed_out.append)
-        for made, planned in enumerate(schedule_of(self.plan, known).pending(listener)):
-            if made >= at_most:
-                break
-            records.append(self.record(planned))
-            known.add(records[-1])
-        return records
+        return self.made(records, at_most, listener=listener)
 
 
 def world(decided_after: int = 10_000, **rule: Any) -> Steady:  # noqa: ANN401

@@ -34,16 +34,12 @@ class Noisy(World):
     deviation: float
     failing: float
 
-    def record(self, planned: PlannedRun) -> dict[str, Any]:
-        """Return the record of a run: the same for the same run, whenever it is made."""
+    def measured(self, planned: PlannedRun) -> dict[str, Any]:
         draws = random.Random(f"{self.seed}/{planned.key}")
         failed = draws.random() < self.failing
         # Each case has a noise of its own, so that they end at different blocks.
         own = self.deviation * random.Random(f"{self.seed}/{planned.case_id}").uniform(0.1, 2)
         return {
-            "case_id": planned.case_id,
-            "warmup": planned.warmup,
-            "repetition": planned.repetition,
             "status": "failed" if failed else "ok",
             "elapsed_s": max(1e-3, draws.gauss(1.0, own)),
         }

@@ -43,19 +43,11 @@ def schedule_of(plan: Plan, history: History) -> RaceSchedule:
 class Racing(World):
     """Runs that take about as long as MEANS says of their cases."""
 
-    def record(self, planned: PlannedRun) -> dict[str, Any]:
-        """Return the record of a run: the same for the same run, whenever it is made."""
+    def measured(self, planned: PlannedRun) -> dict[str, Any]:
         draws = random.Random(f"{self.seed}/{planned.key}")
         number = next(case.number for case in CASES if case.case_id == planned.case_id)
         elapsed_s = MEANS[number - 1] * draws.gauss(1, 0.02)
-        return {
-            "case_id": planned.case_id,
-            "warmup": planned.warmup,
-            "repetition": planned.repetition,
-            "status": "ok",
-            "elapsed_s": elapsed_s,
-            "race_value": elapsed_s,
-        }
+        return {"elapsed_s": elapsed_s, "race_value": elapsed_s}
 
     def schedule(self, records: Sequence[dict[str, Any]]) -> RaceSchedule:
         return schedule_of(self.plan, self.history(records))
