@@ -61,8 +61,7 @@ def test_the_best_launch_line_is_found_and_kept(folder: Path, cpus: tuple[int, i
     kinds = f"P={cpus[0]},E={fast}"
     metric = ("--metric", r"takes: (\S+)")
     arguments = ("--threads", "1", "--runs", "60", *metric, "--", "./busy.sh", "well", fast)
-    done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *arguments)
-    assert done.returncode == 0, done.stderr
+    done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *arguments, status=0)
     advice = json.loads(done.stdout)
     assert advice["decision"] == "gain"
     assert advice["recommended"]["mapping"].startswith("ecores-")
@@ -99,8 +98,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     assert "the same command continues" in errors
     assert "Traceback" not in errors
     gate.open()
-    done = pinstudy(folder, "advise", "--within", "1 min", *arguments)
-    assert done.returncode == 0, done.stderr
+    done = pinstudy(folder, "advise", "--within", "1 min", *arguments, status=0)
     good = good_runs(folder)
     assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in good}) == len(good)
     assert {(record["attempt"], record["threads"]) for record in good} == {(1, 1), (2, 1)}
@@ -131,8 +129,7 @@ def test_input_that_does_not_reach_the_program_is_told(folder: Path) -> None:
 def test_a_program_that_does_not_work_ends_the_search_at_once(
     folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = pinstudy(folder, "advise", *arguments)
-    assert done.returncode == 1
+    done = pinstudy(folder, "advise", *arguments, status=1)
     assert message in done.stderr.splitlines()[-1]
     if "--json" in arguments:
         assert json.loads(done.stdout)["decision"] == "no reference"
@@ -178,8 +175,7 @@ def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
     ],
 )
 def test_a_mistake_is_a_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = pinstudy(folder, "advise", *arguments)
-    assert done.returncode == 2
+    done = pinstudy(folder, "advise", *arguments, status=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not (folder / "results").exists()

@@ -94,8 +94,7 @@ def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(
     gate.open()
     before = {r["run_id"] for r in records(folder)}
     assert len(before) == 3
-    done = pinstudy(folder, "run", "held.yaml", *kinds)
-    assert done.returncode == 0
+    done = pinstudy(folder, "run", "held.yaml", *kinds, status=0)
     where = "was ended from outside before run 4 of 20 (held-plain short x1 "
     message = "was recorded: 3 runs of it kept, that one is made again"
     assert where in done.stderr.splitlines()[0]
@@ -118,16 +117,16 @@ def test_a_stopped_study_records_the_run_in_flight_and_leaves_nothing(
     assert "Traceback" not in errors
     statuses = [r["status"] for r in records(folder) if r["status"] != "skipped"]
     assert statuses == ["ok", "interrupted"]
-    assert pinstudy(folder, "run", "held.yaml").returncode == 0
+    pinstudy(folder, "run", "held.yaml", status=0)
     assert set(keys_of(records(folder)).values()) == {1}
 
 
 def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) -> None:
-    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    pinstudy(folder, "run", "short.yaml", status=0)
     before = records(folder)
-    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    pinstudy(folder, "run", "short.yaml", status=0)
     assert records(folder) == before
-    assert pinstudy(folder, "run", "short.yaml", "--fresh").returncode == 0
+    pinstudy(folder, "run", "short.yaml", "--fresh", status=0)
     after = records(folder)
     assert len(after) == 2 * len(before), "what was measured before is kept"
 
@@ -136,7 +135,7 @@ def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) 
 def test_fresh_moves_nothing_where_it_cannot_begin(
     folder: Path, at_end: ExitStack, problem: str
 ) -> None:
-    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    pinstudy(folder, "run", "short.yaml", status=0)
     before = list(folder.glob("results/short/*"))
     if problem == "nothing can run":
         write_app(folder, "nap", "/nowhere/sleep", NAPS)
@@ -144,8 +143,7 @@ def test_fresh_moves_nothing_where_it_cannot_begin(
     else:
         at_end.enter_context(node_lock(Path("/")))
         message = "another pinstudy is at work on this node"
-    done = pinstudy(folder, "run", "short.yaml", "--fresh")
-    assert done.returncode == 1
+    done = pinstudy(folder, "run", "short.yaml", "--fresh", status=1)
     assert message in done.stderr
     assert list(folder.glob("results/short/*")) == before
 
@@ -153,15 +151,13 @@ def test_fresh_moves_nothing_where_it_cannot_begin(
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
     write_study(folder, "short", "nap", "short", **STUDY | {"warmup": 2})
-    done = pinstudy(folder, "run", "short.yaml")
-    assert done.returncode == 2
+    done = pinstudy(folder, "run", "short.yaml", status=2)
     assert "--fresh" in done.stderr
 
 
 def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
     write_study(folder, "bad", "nap", "bad", **STUDY)
-    done = pinstudy(folder, "run", "bad.yaml")
-    assert done.returncode == 1
+    done = pinstudy(folder, "run", "bad.yaml", status=1)
     assert {r["status"] for r in records(folder) if r["status"] != "skipped"} == {"failed"}
     assert "invalid time interval" in records(folder)[-1]["stderr_tail"]
     assert "exit status 1" in done.stdout
@@ -169,8 +165,7 @@ def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
 
 def test_all_mistakes_in_a_study_are_reported_with_their_places(folder: Path) -> None:
     write_study(folder, "wrong", "nap", "shrot", mappings=["pcores-pni"], repetitions="many")
-    done = pinstudy(folder, "run", "wrong.yaml")
-    assert done.returncode == 2
+    done = pinstudy(folder, "run", "wrong.yaml", status=2)
     for part in ("wrong.yaml:3:", "'short'", "wrong.yaml:4:", "'pcores-pin'", "wrong.yaml:5:"):
         assert part in done.stderr
     assert not (folder / "results").exists()
@@ -178,8 +173,7 @@ def test_all_mistakes_in_a_study_are_reported_with_their_places(folder: Path) ->
 
 def test_plan_touches_nothing(folder: Path) -> None:
     before = sorted(folder.rglob("*"))
-    done = pinstudy(folder, "plan", "short.yaml")
-    assert done.returncode == 0
+    done = pinstudy(folder, "plan", "short.yaml", status=0)
     assert sorted(folder.rglob("*")) == before
     assert "LC_ALL=C OMP_NUM_THREADS=1" in done.stdout
 
@@ -188,8 +182,7 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
     results = folder / "results"
     results.mkdir()
     with mounted(results, "size=64k"):
-        done = pinstudy(folder, "run", "short.yaml", *two_kinds())
-        assert done.returncode == 1
+        done = pinstudy(folder, "run", "short.yaml", *two_kinds(), status=1)
         assert "No space left" in done.stderr
         assert "Traceback" not in done.stderr
         assert records(folder)
@@ -232,8 +225,7 @@ def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> No
         ("--format", "latex", "toprule"),
         ("--layout", "published", "test  mapping"),
     ):
-        done = pinstudy(folder, "tables", "results/short", option, value)
-        assert done.returncode == 0
+        done = pinstudy(folder, "tables", "results/short", option, value, status=0)
         assert sign in done.stdout
     (page,) = folder.glob("results/short/*/tables.md")
     published = (
@@ -243,7 +235,7 @@ def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> No
     assert published in " ".join(page.read_text().split())
     numbers = page.with_suffix(".csv").read_text()
     assert "elapsed_median_s" in numbers.splitlines()[0]
-    assert pinstudy(folder, "tables", "results/short", "--layout", "old").returncode == 2
+    pinstudy(folder, "tables", "results/short", "--layout", "old", status=2)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +263,7 @@ def test_nothing_is_imported_that_takes_long_and_is_not_needed(
 
 def test_the_published_study_on_the_published_node(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
-    done = pinstudy(folder, "plan", "paper", "--sysroot", str(node), "--json")
-    assert done.returncode == 0, done.stderr
+    done = pinstudy(folder, "plan", "paper", "--sysroot", str(node), "--json", status=0)
     outline = json.loads(done.stdout)
     # Tables 3 to 5: one thread; 6 and 7: Lulesh, 8 and 9: Mandelbrot, with 2 and 8 threads.
     assert [(t["rows"][0]["app"], t["rows"][0]["threads"]) for t in outline["tables"]] == [
@@ -360,8 +351,7 @@ def test_the_apps_beside_a_study_are_listed_and_one_is_checked(tmp_path: Path) -
     assert checked.stdout.endswith("apps/mine.yaml: no mistakes\n")
     assert "lulesh" not in checked.stdout
     (tmp_path / "apps" / "mine.yaml").write_text(own.replace("runtime", "rumtime"))
-    wrong = pinstudy(tmp_path, "apps", "apps/mine.yaml")
-    assert wrong.returncode == 2
+    wrong = pinstudy(tmp_path, "apps", "apps/mine.yaml", status=2)
     assert "apps/mine.yaml:2:" in wrong.stderr
 
 

@@ -29,12 +29,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NOT_OURS = ("OMP_", "PINSTUDY_RESULTS")
 
 
-def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def pinstudy(
+    folder: Path, *arguments: str, status: int | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder; return its status and output, as subprocess.run does.
 
     The environment is that of the tests without PINSTUDY_RESULTS and OpenMP's variables, with a
     terminal of 100 columns, and with `variables`. An exception that a process would show as a
-    traceback is raised.
+    traceback is raised. With `status`, a command that ends with another one fails the test.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_OURS)}
     environment |= {"COLUMNS": "100"} | variables
@@ -42,9 +44,11 @@ def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
     with mock.patch.dict(os.environ, environment, clear=True):
         os.chdir(folder)
         try:
-            return run_main(arguments)
+            done = run_main(arguments)
         finally:
             os.chdir(before)
+    assert status in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
+    return done
 
 
 def argv(*arguments: str) -> list[str]:

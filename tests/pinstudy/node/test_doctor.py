@@ -16,8 +16,8 @@ KEYS = ["name", "state", "why", "grant", "lasting", "optional"]
 ORDER = {"missing": 0, "limited": 1, "ok": 2}
 
 
-def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return pinstudy(Path.cwd(), "doctor", *arguments)
+def doctor(*arguments: str, status: int | None = None) -> subprocess.CompletedProcess[str]:
+    return pinstudy(Path.cwd(), "doctor", *arguments, status=status)
 
 
 def whole_node(tmp_path: Path) -> Path:
@@ -43,24 +43,21 @@ def test_this_machine_is_listed_worst_first_in_under_two_seconds_of_cpu_time() -
 
 def test_a_recorded_node_that_lacks_nothing_is_well(tmp_path: Path) -> None:
     root = whole_node(tmp_path)
-    done = doctor("--sysroot", str(root))
-    assert done.returncode == 0, done.stdout
+    done = doctor("--sysroot", str(root), status=0)
     assert done.stdout.splitlines()[-1] == "Everything that measuring needs is here."
     untried = [line for line in done.stdout.splitlines() if line.startswith("not tried")]
     assert len(untried) == 1
     assert untried[0].startswith("not tried: the node is a recorded tree: perf, ")
     assert re.search(r"not tried: .*\btaskset\b", " ".join(done.stdout.split()))
     (root / "sys/class/powercap/intel-rapl:0/energy_uj").unlink()
-    worse = doctor("--sysroot", str(root))
-    assert worse.returncode == 1
+    worse = doctor("--sysroot", str(root), status=1)
     assert worse.stdout.splitlines()[-1] == ("Measuring is worse for: energy:powercap, energy:perf")
 
 
 def test_optional_capabilities_do_not_decide_the_status(tmp_path: Path) -> None:
     root = whole_node(tmp_path)
     (root / CPU / "intel_pstate/no_turbo").unlink()
-    done = doctor("--sysroot", str(root))
-    assert done.returncode == 0
+    done = doctor("--sysroot", str(root), status=0)
     assert re.search(r"^missing +turbo +optional:", done.stdout, re.MULTILINE)
 
 

@@ -49,9 +49,7 @@ def small_study(folder: Path, **keys: object) -> None:
 
 
 def test_a_part_is_told_line_by_line_and_not_kept(tmp_path: Path, state: Path) -> None:
-    done = pinstudy(tmp_path, "prove", "--only", "caches")
-
-    assert done.returncode == 0, done.stderr
+    done = pinstudy(tmp_path, "prove", "--only", "caches", status=0)
     assert "cache misses near P" in done.stdout
     assert "placement" not in done.stdout
     assert done.stdout.splitlines()[-1].endswith(" s")
@@ -59,8 +57,7 @@ def test_a_part_is_told_line_by_line_and_not_kept(tmp_path: Path, state: Path) -
 
 
 def test_the_parts_are_those_of_the_program(tmp_path: Path) -> None:
-    done = pinstudy(tmp_path, "prove", "--only", "everything")
-    assert done.returncode == 2
+    done = pinstudy(tmp_path, "prove", "--only", "everything", status=2)
     assert all(name in done.stderr for name in GROUPS)
 
 
@@ -92,9 +89,7 @@ def yardsticks(pid: int) -> list[int]:
 def test_a_study_and_the_doctor_tell_what_was_off(tmp_path: Path, node: Node) -> None:
     keep_for_node(new_proof(node, [OFF, FINE], 60.0, quick=False), node.root)
     small_study(tmp_path)
-    run = pinstudy(tmp_path, "run", "st.yaml")
-
-    assert run.returncode == 0, run.stderr
+    run = pinstudy(tmp_path, "run", "st.yaml", status=0)
     assert "instruments" in run.stdout
     assert "off: energy package" in " ".join(run.stdout.split())
     (copy,) = tmp_path.glob(f"results/st/*/nodes/{node.digest}.{FILE_NAME}")
@@ -122,9 +117,7 @@ def test_a_study_tests_the_instruments_once_a_boot_where_it_asks_for_it(
     old = replace(new_proof(node, [OFF], 1.0, quick=True), boot_id="another boot")
     keep_for_node(old, node.root)
     small_study(tmp_path, prove=True)
-    first = pinstudy(tmp_path, "run", "st.yaml")
-
-    assert first.returncode == 0, first.stderr
+    first = pinstudy(tmp_path, "run", "st.yaml", status=0)
     (proof,) = kept(state)
     assert proof["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert proof["quick"] is True
@@ -139,7 +132,6 @@ def test_a_study_tests_the_instruments_once_a_boot_where_it_asks_for_it(
     # What is absent has its reason.
     assert all(of["why"] for of in found.values() if of["state"] == "absent")
 
-    again = pinstudy(tmp_path, "run", "st.yaml", "--repetitions", "2")
-    assert again.returncode == 0
+    again = pinstudy(tmp_path, "run", "st.yaml", "--repetitions", "2", status=0)
     assert kept(state) == [proof]
     assert "equal runs" not in again.stderr

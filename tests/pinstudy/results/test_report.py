@@ -41,10 +41,8 @@ def test_figures_are_written_in_three_formats_beside_the_records(
 def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
     tmp_path: Path, study: Path
 ) -> None:
-    done = pinstudy(
-        tmp_path, "figures", str(study), "--into", str(tmp_path / "for-paper"), "--format", "pdf"
-    )
-    assert done.returncode == 0, done.stderr
+    arguments = ("figures", str(study), "--into", "for-paper", "--format", "pdf")
+    pinstudy(tmp_path, *arguments, status=0)
     assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
 
 
@@ -65,17 +63,14 @@ def test_the_report_is_one_file_beside_the_records(tmp_path: Path, study: Path) 
 
 
 def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
-    done = pinstudy(tmp_path, "report", "published:galante-2025", "--into", str(tmp_path / "new"))
-    assert done.returncode == 0, done.stderr
+    pinstudy(tmp_path, "report", "published:galante-2025", "--into", "new", status=0)
     assert (tmp_path / "new" / "report.html").exists()
 
 
 def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study: Path) -> None:
     for name in ("made-up", "made-up/node1"):
-        done = pinstudy(
-            tmp_path, "tables", name, "--no-files", PINSTUDY_RESULTS=str(study.parent.parent)
-        )
-        assert done.returncode == 0, done.stderr
+        arguments = ("tables", name, "--no-files")
+        done = pinstudy(tmp_path, *arguments, status=0, PINSTUDY_RESULTS=str(study.parent.parent))
         assert "lu" in done.stdout
     lost = pinstudy(tmp_path, "tables", "made-up", PINSTUDY_RESULTS=str(tmp_path))
     assert (lost.returncode, lost.stdout) == (2, "")
@@ -85,13 +80,12 @@ def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study
 def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) -> None:
     write_app(tmp_path, "fails", "/bin/false", {"only": {"arguments": []}})
     write_study(tmp_path, "study", "fails", "only", repetitions=2)
-    done = pinstudy(tmp_path, "run", "study.yaml", "--report")
     # The status is that of a study with failed runs.
-    assert done.returncode == 1
+    pinstudy(tmp_path, "run", "study.yaml", "--report", status=1)
     (folder,) = tmp_path.glob("results/study/*")
     assert "no mapping could be compared with another" in (folder / "report.html").read_text()
     for command in ("tables", "verdict", "report", "figures", "card"):
-        assert pinstudy(tmp_path, command, str(folder)).returncode == 0
+        pinstudy(tmp_path, command, str(folder), status=0)
 
 
 def test_a_report_is_drawn_from_a_notebook_too(tmp_path: Path) -> None:

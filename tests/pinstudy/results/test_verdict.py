@@ -19,8 +19,7 @@ def write_results(tmp_path: Path) -> Path:
 
 def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None:
     folder = write_results(tmp_path)
-    done = pinstudy(tmp_path, "verdict", str(folder))
-    assert done.returncode == 0
+    done = pinstudy(tmp_path, "verdict", str(folder), status=0)
     overview, detail = done.stdout.split("In detail")
     assert overview.startswith("To pin or not to pin?")
     assert "\nAnswer     Pin threads on the P-cores (" in overview
@@ -46,8 +45,7 @@ def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
 
 
 def test_the_published_results_have_a_verdict_and_no_files(tmp_path: Path) -> None:
-    done = pinstudy(tmp_path, "verdict", "published:galante-2025")
-    assert done.returncode == 0
+    done = pinstudy(tmp_path, "verdict", "published:galante-2025", status=0)
     assert "of 56 words change" in " ".join(done.stdout.split())
     assert done.stderr == ""
     assert not list(tmp_path.iterdir())

@@ -58,9 +58,7 @@ def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, MAIN, OTHER)
-    done = pinstudy(tmp_path, "run", "both.yaml")
-
-    assert done.returncode == 0, done.stderr
+    pinstudy(tmp_path, "run", "both.yaml", status=0)
     runs = by_app(tmp_path)
     assert sorted(runs) == [("main", True), ("other", False)]
     beside, alone = runs["main", True], runs["other", False]
@@ -84,9 +82,7 @@ def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
 def test_a_co_runner_that_does_not_end_has_no_time_and_the_reason(tmp_path: Path) -> None:
     blocked = f"#!/bin/sh\n{BESIDE}read _ <gate\n"
     write(tmp_path, f"#!/bin/sh\n{WORK}", blocked, [CO_RUNNER, "nothing"])
-    done = pinstudy(tmp_path, "run", "both.yaml")
-
-    assert done.returncode == 0, done.stderr
+    pinstudy(tmp_path, "run", "both.yaml", status=0)
     runs = by_app(tmp_path)
     beside = runs["main", True]
     assert beside["status"] == "ok", beside
@@ -110,9 +106,7 @@ def test_a_run_without_its_co_runner_is_no_good_run(
     tmp_path: Path, other: str, reason: str
 ) -> None:
     write(tmp_path, f"#!/bin/sh\n{WORK}", other)
-    done = pinstudy(tmp_path, "run", "both.yaml")
-
-    assert done.returncode == 1
+    pinstudy(tmp_path, "run", "both.yaml", status=1)
     run = by_app(tmp_path)["main", True]
     name = "other-plain small x1 scheduler"
     assert (run["status"], run["reason"]) == ("failed", f"its co-runner {name} {reason}")
@@ -145,9 +139,7 @@ def test_a_co_runner_inherits_the_signals_and_cpus_of_a_program_alone(tmp_path: 
     shows = "grep -E '^(SigBlk|SigIgn|SigCgt|Cpus_allowed_list)' /proc/self/status >>shown-$PPID"
     other = f"#!/bin/sh\n{shows}\n{WORK}echo >>starts\n"
     write(tmp_path, f"#!/bin/sh\nwhile [ $(wc -l <starts) -lt 3 ]; do :; done\n{WORK}", other)
-    done = pinstudy(tmp_path, "run", "both.yaml")
-
-    assert done.returncode == 0, done.stderr
+    pinstudy(tmp_path, "run", "both.yaml", status=0)
     shown = [path.read_text() for path in tmp_path.glob("shown-*")]
     assert len(shown) >= 4
     assert len(set(shown)) == 1
@@ -210,9 +202,7 @@ def test_the_plan_shows_co_runners_and_the_cpus_that_both_use(tmp_path: Path) ->
     two = study.read_text().replace("mappings: scheduler", "mappings: [pcores-pin, ecores-pin]")
     study.write_text(two)
     node = str(build_tree(tmp_path / "node", "i9-14900k-noht"))
-    done = pinstudy(tmp_path, "plan", "both.yaml", "--sysroot", node)
-
-    assert done.returncode == 0, done.stderr
+    done = pinstudy(tmp_path, "plan", "both.yaml", "--sysroot", node, status=0)
     name = "other-plain small x1 ecores-pin"
     assert f"  #3  pcores-pin current, beside {name} on CPUs 8  CPUs 0  about" in done.stdout
     assert "\n      beside it: env " in done.stdout

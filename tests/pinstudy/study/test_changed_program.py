@@ -61,8 +61,7 @@ def results(folder: Path) -> Path:
 def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> None:
     build(folder / "program", swaps_at=3)
     build(folder / "next", waits_us=2000)
-    done = pinstudy(folder, "run", "waits.yaml")
-    assert done.returncode == 1
+    done = pinstudy(folder, "run", "waits.yaml", status=1)
     assert f"{folder}/program has changed while the study ran: 'program' was " in done.stderr
     assert "put it back and start the same command again to continue" in done.stderr
     assert '--fresh, which keeps what was measured, as the "before" of `pinstudy co' in done.stderr
@@ -75,8 +74,7 @@ def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> Non
 def test_a_run_after_which_its_program_cannot_be_read_is_recorded(folder: Path) -> None:
     build(folder / "program", swaps_at=3)
     (folder / "next").symlink_to("nowhere")
-    done = pinstudy(folder, "run", "waits.yaml")
-    assert done.returncode == 1
+    done = pinstudy(folder, "run", "waits.yaml", status=1)
     assert "whether it has changed cannot be told: " in done.stderr
     assert [r["status"] for r in records(folder)] == ["ok", "ok", "interrupted"]
     assert "whether it has changed cannot be told: " in records(folder)[-1]["reason"]
@@ -90,33 +88,29 @@ def test_a_second_start_with_another_program_is_refused_until_it_is_back(
     build(folder / "program", swaps_at=4)
     os.link(folder / "program", folder / "first")
     build(folder / "next", waits_us=2000)
-    assert pinstudy(folder, "run", "waits.yaml").returncode == 1
+    pinstudy(folder, "run", "waits.yaml", status=1)
 
     for command in ("run", "plan"):
-        again = pinstudy(folder, command, "waits.yaml")
-        assert again.returncode == 2
+        again = pinstudy(folder, command, "waits.yaml", status=2)
         assert "is not the program that made the runs there: 'program'" in again.stderr
         assert "or start anew with --fresh" in again.stderr
     assert (folder / "starts").read_text() == "xxxx"
 
     (folder / "first").replace(folder / "program")
-    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    pinstudy(folder, "run", "waits.yaml", status=0)
     assert Counter(r["status"] for r in records(folder)) == {"ok": 6, "interrupted": 1}
 
 
 def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Path) -> None:
-    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    pinstudy(folder, "run", "waits.yaml", status=0)
     build(folder / "program", waits_us=50_000)
 
-    fresh = pinstudy(folder, "run", "waits.yaml", "--fresh")
-
-    assert fresh.returncode == 0, fresh.stderr
+    fresh = pinstudy(folder, "run", "waits.yaml", "--fresh", status=0)
     (hint,) = (line for line in fresh.stderr.splitlines() if "pinstudy compare" in line)
     _, _, folders = hint.partition("pinstudy compare ")
     before, now = folders.split()
     assert folder / now == results(folder)
-    compared = pinstudy(folder, "compare", before, now)
-    assert compared.returncode == 0, compared.stderr
+    pinstudy(folder, "compare", before, now, status=0)
     digests = {
         name: {r["program_digest"] for r in read_records(folder / name / "records")}
         for name in (before, now)
@@ -125,16 +119,15 @@ def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Pat
 
 
 def test_a_program_that_cannot_be_read_does_not_count_as_changed(folder: Path) -> None:
-    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
-    again = pinstudy(folder, "run", "waits.yaml", PATH="/nonexistent")
-    assert again.returncode == 1
+    pinstudy(folder, "run", "waits.yaml", status=0)
+    again = pinstudy(folder, "run", "waits.yaml", status=1, PATH="/nonexistent")
     assert "whether it has changed cannot be told: ldd could not be asked" in again.stderr
 
 
 def test_a_program_with_the_same_bytes_is_the_same(folder: Path) -> None:
-    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    pinstudy(folder, "run", "waits.yaml", status=0)
     build(folder / "program")
-    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    pinstudy(folder, "run", "waits.yaml", status=0)
     assert len(records(folder)) == 6
 
 

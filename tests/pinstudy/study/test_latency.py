@@ -27,10 +27,9 @@ def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
     if cpus == 1:
         os.sched_setaffinity(0, {min(before)})
     try:
-        ended = cli.pinstudy(folder, *arguments)
+        ended = cli.pinstudy(folder, *arguments, status=0)
     finally:
         os.sched_setaffinity(0, before)
-    assert ended.returncode == 0, ended.stderr
     return ended.stdout + ended.stderr
 
 

@@ -45,32 +45,28 @@ def test_more_repetitions_in_the_file_continue_the_study(
     folder: Path, first: object, then: object
 ) -> None:
     write_nothings(folder, first)
-    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
+    pinstudy(folder, "run", "nothings.yaml", status=0)
     write_nothings(folder, then)
-    done = pinstudy(folder, "run", "nothings.yaml")
-    assert done.returncode == 0, done.stderr
+    pinstudy(folder, "run", "nothings.yaml", status=0)
     assert runs_by_mapping(folder) == {"scheduler": 5, "other": 5}
 
 
 def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -> None:
-    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "5")
-    assert done.returncode == 0, done.stderr
+    pinstudy(folder, "run", "nothings.yaml", status=0)
+    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "5", status=0)
     assert "12 runs, 8 of them done already" in done.stdout
     assert runs_by_mapping(folder) == {"scheduler": 5, "other": 5}
     (copy,) = folder.glob("results/nothings/*/study.yaml")
     study = (folder / "nothings.yaml").read_text()
     assert copy.read_text() == f"# Run with --repetitions 5.\n{study}"
-    report = pinstudy(folder, "report", str(copy.parent))
-    assert report.returncode == 0, report.stderr
+    pinstudy(folder, "report", str(copy.parent), status=0)
     html = copy.with_name("report.html").read_text()
     assert "bin/pinstudy run nothings.yaml --repetitions 5" in html
 
 
 def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
-    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
-    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "2")
-    assert done.returncode == 0, done.stderr
+    pinstudy(folder, "run", "nothings.yaml", status=0)
+    pinstudy(folder, "run", "nothings.yaml", "--repetitions", "2", status=0)
     assert runs_by_mapping(folder) == {"scheduler": 3, "other": 3}
 
 
@@ -92,16 +88,15 @@ def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
     folder: Path, repetitions: object, option: str, message: str
 ) -> None:
     write_nothings(folder, repetitions)
-    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", option)
-    assert done.returncode == 2
+    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", option, status=2)
     assert message in done.stderr
     assert not (folder / "results").exists()
 
 
 def test_what_else_a_study_asks_for_is_what_it_is(folder: Path) -> None:
-    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
+    pinstudy(folder, "run", "nothings.yaml", status=0)
     write_nothings(folder, 3, seed=9)
-    assert pinstudy(folder, "run", "nothings.yaml").returncode == 2
+    pinstudy(folder, "run", "nothings.yaml", status=2)
 
 
 def noisy(shard: Path) -> None:
@@ -120,7 +115,7 @@ def noisy(shard: Path) -> None:
 
 def test_the_command_that_ends_a_verdict_continues_the_study(folder: Path) -> None:
     write_nothings(folder, 12)
-    assert pinstudy(folder, "run", "nothings.yaml", "--results", "a b").returncode == 0
+    pinstudy(folder, "run", "nothings.yaml", "--results", "a b", status=0)
     (shard,) = folder.glob("a b/nothings/*/records/*.jsonl")
     noisy(shard)
 
@@ -134,7 +129,6 @@ def test_the_command_that_ends_a_verdict_continues_the_study(folder: Path) -> No
         *("pinstudy", "run", "nothings.yaml", "--repetitions", str(wanted), "--results", "a b")
     ]
     assert 12 < wanted < 100
-    again = pinstudy(folder, *words[1:])
-    assert again.returncode == 0, again.stderr
+    pinstudy(folder, *words[1:], status=0)
     counts = Counter(r["mapping"] for r in read_records(shard.parent) if not r["warmup"])
     assert counts == {"scheduler": wanted, "other": wanted}

@@ -63,8 +63,7 @@ def test_every_record_has_counts_foreign_tasks_and_the_harness_cpus(
 ) -> None:
     need_tool("perf")
     folder = nap(tmp_path)
-    done = pinstudy(folder, "run", "short.yaml", *two_kinds())
-    assert done.returncode == 0, done.stderr
+    pinstudy(folder, "run", "short.yaml", *two_kinds(), status=0)
     runs = records(folder)
     for record in runs:
         for name in ("task_clock_s", "migrations", "context_switches", "cycles", "energy_pkg_j"):
@@ -116,7 +115,7 @@ def test_a_daemon_that_interferes_is_warned_about_once_and_recorded(tmp_path: Pa
 
 def test_a_gate_waits_or_says_why_it_cannot(tmp_path: Path) -> None:
     folder = nap(tmp_path, temperature_gate={"within": "40 K", "limit": "1 s"})
-    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    pinstudy(folder, "run", "short.yaml", status=0)
     runs = [record for record in records(folder) if record["status"] == "ok"]
     assert runs
     for record in runs:
@@ -130,6 +129,5 @@ def test_a_gate_waits_or_says_why_it_cannot(tmp_path: Path) -> None:
 
 def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path) -> None:
     folder = nap(tmp_path, temperature_gate={"within": 5, "limit": "1 s"})
-    done = pinstudy(folder, "plan", "short.yaml")
-    assert done.returncode == 2
+    done = pinstudy(folder, "plan", "short.yaml", status=2)
     assert "short.yaml:7:28: '5' is not a difference of temperatures" in done.stderr

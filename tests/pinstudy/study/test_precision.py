@@ -42,9 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pinstudy(folder: Path, *arguments: str) -> str:
-    done = cli.pinstudy(folder, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return cli.pinstudy(folder, *arguments, status=0).stdout
 
 
 def repetitions(folder: Path) -> Counter[str]:

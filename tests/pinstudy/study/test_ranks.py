@@ -55,9 +55,7 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
 ) -> None:
     need_mpi(mpi)
     write(tmp_path, mpi, build_ranks(mpi, tmp_path))
-    done = pinstudy(tmp_path, "run", "ranks.yaml", **ALLOW_ROOT)
-
-    assert done.returncode == 0, done.stderr
+    pinstudy(tmp_path, "run", "ranks.yaml", status=0, **ALLOW_ROOT)
     made = {(run["ranks"], run["threads"], run["mapping"]): run for run in records(tmp_path)}
     assert sorted(made) == [
         (1, 2, "pinned"),
@@ -83,9 +81,7 @@ def test_a_launcher_that_refuses_root_is_named_before_anything_is_started(tmp_pa
         pytest.skip("only root is refused")
     need_mpi("openmpi")
     write(tmp_path, "openmpi", Path("/bin/true"))
-    done = pinstudy(tmp_path, "run", "ranks.yaml", **dict.fromkeys(ALLOW_ROOT, ""))
-
-    assert done.returncode == 2
+    done = pinstudy(tmp_path, "run", "ranks.yaml", status=2, **dict.fromkeys(ALLOW_ROOT, ""))
     assert done.stderr == (
         "pinstudy: ranks.yaml: Open MPI starts no ranks as root; start as a user, or allow it with "
         "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
