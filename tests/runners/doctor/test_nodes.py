@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,11 +27,10 @@ from tests.runners.power_pmu_trees import (
     set_permission,
 )
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.support.ordinary_user import open_folder
+from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.studies import two_cpus
 from tests.support.trees import CPU, build_tree, spoilt, write
 
-NOBODY = 65534
 POLICY = "/sys/devices/system/cpu/cpufreq/policy"
 
 
@@ -147,11 +144,11 @@ def test_energy_without_permission_has_a_command_for_now_and_a_rule_for_good(
 ) -> None:
     root = powercap_tree(reachable / "node", {"intel-rapl:0": ("package-0", 1)})
     (zone_folder(root, "intel-rapl:0") / "energy_uj").chmod(0)
-    source = as_nobody(root, "energy-sources")[0]
-    assert source["name"] == "energy:powercap"
-    assert source["state"] == "missing"
-    assert source["grant"] == "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
-    assert source["lasting"] == (
+    with ordinary_user():
+        source = ask(root, "energy-sources", live=True)["energy:powercap"]
+    assert source.state == "missing"
+    assert source.grant == "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
+    assert source.lasting == (
         """echo 'SUBSYSTEM=="powercap", KERNEL=="intel-rapl*:*", """
         """RUN+="/bin/chmod a+r /sys/%p/energy_uj"' """
         "| sudo tee /etc/udev/rules.d/70-pinstudy.rules"
@@ -223,21 +220,23 @@ def test_a_governor_that_may_not_be_set_has_the_exact_grant(reachable: Path) -> 
     root = build_tree(reachable, "i9-14900k-noht")
     assert ask(root, "governor", live=True)["governor"].state == "ok"
     (root / CPU / "cpufreq/policy3/scaling_governor").chmod(0o444)
-    (found,) = as_nobody(root, "governor")
-    assert found["state"] == "limited"
-    assert f"no permission to write {POLICY}" in found["why"]
-    assert found["grant"].startswith(f'sudo chown "$USER" {POLICY}*/scaling_governor ')
-    assert f"{POLICY}*/energy_performance_preference" in found["grant"]
-    assert found["lasting"].endswith("| sudo tee /etc/tmpfiles.d/pinstudy.conf")
+    with ordinary_user():
+        found = ask(root, "governor", live=True)["governor"]
+    assert found.state == "limited"
+    assert f"no permission to write {POLICY}" in found.why
+    assert found.grant.startswith(f'sudo chown "$USER" {POLICY}*/scaling_governor ')
+    assert f"{POLICY}*/energy_performance_preference" in found.grant
+    assert found.lasting.endswith("| sudo tee /etc/tmpfiles.d/pinstudy.conf")
 
 
 def test_a_governor_whose_preference_may_not_be_put_back_may_not_be_set(reachable: Path) -> None:
     root = build_tree(reachable, "i9-14900k-noht")
     for file in (root / CPU / "cpufreq").glob("policy*/scaling_governor"):
         file.chmod(0o666)
-    (found,) = as_nobody(root, "governor")
-    assert found["state"] == "limited"
-    assert f"no permission to write {POLICY}0/energy_performance_preference" in found["why"]
+    with ordinary_user():
+        found = ask(root, "governor", live=True)["governor"]
+    assert found.state == "limited"
+    assert f"no permission to write {POLICY}0/energy_performance_preference" in found.why
 
 
 def test_temperatures_and_throttle_counters_are_read(tmp_path: Path) -> None:
@@ -303,27 +302,3 @@ def test_no_missing_file_and_no_garbage_raises(
 def reachable() -> Iterator[Path]:
     with open_folder() as folder:
         yield folder
-
-
-def as_nobody(root: Path, name: str) -> list[dict[str, Any]]:
-    """Ask as a user without rights: this one, or nobody where the tests run as root.
-
-    In a child process that gives up its rights: a new interpreter might be out of nobody's reach.
-    """
-    readable, writable = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setgroups([])
-                os.setresgid(NOBODY, NOBODY, NOBODY)
-                os.setresuid(NOBODY, NOBODY, NOBODY)
-            found = [capability.fields() for capability in probe(open_node(root), True, [name])]
-            os.write(writable, json.dumps(found).encode())
-        finally:
-            os._exit(0)
-    os.close(writable)
-    with os.fdopen(readable) as answer:
-        shown: list[dict[str, Any]] = json.load(answer)
-    os.waitpid(child, 0)
-    return shown

@@ -10,6 +10,7 @@ from runners.doctor.capability import Capability
 from runners.doctor.report import EVERY_NAME, NAMES, probe
 from runners.node.node import open_node
 from tests.runners.fake_commands import install
+from tests.runners.power_pmu_trees import NO_CAPABILITIES, ROOT_CAPABILITIES, set_permission
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.support.studies import write_program
 from tests.support.tools import DATA
@@ -24,15 +25,9 @@ def node(tmp_path: Path) -> Path:
     root = tmp_path / "node"
     (root / CPU).mkdir(parents=True)
     (root / "proc/sys/kernel").mkdir(parents=True)
-    (root / "proc/self").mkdir()
     (root / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t\t: fpu\n")
-    set_permission(root, paranoid="2", capabilities="000001ffffffffff")
+    set_permission(root, paranoid="2", capabilities=ROOT_CAPABILITIES)
     return root
-
-
-def set_permission(root: Path, paranoid: str, capabilities: str) -> None:
-    (root / "proc/sys/kernel/perf_event_paranoid").write_text(f"{paranoid}\n")
-    (root / "proc/self/status").write_text(f"CapEff:\t{capabilities}\n")
 
 
 def add_pmus(root: Path, cpus: dict[str, str | None]) -> None:
@@ -134,7 +129,7 @@ def test_a_perf_older_than_the_hybrid_node_is_not_believed(node: Path, commands:
 
 
 def test_an_ordinary_user_is_told_that_migrations_are_hidden(node: Path, commands: Path) -> None:
-    set_permission(node, paranoid="2", capabilities="0000000000000000")
+    set_permission(node, paranoid="2", capabilities=NO_CAPABILITIES)
     install_perf(commands, "perf version 6.1.187", replay("guest-user.csv"))
     assert one(node, "perf").state == "limited"
     migrations = one(node, "migrations")
@@ -174,7 +169,7 @@ def test_a_perf_that_is_none_is_told(node: Path, commands: Path, perf: str, said
 
 
 def test_a_kernel_that_forbids_counting_is_named_with_its_level(node: Path, commands: Path) -> None:
-    set_permission(node, paranoid="4", capabilities="0000000000000000")
+    set_permission(node, paranoid="4", capabilities=NO_CAPABILITIES)
     install_perf(commands, "perf version 6.8.12", "echo 'Access is limited.' >&2; exit 255")
     for name in ("perf", "migrations"):
         assert one(node, name).state == "missing"
