@@ -24,6 +24,7 @@ from runners.records.shard import LATE
 from tests.faults.small_disk import mounted
 from tests.support.cli import argv, pinstudy
 from tests.support.held import Gate, held_nap
+from tests.support.limits import only_cpus
 from tests.support.processes import command_line, descendants, ended
 from tests.support.studies import two_cpus, write_app, write_program, write_study
 from tests.support.tools import ROOT
@@ -389,11 +390,8 @@ def test_an_allocation_smaller_than_a_case_is_refused_with_wanted_and_found(plac
     online = sorted(os.sched_getaffinity(0))
     two_cpus()
     place.submit("--features", "hybrid")
-    os.sched_setaffinity(0, online[1:])
-    try:
+    with only_cpus(online[1:]):
         _, err = place.run(*place.worker(0), status=1)
-    finally:
-        os.sched_setaffinity(0, online)
     assert f"may use CPUs {online[1]}" in err
     assert f"missing: {online[0]}" in err
     assert "ask for the whole node" in err

@@ -1,13 +1,24 @@
-"""Temporary resource limits of this process (getrlimit(2))."""
+"""Temporary limits of this process: CPUs, and resources (getrlimit(2))."""
 
 from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 _SELECTABLE = 1024
+
+
+@contextmanager
+def only_cpus(cpus: Collection[int]) -> Iterator[None]:
+    """Let this thread, and what it starts, use these CPUs alone in the context."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @contextmanager

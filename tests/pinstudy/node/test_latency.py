@@ -13,6 +13,7 @@ from runners.host.lock import node_lock
 from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.support.cli import pinstudy, pinstudy_without, started
+from tests.support.limits import only_cpus
 from tests.support.programs import built
 from tests.support.studies import two_cpus
 from tests.support.trees import build_tree
@@ -100,12 +101,8 @@ def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
 
 
 def test_one_cpu_is_one_line(tmp_path: Path) -> None:
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
+    with only_cpus({min(os.sched_getaffinity(0))}):
         done = pinstudy(tmp_path, "latency", status=2)
-    finally:
-        os.sched_setaffinity(0, before)
     assert "needs two" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 

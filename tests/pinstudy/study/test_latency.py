@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support import cli
+from tests.support.limits import only_cpus
 from tests.support.studies import write_app, write_study
 from tests.support.tools import ROOT, need_tool
 
@@ -22,14 +23,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
-    before = os.sched_getaffinity(0)
-    if cpus == 1:
-        os.sched_setaffinity(0, {min(before)})
-    try:
-        ended = cli.pinstudy(folder, *arguments, status=0)
-    finally:
-        os.sched_setaffinity(0, before)
+def pinstudy(folder: Path, *arguments: str) -> str:
+    ended = cli.pinstudy(folder, *arguments, status=0)
     return ended.stdout + ended.stderr
 
 
@@ -81,7 +76,8 @@ def test_a_measurement_that_is_not_this_boot_s_whole_one_is_made_again(
 
 
 def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
-    output = pinstudy(folder, "run", "beside.yaml", cpus=1)
+    with only_cpus({min(os.sched_getaffinity(0))}):
+        output = pinstudy(folder, "run", "beside.yaml")
     assert "the latency between CPUs is not measured: the latency between CPUs needs two" in output
     assert not list(folder.glob("results/beside/*/latency.json"))
     assert list(folder.glob("results/beside/*/tables.md"))

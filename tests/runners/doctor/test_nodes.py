@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import rmtree
@@ -27,6 +26,7 @@ from tests.runners.power_pmu_trees import (
     set_permission,
 )
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+from tests.support.limits import only_cpus
 from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.studies import two_cpus
 from tests.support.trees import CPU, build_tree, spoilt, write
@@ -127,12 +127,8 @@ def test_a_guest_of_one_kind_is_limited_until_kinds_are_declared(tmp_path: Path)
 
 def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
     first, second = two_cpus()
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {first})
-    try:
-        (found,) = probe(open_node(Path("/")), True, ["cpus"])
-    finally:
-        os.sched_setaffinity(0, before)
+    with only_cpus({first}):
+        found = ask(Path("/"), "cpus", live=True)["cpus"]
     assert found.state == "limited"
     assert found.why.startswith(f"this process may use {first}, and not ")
     assert str(second) in found.why.partition("not ")[2]
