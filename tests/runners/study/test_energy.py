@@ -37,6 +37,7 @@ from tests.runners import cases
 from tests.runners.power_pmu_trees import add_core_pmu, core_row, install_perf
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
+from tests.support.held import WORK_UNTIL_LOOKED_AT, looks_counted
 from tests.support.programs import witness
 from tests.support.trees import write
 from tests.support.wait import HANG_S, until
@@ -45,8 +46,6 @@ STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
 # Works until energy was drawn: on a busy node a nap may be over before.
 DRAW = "read b <COUNTER; a=$b; while [ $a = $b ]; do read a <COUNTER; done"
 PLAIN = Variant("plain", "", "none")
-# A program that only sleeps uses no CPU time, and where it slept decides nothing.
-WORK = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'"
 
 
 @pytest.fixture
@@ -163,7 +162,7 @@ def one_run_s(folder: Path) -> float:
         (f"{DRAW}; exit 1", HANG_S, "failed"),
         (f"{DRAW}; kill -9 $$", HANG_S, "failed"),
         ("exec sleep 600", 0.2, "timeout"),
-        (f"exec taskset -c 0 {WORK}", 20.0, "placement-violated"),
+        (f"exec taskset -c 0 sh -c '{WORK_UNTIL_LOOKED_AT}'", 20.0, "placement-violated"),
     ],
 )
 def test_a_run_s_energy_is_kept_whatever_became_of_it(
@@ -178,7 +177,8 @@ def test_a_run_s_energy_is_kept_whatever_became_of_it(
         folder = tmp_path / str(limit_s)
         folder.mkdir()
         (folder / "node").symlink_to(node.root)
-        run(study_of(folder, script, limit_s), node, folder)
+        with looks_counted(folder / "looks") as looks:
+            run(study_of(folder, script.replace("LOOKS", str(looks)), limit_s), node, folder)
         made, limit_s = records(folder, status), 4 * limit_s
         assert len(made) == 2
     for record in made:
