@@ -18,7 +18,7 @@ from unittest import mock
 
 from pinstudy.cli import main
 from tests.support.held import argv_counting_looks
-from tests.support.processes import ended
+from tests.support.processes import descendants, ended, wait_until_gone
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
@@ -72,6 +72,14 @@ def started(folder: Path, *arguments: str, apart: bool = False) -> Iterator[subp
     )
     with ended(process):
         yield process
+
+
+def stop(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """End a started command by SIGINT or SIGKILL; wait until nothing is left that it started."""
+    everyone = list(descendants(process.pid))
+    process.send_signal(number)
+    assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
+    wait_until_gone(everyone)
 
 
 def pinstudy_without(

@@ -15,11 +15,11 @@ from runners.node.node import Node, open_node
 from runners.prove.finding import Finding
 from runners.prove.proof import FILE_NAME, keep_for_node, new_proof
 from runners.prove.prove import GROUPS
-from tests.support.cli import pinstudy, started
-from tests.support.processes import command_line, descendants, wait_until_gone
+from tests.support.cli import pinstudy, started, stop
+from tests.support.processes import command_line, descendants
 from tests.support.studies import write_app, write_program, write_study
 from tests.support.trees import build_tree
-from tests.support.wait import HANG_S, until
+from tests.support.wait import until
 
 OFF = Finding("energy", "package", "off", "grows", "nothing", "stands still", ("energy_pkg_j",))
 FINE = Finding("migrations", "", "ok", "200 moves", "200")
@@ -75,10 +75,7 @@ def test_no_program_outlives_it_and_nothing_is_kept(
 ) -> None:
     with started(tmp_path, "prove", "--only", "resolution") as process:
         until(lambda: yardsticks(process.pid), what="a yardstick runs")
-        everyone = list(descendants(process.pid))
-        process.send_signal(number)
-        assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
-        wait_until_gone(everyone)
+        stop(process, number)
     assert kept(state) == []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import pinstudy, started
+from tests.support.cli import pinstudy, started, stop
 from tests.support.processes import command_line, descendants, wait_until_gone
 from tests.support.studies import records, write_app, write_program, write_study
 from tests.support.trees import build_tree
@@ -153,10 +153,7 @@ def test_no_co_runner_outlives_pinstudy(tmp_path: Path, number: signal.Signals) 
     with started(tmp_path, "run", "both.yaml") as process:
         until((tmp_path / "begun").exists, what="the program runs")
         until(lambda: _sleeping(process.pid), what="the co-runner has started its daemon")
-        everyone = list(descendants(process.pid))
-        process.send_signal(number)
-        assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
-        wait_until_gone(everyone)
+        stop(process, number)
         assert process.stderr
         assert "Traceback" not in process.stderr.read()
 

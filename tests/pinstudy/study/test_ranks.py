@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.support.cli import pinstudy, started
+from tests.support.cli import pinstudy, started, stop
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
-from tests.support.processes import command_line, descendants, name_of, wait_until_gone
+from tests.support.processes import command_line, descendants, name_of
 from tests.support.studies import records
 from tests.support.trees import build_tree
-from tests.support.wait import HANG_S, until
+from tests.support.wait import until
 
 STUDY = """\
 title: Ranks or threads?
@@ -109,11 +109,8 @@ def test_no_rank_and_no_launcher_outlives_pinstudy(
         monkeypatch.setenv(name, value)
     with started(tmp_path, "run", "ranks.yaml") as process:
         until(lambda: ranks_below(process.pid, program), what="a rank runs")
-        everyone = list(descendants(process.pid))
-        assert any(name_of(pid).startswith("mpi") for pid in everyone)
-        process.send_signal(number)
-        assert process.wait(HANG_S) == (130 if number == signal.SIGINT else -number)
-        wait_until_gone(everyone)
+        assert any(name_of(pid).startswith("mpi") for pid in descendants(process.pid))
+        stop(process, number)
     assert not list(Path(temporary).glob("pinstudy-*"))
 
 
