@@ -93,12 +93,6 @@ def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
     assert not (folder / "results").exists()
 
 
-def test_what_else_a_study_asks_for_is_what_it_is(folder: Path) -> None:
-    pinstudy(folder, "run", "nothings.yaml", status=0)
-    write_nothings(folder, 3, seed=9)
-    pinstudy(folder, "run", "nothings.yaml", status=2)
-
-
 def noisy(shard: Path) -> None:
     """Give the runs of a shard times that differ too little for a verdict."""
     chance = random.Random(1)
