@@ -217,3 +217,11 @@ def write_atomically(path: Path, data: bytes) -> None:
         write_whole(path, data)
     except OSError as error:
         raise not_written(path, error) from None
+
+
+def write_json(
+    path: Path, value: object, indent: int | None = 2, *, sort_keys: bool = False
+) -> None:
+    """Write a file of JSON as `write_atomically` does; raises ValueError for what JSON lacks."""
+    text = json.dumps(value, indent=indent, sort_keys=sort_keys, allow_nan=False)
+    write_atomically(path, f"{text}\n".encode())

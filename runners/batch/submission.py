@@ -9,7 +9,6 @@ its cases, and what is left.
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from typing import Any
 
 from base import PINSTUDY
 from base.errors import StudyError, UserError
-from base.files import read_object, structured, write_atomically
+from base.files import read_object, structured, write_json
 from base.text import one_line, shown
 from base.units import utc_now
 from configs.study import Study
@@ -165,8 +164,7 @@ def write_submission(submission: Submission) -> None:
     """Write `submission.json`; raises StudyError when the folder cannot be written."""
     fields = asdict(submission)
     del fields["folder"]
-    text = json.dumps({"schema": SCHEMA} | fields, indent=2) + "\n"
-    write_atomically(submission.folder / FILE, text.encode())
+    write_json(submission.folder / FILE, {"schema": SCHEMA} | fields)
 
 
 def read_submission(folder: Path) -> Submission:
@@ -280,7 +278,7 @@ class AttemptFile:
         self.attempt = replace(self.attempt, updated_at=utc_now(), **changes)
         self._written_s = time.monotonic()
         with suppress(StudyError):
-            write_atomically(self._path, json.dumps(asdict(self.attempt)).encode() + b"\n")
+            write_json(self._path, asdict(self.attempt), indent=None)
 
 
 def how_it_ends(study: Study) -> str:

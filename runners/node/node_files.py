@@ -6,7 +6,6 @@ lstopo, which is optional.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from base.command import output_of
-from base.files import read_object, write_atomically
+from base.files import read_object, write_atomically, write_json
 from base.text import first_of, shown
 from runners.node.facts import digest_facts
 from runners.node.node import Node
@@ -59,8 +58,8 @@ _MAX_CHARACTERS = 4_000_000
 def save_node(folder: Path, node: Node) -> None:
     """Write the node's facts and its picture into a results folder; raises StudyError."""
     absent = node.facts["unavailable"] | save_picture(picture_path(folder, node.digest))
-    text = json.dumps(node.facts | {"unavailable": absent}, indent=2, sort_keys=True) + "\n"
-    write_atomically(folder / _FOLDER / f"{node.digest}.json", text.encode())
+    path = folder / _FOLDER / f"{node.digest}.json"
+    write_json(path, node.facts | {"unavailable": absent}, sort_keys=True)
 
 
 def picture_path(folder: Path, node_digest: str) -> Path:

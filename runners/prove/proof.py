@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from base import PINSTUDY, VERSION
 from base.errors import StudyError
-from base.files import read_object, structured, write_atomically
+from base.files import read_object, structured, write_json
 from base.text import first_of
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
@@ -94,8 +93,7 @@ def keep_for_node(proof: Proof, root: Path) -> Path:
 
 def keep(proof: Proof, path: Path) -> Path:
     """Write a proof into a file and return its path; raises StudyError."""
-    text = json.dumps(proof.content(), indent=1, allow_nan=False) + "\n"
-    write_atomically(path, text.encode())
+    write_json(path, proof.content(), indent=1)
     return path
 
 

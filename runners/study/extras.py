@@ -7,7 +7,6 @@ case beside the records. Latency is measured before the first run, once a boot.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.errors import StudyError, UserError
-from base.files import read_object, write_atomically
+from base.files import read_object, write_json
 from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
@@ -89,7 +88,7 @@ class ContendedLines:
         version = (ask_version(perf) if perf else None) or "not known"
         if perf is None or isinstance(modes, str):
             fields = {"schema": SCHEMA, "unavailable": {"lines": modes}}
-            self._write(self.folder / UNAVAILABLE, fields | ({"perf": version} if perf else {}))
+            write_json(self.folder / UNAVAILABLE, fields | ({"perf": version} if perf else {}))
             progress.warned(f"no contended cache lines: {modes}")
             return
         for number, case in enumerate(pending := self.pending, start=1):
@@ -108,7 +107,7 @@ class ContendedLines:
                 "started_at": started_at,
                 "perf": version,
             }
-            self._write(self._path(case), head | sampled)
+            write_json(self._path(case), head | sampled)
         (self.folder / UNAVAILABLE).unlink(missing_ok=True)
 
     def _try(self, perf: str | None) -> tuple[str, ...] | str:
@@ -171,10 +170,6 @@ class ContendedLines:
 
     def _path(self, case: Case) -> Path:
         return self.folder / f"{case.case_id}.json"
-
-    @staticmethod
-    def _write(path: Path, fields: dict[str, Any]) -> None:
-        write_atomically(path, (json.dumps(fields, indent=2, allow_nan=False) + "\n").encode())
 
 
 def _problem_of(observed: Observation, case: Case) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from base import PINSTUDY
 from base.errors import StudyError, UserError
-from base.files import write_atomically
+from base.files import write_json
 from base.reading import Reading
 from base.text import first_of, printable, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
@@ -86,8 +85,8 @@ class StudyPrograms:
     def keep(self, folder: Path) -> None:
         """Write the programs' files and digests beside the records; raises StudyError."""
         for files in self.files.values():
-            text = json.dumps(files.facts(), indent=2, sort_keys=True) + "\n"
-            write_atomically(folder / FOLDER / f"{files.digest}.json", text.encode())
+            path = folder / FOLDER / f"{files.digest}.json"
+            write_json(path, files.facts(), sort_keys=True)
 
 
 def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFiles) -> None:
