@@ -71,9 +71,11 @@ class Namespace:
         for process in self._started:
             end(process)
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, status: int | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a pinstudy command to its end; with `status`, another one fails the test."""
         process = self.start(*arguments)
         out, err = process.communicate(timeout=HANG_S)
+        assert status in (None, process.returncode), f"{process.returncode}: {out}{err}"
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def settings(self) -> dict[str, str]:

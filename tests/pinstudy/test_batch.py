@@ -25,7 +25,7 @@ from tests.faults.small_disk import mounted
 from tests.support.cli import argv, pinstudy
 from tests.support.held import Gate, held_nap
 from tests.support.limits import only_cpus
-from tests.support.processes import command_line, descendants, ended
+from tests.support.processes import command_line, descendants, ended, errors_of
 from tests.support.studies import two_cpus, write_app, write_program, write_study
 from tests.support.tools import ROOT
 from tests.support.trees import build_tree
@@ -401,8 +401,7 @@ def test_an_allocation_smaller_than_a_case_is_refused_with_wanted_and_found(plac
 def test_a_signal_that_kills_soon_stops_the_run_in_flight(place: Place, name: str) -> None:
     process = place.start_a_long_run()
     process.send_signal(signal.Signals[name])
-    _, err = process.communicate(timeout=HANG_S)
-    assert process.returncode == 75, err
+    errors_of(process, 75)
     assert [record["status"] for record in place.records()] == ["interrupted"]
     (submission,) = place.status()
     assert submission["workers"][0]["exit_status"] == 75
@@ -421,8 +420,7 @@ def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
     until((tmp_path / "over.awaited").exists, process)
     process.send_signal(signal.Signals[name])
     (tmp_path / "over").touch()
-    _, err = process.communicate(timeout=HANG_S)
-    assert process.returncode == 75, err
+    errors_of(process, 75)
     assert [record["status"] for record in place.records()] == ["interrupted"]
 
 
@@ -451,8 +449,7 @@ def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name:
     process = place.start_and_hold(*place.worker(0))
     process.send_signal(signal.Signals[name])
     place.gate.open()
-    _, err = process.communicate(timeout=HANG_S)
-    assert process.returncode == 75, err
+    err = errors_of(process, 75)
     assert f"time is up ({name})" in err
     assert [record["status"] for record in place.records()] == ["ok", "ok"]
     place.run(*place.worker(0))
@@ -483,8 +480,7 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
     # As on a node that its batch system lost: the older worker goes on while a newer one starts.
     place.fence.claim_next("split-there-0001-w000")
     place.gate.open()
-    _, err = older.communicate(timeout=HANG_S)
-    assert older.returncode == 75, err
+    err = errors_of(older, 75)
     assert "a newer worker has taken over" in err
     late = list(read_records(place.folder / "results/naps/split-there" / LATE))
     assert len(late) == 1
@@ -501,11 +497,9 @@ def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place:
     until(lambda: place.fence.newest_of_all().get("split-there-submission") == 2, newer)
     place.gate.open()
     # Both are on one node here: the newer waits until the older has noticed it and ended.
-    _, err = older.communicate(timeout=HANG_S)
-    assert older.returncode == 75, err
+    err = errors_of(older, 75)
     assert "taken over split-there-submission" in err
-    _, err = newer.communicate(timeout=HANG_S)
-    assert newer.returncode == 0, err
+    errors_of(newer, 0)
     assert set(good(place.records()).values()) == {1}
 
 
@@ -515,8 +509,7 @@ def test_two_workers_do_not_measure_each_other_on_one_node(place: Place) -> None
     _, err = place.run(*place.worker(1), status=75)
     place.gate.open()
     assert "another pinstudy is at work on this node" in err
-    first.communicate(timeout=HANG_S)
-    assert first.returncode == 0
+    errors_of(first, 0)
 
 
 def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.wait import until
+from tests.support.wait import HANG_S, until
 
 
 def alive(pid: int) -> bool:
@@ -65,6 +65,13 @@ def end(process: subprocess.Popen[str]) -> None:
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
+
+
+def errors_of(process: subprocess.Popen[str], status: int) -> str:
+    """Wait for a process's end with this status; return what it printed on stderr."""
+    _, errors = process.communicate(timeout=HANG_S)
+    assert process.returncode == status, errors
+    return errors
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import pytest
 
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.support.held import Gate, held_nap
+from tests.support.processes import errors_of
 from tests.support.studies import (
     records,
     two_cpus,
@@ -65,8 +66,7 @@ def submit(node: Namespace, name: str) -> Path:
         write_program(commands / command, f"#!/bin/sh\n{does}\n")
     node.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
     _, *arguments = study(name)
-    done = node.run("submit", *arguments, "--site", "there.yaml")
-    assert done.returncode == 0, done.stderr
+    node.run("submit", *arguments, "--site", "there.yaml", status=0)
     return node.folder / f"results/{name}/submissions/0001"
 
 
@@ -96,8 +96,7 @@ def take_a_setting_away(node: Namespace) -> Path:
 
 def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) -> None:
     before = node.settings()
-    done = node.run(*study("short"))
-    assert done.returncode == 0, done.stderr
+    done = node.run(*study("short"), status=0)
     runs = records(node.folder)
     assert len(runs) == 6 * 3
     assert {record["status"] for record in runs} == {"ok"}
@@ -138,8 +137,7 @@ def test_after_a_kill_the_next_command_puts_everything_back_and_the_study_goes_o
         if completed:
             break
         changed += node.settings() != before
-        done = node.run("apps")
-        assert done.returncode == 0
+        done = node.run("apps", status=0)
         if kill < HELD_KILLS:
             assert "put back" in done.stderr
             assert f"process {running.pid}" in done.stderr
@@ -161,8 +159,7 @@ def test_a_stopped_study_puts_everything_back_before_it_ends(
     running = node.start(*study("long"))
     hold_a_run(node, gate, running, "performance")
     running.send_signal(number)
-    _, err = running.communicate(timeout=HANG_S)
-    assert running.returncode == 130, err
+    errors_of(running, 130)
     assert node.settings() == before
     assert list(node.state.iterdir()) == []
 
@@ -171,16 +168,14 @@ def test_two_studies_do_not_interleave(node: Namespace, gate: Gate) -> None:
     gate.close(after=1)
     first = node.start(*study("long"))
     hold_a_run(node, gate, first, "powersave")
-    second = node.run(*study("short"))
-    assert second.returncode == 1
+    second = node.run(*study("short"), status=1)
     assert f"process {first.pid}" in second.stderr and "run long.yaml" in second.stderr
     assert "Traceback" not in second.stderr
     # Commands that only look are not kept from it.
-    assert node.run("tables", "results/long", "--no-files").returncode == 0
+    node.run("tables", "results/long", "--no-files", status=0)
     assert first.poll() is None
     gate.open()
-    _, err = first.communicate(timeout=HANG_S)
-    assert first.returncode == 0, err
+    errors_of(first, 0)
     assert {record["study"] for record in records(node.folder)} == {"long"}
 
 
@@ -220,12 +215,12 @@ def test_a_setting_that_cannot_be_put_back_is_reported_and_kept_for_restore(
     assert "time" in out, "the tables are printed all the same"
     assert [path.name for path in node.state.iterdir()] == ["study.json"]
     assert doctor_on(node, "settings")["state"] == "limited"
-    again = node.run("restore")
-    assert again.returncode == 1 and "scaling_max_freq is missing" in again.stderr
+    again = node.run("restore", status=1)
+    assert "scaling_max_freq is missing" in again.stderr
     refused = node.run(*study("short"))
     assert "not put back" in refused.stdout + refused.stderr
     (node.folder / "away").rename(gone)
-    assert node.run("restore").returncode == 0
+    node.run("restore", status=0)
     assert node.settings() == before
     assert list(node.state.iterdir()) == []
 
@@ -239,8 +234,7 @@ def test_a_study_that_gives_up_says_too_what_could_not_be_put_back(
     take_a_setting_away(node)
     (node.folder / "nap.sh").unlink()
     gate.open()
-    _, err = running.communicate(timeout=HANG_S)
-    assert running.returncode == 1
+    err = errors_of(running, 1)
     assert "whether it has changed cannot be told" in err
     assert "could not be put back" in err
 
@@ -255,8 +249,7 @@ def test_a_worker_that_stops_says_too_what_could_not_be_put_back(
     take_a_setting_away(node)
     worker.send_signal(signal.SIGUSR1)
     gate.open()
-    _, err = worker.communicate(timeout=HANG_S)
-    assert worker.returncode == 75, err
+    err = errors_of(worker, 75)
     assert "time is up (SIGUSR1)" in err
     assert err.count("could not be put back") == 1
     (attempt,) = submission.rglob("attempts/*.json")
@@ -265,10 +258,9 @@ def test_a_worker_that_stops_says_too_what_could_not_be_put_back(
 
 def test_what_cannot_be_put_back_can_be_given_up(node: Namespace) -> None:
     (node.cpufreq / "boost").write_text("1\n")
-    assert node.run("tune", "--turbo", "off").returncode == 0
+    node.run("tune", "--turbo", "off", status=0)
     (node.cpufreq / "boost").unlink()
-    done = node.run("restore", "--forget")
-    assert done.returncode == 0
+    done = node.run("restore", "--forget", status=0)
     assert "given up" in done.stdout and "boost is missing" in done.stdout
     assert list(node.state.iterdir()) == []
 
@@ -278,11 +270,10 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
     changes = json.loads(node.run("tune", "--dry-run", "--json").stdout)
     assert {change["wanted"] for change in changes if GOVERNOR in change["path"]} == {"performance"}
     assert node.settings() == before
-    assert node.run("tune").returncode == 0
+    node.run("tune", status=0)
     tuned = node.settings()
     assert tuned != before
-    done = node.run(*study("short"))
-    assert done.returncode == 0, done.stderr
+    node.run(*study("short"), status=0)
     assert {(r["governor"], r["governor_read"]) for r in records(node.folder)} == {
         ("performance", "performance"),
         ("powersave", "powersave"),
@@ -290,7 +281,7 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
     assert node.settings() == tuned
     assert doctor_on(node, "settings")["why"].startswith("tuned for measuring: process ")
     assert doctor_on(node, "governor")["state"] == "ok"
-    assert node.run("restore").returncode == 0
+    node.run("restore", status=0)
     assert doctor_on(node, "settings")["why"] == "none is changed by pinstudy"
     assert node.settings() == before
     assert "nothing to put back" in node.run("restore").stdout
