@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.measure.perf.test_c2c import LOCAL
 from tests.runners.study.test_extras import LINE, install_sampling_perf
-from tests.support.cli import argv, pinstudy
+from tests.support.cli import pinstudy, started
 from tests.support.studies import records, write_app, write_program, write_study
 from tests.support.wait import HANG_S, until
 
@@ -87,9 +86,7 @@ def test_one_execution_more_is_made_after_the_runs_and_only_once(folder: Path) -
 @pytest.mark.usefixtures("sampling")
 def test_stopping_it_leaves_no_file_and_the_next_command_makes_it(folder: Path) -> None:
     (folder / "shared.sh.hang").touch()
-    with subprocess.Popen(
-        argv("run", "lines.yaml"), cwd=folder, stderr=subprocess.PIPE, text=True
-    ) as running:
+    with started(folder, "run", "lines.yaml") as running:
         assert running.stderr
         for line in running.stderr:
             if line.startswith("perf c2c"):
