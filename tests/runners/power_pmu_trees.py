@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.studies import write_program
 from tests.support.trees import CPU
 
 INTEL_EVENTS = ("energy-pkg", "energy-cores", "energy-gpu", "energy-psys")
@@ -98,15 +99,9 @@ def core_row(cpu: int, joules: str) -> str:
 
 def install_perf(folder: Path, *rows: str) -> str:
     """Write a perf that prints these rows; return its path."""
-    path = folder / "perf"
-    path.write_text(_PERF + "\n".join(rows) + "\nROWS\n")
-    path.chmod(0o755)
-    return str(path)
+    return str(write_program(folder / "perf", _PERF + "\n".join(rows) + "\nROWS\n"))
 
 
 def install_failing_perf(folder: Path, message: str) -> str:
     """Write a perf that ends at once with this message; return its path."""
-    path = folder / "perf"
-    path.write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 255\n")
-    path.chmod(0o755)
-    return str(path)
+    return str(write_program(folder / "perf", f"#!/bin/sh\necho '{message}' >&2\nexit 255\n"))

@@ -11,6 +11,7 @@ import pytest
 from runners.advise.program import inspect_program
 from runners.host.software import find_program
 from tests.runners.advise.programs import write_elf
+from tests.support.studies import write_program
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
@@ -121,9 +122,7 @@ def test_a_library_that_has_threads_of_its_own_tells_which_variable_counts_them(
 
 
 def test_a_script_is_told_as_what_it_is(tmp_path: Path) -> None:
-    script = tmp_path / "run.sh"
-    script.write_text("#!/bin/sh\nexec ./my_app\n")
-    script.chmod(0o755)
+    script = write_program(tmp_path / "run.sh", "#!/bin/sh\nexec ./my_app\n")
     found = inspect_program(script, ENVIRONMENT)
     assert (found.runtime, found.loops) == ("other", "no")
     assert "a script" in found.runtime_line

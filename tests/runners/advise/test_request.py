@@ -8,6 +8,7 @@ import pytest
 
 from base.errors import UserError
 from tests.runners.advise.requests import request
+from tests.support.studies import write_program
 
 
 def test_what_is_not_said_is_what_most_want() -> None:
@@ -118,8 +119,7 @@ def test_a_program_is_found_as_a_shell_finds_it(
     # The build has a program of this name, which is not meant.
     for folder in ("here", "path"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "lu-serial").write_text("#!/bin/sh\n")
-        (tmp_path / folder / "lu-serial").chmod(0o755)
+        write_program(tmp_path / folder / "lu-serial", "#!/bin/sh\n")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     assert request("lu-serial").program == tmp_path / "path/lu-serial"

@@ -29,7 +29,7 @@ from tests.runners.topologies import topology
 from tests.support.limits import many_open_files
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
 from tests.support.programs import witness
-from tests.support.studies import two_cpus
+from tests.support.studies import two_cpus, write_program
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
@@ -102,9 +102,8 @@ def test_runtimes_that_bind_every_rank_to_the_same_first_cpu_are_caught(
     mpi: str, program: Path, tmp_path: Path
 ) -> None:
     # As where a shell's start-up file sets it: the launcher binds nothing, the runtime does.
-    trap = tmp_path / "trap"
-    trap.write_text(f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n')
-    trap.chmod(0o755)
+    binds = f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n'
+    trap = write_program(tmp_path / "trap", binds)
     job = Job(mpi, trap, SCHEDULER)
     proof = job.proof(job.run())
 

@@ -20,6 +20,7 @@ from runners.host.program_files import (
     runtime_among,
 )
 from tests.support.programs import built
+from tests.support.studies import write_program
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
@@ -35,9 +36,7 @@ def compiled(path: Path, text: str, *options: str) -> Path:
 
 
 def script(path: Path, first_line: str, text: str = "true\n") -> Path:
-    path.write_text(f"{first_line}\n{text}")
-    path.chmod(0o755)
-    return path
+    return write_program(path, f"{first_line}\n{text}")
 
 
 def read(program: Path, *arguments: str, reader: ProgramReader | None = None) -> ProgramFiles:
@@ -195,9 +194,7 @@ kill -9 $$
 def test_an_ldd_that_was_killed_is_asked_once_more(
     tmp_path: Path, kills: int, answer: dict[str, Path] | str
 ) -> None:
-    ldd = tmp_path / "ldd"
-    ldd.write_text(LDD)
-    ldd.chmod(0o755)
+    write_program(tmp_path / "ldd", LDD)
     (tmp_path / "ldd.kills").write_text(str(kills))
     path = f"{tmp_path}:{Path(need_tool('cat')).parent}"
     assert loaded_libraries(Path("/bin/true"), {"PATH": path}) == answer

@@ -11,6 +11,7 @@ from configs import library
 from runners.host import software
 from runners.host.software import build_of
 from runners.host.tree import Unavailable
+from tests.support.studies import write_program
 
 
 @pytest.fixture
@@ -28,9 +29,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make(program: Path) -> Path:
     program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text("#!/bin/sh\necho lu of somebody\n")
-    program.chmod(0o755)
-    return program
+    return write_program(program, "#!/bin/sh\necho lu of somebody\n")
 
 
 def check_out(tree: Path) -> None:

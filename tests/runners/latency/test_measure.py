@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from runners.latency.measure import (
 from runners.latency.pairs import LatencyPlan, plan_pairs
 from runners.node.node import Node, open_node
 from tests.support.processes import alive
+from tests.support.studies import write_program
 from tests.support.tools import missing
 from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
@@ -65,12 +65,8 @@ def eight(tmp_path: Path) -> Node:
 
 def fake(tmp_path: Path, body: str) -> Path:
     """Write a program that reads its pairs into the file `asked`, then does what `body` says."""
-    program = tmp_path / "pingpong-fake"
-    program.write_text(
-        f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncat > {tmp_path}/asked\n{body}\n'
-    )
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return program
+    text = f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncat > {tmp_path}/asked\n{body}\n'
+    return write_program(tmp_path / "pingpong-fake", text)
 
 
 def says(*lines: str) -> str:
@@ -181,9 +177,8 @@ def test_a_program_that_does_not_read_its_pairs_is_stopped_all_the_same(
     tmp_path: Path, eight: Node
 ) -> None:
     pid = tmp_path / "pid"
-    program = tmp_path / "pingpong-deaf"
-    program.write_text(f"#!/bin/sh\necho $$ > {pid}\necho '{PAIR}'\nexec sleep {HANG_S:.0f}\n")
-    program.chmod(0o755)
+    text = f"#!/bin/sh\necho $$ > {pid}\necho '{PAIR}'\nexec sleep {HANG_S:.0f}\n"
+    program = write_program(tmp_path / "pingpong-deaf", text)
     # Their text does not fit into a pipe.
     plan = LatencyPlan("given", ((0, 1),) * 40_000, 28, "many")
 

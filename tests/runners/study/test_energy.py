@@ -39,6 +39,7 @@ from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folde
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
 from tests.support.held import WORK_UNTIL_LOOKED_AT, looks_counted
 from tests.support.programs import witness
+from tests.support.studies import write_program
 from tests.support.trees import write
 from tests.support.wait import HANG_S, until
 
@@ -81,10 +82,8 @@ def idle(seconds: float, counter: Path) -> None:
 
 
 def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -> Study:  # noqa: ANN401
-    program = folder / "program.sh"
-    counter = counter_of(folder / "node")
-    program.write_text(f"#!/bin/sh\n{script}\n".replace("COUNTER", str(counter)))
-    program.chmod(0o755)
+    text = f"#!/bin/sh\n{script}\n".replace("COUNTER", str(counter_of(folder / "node")))
+    program = write_program(folder / "program.sh", text)
     variant = replace(PLAIN, program=str(program))
     app = App(
         name="script",

@@ -14,6 +14,7 @@ from runners.vm import host
 from runners.vm.host import INIT, QEMU, GuestHost, Kernel, check_memory, find_guest_host
 from tests.runners.vm.kernels import KERNEL, KERNEL_COMPRESSIONS, bzimage, debian_tree
 from tests.support.ordinary_user import open_folder, ordinary_user
+from tests.support.studies import write_program
 from tests.support.trees import write
 
 RELEASE = "0.0.0-of-no-machine"
@@ -31,9 +32,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(node: Path, name: str) -> None:
-    program = node / "bin" / name
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    write_program(node / "bin" / name, "#!/bin/sh\n")
 
 
 def fetch_kernel(node: Path, library: str = "lib") -> Kernel:
