@@ -83,7 +83,8 @@ class Collectors:
         self._unsupported_reason = unsupported_reason(root)
         self._cores: CoreMeter | Unavailable
         if "energy" in study.collect:
-            self._energy = choose_energy(root, perf := shutil.which("perf"))
+            perf = shutil.which("perf")
+            self._energy = choose_energy(root, perf)
             self._cores = try_cores(root, perf, node.topology)
         else:
             why_not = "the study does not collect energy"
