@@ -34,9 +34,8 @@ def rank_cpus(
     Under `none` every rank may use all CPUs. Otherwise the ranks together get the CPUs that one
     team of so many threads would get: under `pin` each rank as many as it has threads, under `set`
     a share of all CPUs of the selection, or of as many as there are threads where a selection only
-    orders CPUs, as equal as whole cores permit. By `kind` and by `cluster`
-    the ranks are dealt to these groups in turn, as many as a group has room for; each group's CPUs
-    are divided by order.
+    orders CPUs, as equal as whole cores permit. By `kind` and by `cluster` the ranks are dealt to
+    these groups in turn, as many as a group has room for; each group's CPUs are divided by order.
 
     With `oversubscribe` the threads of a rank may outnumber its CPUs, unless they are pinned.
     Raises CannotMapError with the reason when the node cannot provide the CPUs.

@@ -64,7 +64,6 @@ def read_counters(
     """Return the counter fields of a run's record from perf's rows.
 
     `more` are the rows of other perfs, which counted at other times of the run: all are added.
-
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
     `runners.measure.perf.events.kinds_of_pmus` gives them for the CPUs that the program could use.
     `unsupported_reason` is why this node refuses hardware events, if it does. `kernel_share` is
