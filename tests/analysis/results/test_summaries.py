@@ -182,6 +182,14 @@ def test_times_that_were_rounded_to_unlike_digits_may_seem_to_contradict_each_ot
     assert (case.time_median_s, case.time_max_s) == (46.4, 46.0)
 
 
+def test_the_mean_of_equal_times_may_be_off_by_the_last_digit_of_a_float(tmp_path: Path) -> None:
+    time_s = 13.498382261231663
+    mean_s = sum([time_s] * 7) / 7
+    row = ROW.replace("45.073", str(mean_s)).replace("\n", f",{time_s},{time_s}\n")
+    (case,) = summaries(tmp_path, HEADER.replace("\n", ",elapsed_min_s,elapsed_max_s\n") + row)
+    assert case.time_max_s == time_s != mean_s
+
+
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     text = HEADER + ROW.replace("45.073", "x") + ROW.replace("0.026", "y")
 
