@@ -13,10 +13,9 @@ import pytest
 
 from runners.records.reader import read_records
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
-from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.ordinary_user import AS_NOBODY, NOBODY, open_folder, users_pinstudy
 from tests.support.studies import two_kinds, write_app, write_program, write_study
 from tests.support.tools import need_tool
-from tests.support.users_pinstudy import AS_NOBODY, users_pinstudy
 from tests.support.wait import HANG_S
 
 # The program, which is also the check's command, logs its user.

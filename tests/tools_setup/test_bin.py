@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ordinary_user import open_folder
+from tests.support.ordinary_user import AS_NOBODY, open_folder
 from tests.support.studies import write_program
 from tests.support.tools import ROOT, missing
-from tests.support.users_pinstudy import AS_NOBODY
 from tests.support.wait import HANG_S
 
 # Says where it was found, with what it was called, and what it was told of other places.

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from runners.host.privileges import invoking_user, user_of
-from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.tools import missing, need_tool
-from tests.support.users_pinstudy import users_pinstudy
 
 UNKNOWN = "1987654321"
 
