@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from string import whitespace
 from typing import TypeVar
 
 from base.cpulist import parse_cpulist
@@ -94,7 +95,8 @@ class Tree:
         content = self.content(path)
         if isinstance(content, Unavailable):
             return content
-        return content.strip() or Unavailable(f"{path} is empty")
+        # ASCII's alone: str.strip() takes separators such as \x1c off a number, too.
+        return content.strip(whitespace) or Unavailable(f"{path} is empty")
 
     def word(self, path: str) -> str | Unavailable:
         """Return the one word that the file holds, of letters, digits and `_ . + -`."""

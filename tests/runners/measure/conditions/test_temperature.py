@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from base.reading import Reading
@@ -140,6 +140,7 @@ GARBAGE = st.sampled_from([b"", b"hot", b"-273000", b"200000", b"9" * 19, b"45.0
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40) | GARBAGE)
+@example(b"", b"\x1c0")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_any_bytes_are_a_temperature_or_a_reason(
     tmp_path: Path, label: bytes, value: bytes
