@@ -37,6 +37,42 @@ class Codes(dict[Hashable, int]):
         return code
 
 
+class Growing:
+    """An array that grows at its end; one of floats takes no memory until it has a number.
+
+    A node has few of the core kinds, and a study few of the measures, that there are columns for.
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._count = 0
+        # With room at its end, to be copied seldom.
+        self._held: NDArray[Any] = np.empty(0, dtype)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no number, and no other value."""
+        return not len(self._held)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """All values; they must not be changed while more are added."""
+        if self.is_empty and self._count:
+            return np.full(self._count, np.nan)
+        return self._held[: self._count]
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Add values of the array's type."""
+        first, self._count = self._count, self._count + len(values)
+        if self.is_empty and values.dtype.kind == "f" and np.isnan(values).all():
+            return
+        if self._count > len(self._held):
+            room = max(self._count, len(self._held) * 5 // 4)
+            grown = np.empty(room, self._held.dtype)
+            grown[:first] = np.nan if self.is_empty and first else self._held[:first]
+            self._held = grown
+        self._held[first : self._count] = values
+
+
 class Texts:
     """The texts of a column: each distinct one is kept once, a row is its number."""
 

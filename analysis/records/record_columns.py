@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.records import columns
-from analysis.records.columns import Reasons, Sparse, Texts
+from analysis.records.columns import Growing, Reasons, Sparse, Texts
 from analysis.records.fields import (
     COURSE,
     L1D_MISS_RATE,
@@ -153,7 +153,7 @@ def _planned_looks(decide: object) -> int | None:
 
 
 class RecordColumns:
-    """The columns of a frame while records are read; a chunk adds one array a column.
+    """The columns of a frame while records are read, a chunk at a time.
 
     `refused` counts lines that are no records, by why; `unusable` counts records that do not say
     which row of which table they belong to.
@@ -173,7 +173,7 @@ class RecordColumns:
         self.race_reader = RaceReader()
         self.team_looks = TeamLooks()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_COMBINED)}
-        self._parts: dict[str, list[NDArray[Any]]] = {}
+        self._columns: dict[str, Growing] = {}
         self.sparse = {
             "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
             "metrics": Sparse(METRIC, str.isprintable, MAX_METRICS),
@@ -223,9 +223,9 @@ class RecordColumns:
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }
         numbers[REASONS] = self.reasons.numbers_of(others.reasons)
-        for name, arrays in others._parts.items():
-            here = [numbers[name][array] for array in arrays] if name in numbers else arrays
-            self._parts.setdefault(name, []).extend(here)
+        for name, column in others._columns.items():
+            array = column.array
+            self._extend(name, numbers[name][array] if name in numbers else array)
         for name, sparse in self.sparse.items():
             sparse.merge(others.sparse[name])
 
@@ -242,9 +242,14 @@ class RecordColumns:
             self.unusable += int((~usable).sum())
             arrays = {name: array[usable] for name, array in arrays.items()}
         for name, array in arrays.items():
-            self._parts.setdefault(name, []).append(array)
+            self._extend(name, array)
         for name, sparse in self.sparse.items():
             sparse.add(chunk[name], usable)
+
+    def _extend(self, name: str, array: NDArray[Any]) -> None:
+        if name not in self._columns:
+            self._columns[name] = Growing(array.dtype)
+        self._columns[name].add(array)
 
     def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
         arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
@@ -258,24 +263,24 @@ class RecordColumns:
         return arrays
 
     def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """Return all rows and the kinds of which there are numbers; the parts are used up."""
-        if not self._parts:
+        """Return all rows and the kinds of which there are numbers; the columns are used up."""
+        if not self._columns:
             self._add(dict.fromkeys(_ROW, ()))
+        kinds = []
+        for kind in KIND_ORDER:
+            names = [pattern.format(kind) for pattern in _BY_KIND]
+            if all(self._columns[name].is_empty for name in names):
+                for name in names:
+                    del self._columns[name]
+            else:
+                kinds.append(kind)
         data: dict[str, Any] = {}
-        for name in (*COLUMNS, *_OF_KINDS, REASONS):
-            array = np.concatenate(self._parts.pop(name))
+        for name in (*COLUMNS, *filter(self._columns.__contains__, _OF_KINDS), REASONS):
+            array = self._columns.pop(name).array
             if name in self._texts:
                 data[name] = self._texts[name].column(array)
             else:
                 data[name] = array.astype(np.int64) if name in _NEEDED_COUNTS else array
-        kinds = []
-        for kind in KIND_ORDER:
-            names = [pattern.format(kind) for pattern in _BY_KIND]
-            if all(np.isnan(data[name]).all() for name in names):
-                for name in names:
-                    del data[name]
-            else:
-                kinds.append(kind)
         for sparse in self.sparse.values():
             data |= sparse.columns()
         # Without a copy, or all numbers would be there twice for a while.
