@@ -62,15 +62,14 @@ class Growing:
 
     def add(self, values: NDArray[Any]) -> None:
         """Add values of the array's type."""
-        first, self._count = self._count, self._count + len(values)
-        if self.is_empty and values.dtype.kind == "f" and np.isnan(values).all():
-            return
-        if self._count > len(self._held):
-            room = max(self._count, len(self._held) * 5 // 4)
-            grown = np.empty(room, self._held.dtype)
-            grown[:first] = np.nan if self.is_empty and first else self._held[:first]
-            self._held = grown
-        self._held[first : self._count] = values
+        count = self._count + len(values)
+        if not (self.is_empty and values.dtype.kind == "f" and np.isnan(values).all()):
+            if count > len(self._held):
+                grown = np.empty(max(count, len(self._held) * 5 // 4), self._held.dtype)
+                grown[: self._count] = self.array
+                self._held = grown
+            self._held[self._count : count] = values
+        self._count = count
 
 
 class Texts:
