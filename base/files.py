@@ -61,14 +61,23 @@ def read_regular(path: str | Path, most: int, links: bool = True) -> bytes:
     """Return a file's first `most` + 1 bytes at most; raises as `open_regular` does."""
     descriptor = open_regular(path, links)
     try:
-        pieces: list[bytes] = []
-        left = most + 1
-        while left and (piece := os.read(descriptor, min(left, 1 << 20))):
-            pieces.append(piece)
-            left -= len(piece)
-        return b"".join(pieces)
+        return _first_bytes(lambda left, _done: os.read(descriptor, left), most)
     finally:
         os.close(descriptor)
+
+
+def read_descriptor(descriptor: int, most: int) -> bytes:
+    """Return the first `most` + 1 bytes at most of an open file, wherever it was read before."""
+    return _first_bytes(lambda left, done: os.pread(descriptor, left, done), most)
+
+
+def _first_bytes(read: Callable[[int, int], bytes], most: int) -> bytes:
+    pieces: list[bytes] = []
+    done = 0
+    while done <= most and (piece := read(min(most + 1 - done, 1 << 20), done)):
+        pieces.append(piece)
+        done += len(piece)
+    return b"".join(pieces)
 
 
 def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from base.structure import (
 )
 from base.text import shown
 from configs.app import App, Schedule, Size, Variant
+from configs.event import event_problem
 from configs.mapping import Mapping
 from configs.repetitions import MAX_REPETITIONS, Decide, Precision, Race, RepetitionsKind
 from configs.scheduling import SchedulerText, Scheduling, Switch, schedulings_of
@@ -78,27 +79,6 @@ MAX_WITHIN_K = 80.0
 # Digits are bounded so that no number takes long to convert or overflows to infinity.
 _MEMORY = re.compile(r"\s*\d{1,8}\s*(MiB|GiB)\s*", re.ASCII)
 _DIFFERENCE = re.compile(r"\s*\d{1,3}(\.\d{1,3})?\s*(K|°C)\s*", re.ASCII)
-# The name of an event as perf takes it, perf-list(1): a name, `tracepoint:name` or `pmu/terms/`,
-# then modifiers. No braces: perf splits groups on hybrid nodes. A comma elsewhere would make two
-# events of one.
-_EVENT = re.compile(r"[A-Za-z][\w.-]*(?::[\w.-]+){0,2}|[A-Za-z][\w.-]*/[\w.:=,@%+-]+/\w*", re.ASCII)
-# perf reads these as BPF programs, which it compiles, or loads, into the kernel.
-_BPF_FILE = re.compile(r".*\.(c|o|bpf)(:.*)?", re.ASCII | re.DOTALL)
-_MAX_EVENT_CHARACTERS = 200
-
-
-def event_problem(name: str) -> str | None:
-    """Return why a text is no event that may be handed to perf, or None."""
-    if (
-        len(name) <= _MAX_EVENT_CHARACTERS
-        and _EVENT.fullmatch(name)
-        and not _BPF_FILE.fullmatch(name)
-    ):
-        return None
-    return (
-        f"{name[:_MAX_EVENT_CHARACTERS]!r} is not an event; expected a name of 'perf list', "
-        "such as branch-misses or cpu_core/cycles/"
-    )
 
 
 def _event(text: str) -> str:

@@ -6,6 +6,7 @@ import errno
 import importlib
 import os
 import signal
+import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from base import PINSTUDY, VERSION
 from base.errors import StudyError, UserError
 from base.text import printable, unknown_word
 from pinstudy.streams import lost_reason, prepare_streams
-from runners.host.privileges import drop_privileges, give_up_root
+from runners.host.privileges import User, drop_privileges, give_up_root
 
 # Each command's module of `pinstudy.commands`, in the order of `pinstudy --help`.
 COMMANDS = {
@@ -47,13 +48,11 @@ COMMANDS = {
 }
 # These go on measuring when stdout cannot be written.
 _MEASURING = ("run", "advise", "latency", "prove", "worker")
-# These read the kernel's files, set governors or start perf. No other needs root's rights.
+# These read the kernel's files, set governors or start perf. No other asks root's part.
 _USING_NODE = (
     *("topology", "plan", "run", "advise", "tune", "restore"),
-    *("latency", "mappings", "doctor", "prove", "snapshot"),
+    *("latency", "mappings", "doctor", "prove", "snapshot", "worker"),
 )
-# A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
-_IN_JOBS = ("worker",)
 
 INTERRUPTED_STATUS = 130
 
@@ -164,13 +163,19 @@ def main() -> None:
         exec("")
 
 
+def _serve(channel: socket.socket, asking: int, user: User) -> None:
+    from runners.root.server import serve
+
+    serve(channel, asking, user)
+
+
 def _typed() -> str:
     return "".join(sys.argv[1:2])
 
 
 def _run() -> None:
     try:
-        drop_privileges({} if _typed() in _IN_JOBS else os.environ)
+        drop_privileges(_serve)
         group.main(standalone_mode=False)
         if why := lost_reason("stdout"):
             raise StudyError(

@@ -5,7 +5,6 @@ Expensive facts of a node are read once, and only when they are needed.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from runners.measure.perf.events import (
     events_by_pmu,
     read_permission,
 )
-from runners.measure.perf.stat import PerfTrial, try_perf
+from runners.measure.perf.stat import PerfTrial, find_perf, try_perf
 from runners.node.node import Node
 
 State = Literal["ok", "limited", "missing"]
@@ -75,7 +74,7 @@ class ProbedNode(Node):
     @cached_property
     def perf(self) -> str | None:
         """The path of perf; None for a recorded tree or without perf."""
-        return shutil.which("perf") if self.live else None
+        return find_perf() if self.live else None
 
     @cached_property
     def trial(self) -> PerfTrial | None:

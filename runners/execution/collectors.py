@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -53,6 +52,7 @@ from runners.measure.perf.events import (
     unsupported_reason,
 )
 from runners.measure.perf.output import PerfOutput, parse_perf_output
+from runners.measure.perf.stat import find_perf
 from runners.node.node import Node
 from runners.placement.libraries import LoadedLibraries
 from runners.plan.case import Case
@@ -83,7 +83,7 @@ class Collectors:
         self._unsupported_reason = unsupported_reason(root)
         self._cores: CoreMeter | Unavailable
         if "energy" in study.collect:
-            perf = shutil.which("perf")
+            perf = find_perf()
             self._energy = choose_energy(root, perf)
             self._cores = try_cores(root, perf, node.topology)
         else:
@@ -91,7 +91,7 @@ class Collectors:
             self._energy, self._cores = no_energy(why_not), Unavailable(why_not)
         self.baselines = Baselines(study.baseline, self._energy)
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
-        self.perf = (shutil.which("perf") or "") if "perf" in study.collect else ""
+        self.perf = (find_perf() or "") if "perf" in study.collect else ""
         self._versions = tool_versions(dict(tools) | ({"perf": self.perf} if self.perf else {}))
         problem = ""
         if "perf" not in study.collect:

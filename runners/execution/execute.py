@@ -23,7 +23,7 @@ from runners.execution.region_marks import RegionMarks, SeenRegions
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
-from runners.measure.perf.stat import PerfStat
+from runners.measure.perf.stat import Perf, start_perf
 from runners.placement.course import Point
 from runners.placement.libraries import LoadedLibraries
 from runners.placement.process_events import ProcessEvents
@@ -46,7 +46,7 @@ class Observation:
     when the engine found the run invalid, else None. `check_failure` is why the check command
     rejected the result; empty when it accepted it, or was not run. `course` is the sampler's,
     `thread_libraries` are those that were looked for. The other fields are those of Samples, Ending
-    and PerfStat. `ranks` has how each rank of an MPI job ended, `launcher_cpu_s` the CPU time of
+    and Perf. `ranks` has how each rank of an MPI job ended, `launcher_cpu_s` the CPU time of
     its launcher's own processes. `perf_output` is what was counted outside all `regions`.
     `window_ns` is the program's window by CLOCK_MONOTONIC, 0 where not known, and `co_run` what was
     seen of the co-runner, if there was one.
@@ -101,7 +101,8 @@ class CoRun:
 class Harness:
     """What all executions of a study share; `cores` holds the CPUs of each core.
 
-    `perf_command` is that of a PerfStat; None without counters.
+    `perf_command` is that of a PerfStat; None without counters. perf writes to the open file
+    `perf_file`, if there is one.
     """
 
     witness: Path
@@ -109,6 +110,7 @@ class Harness:
     perf_problem: str = ""
     meters: tuple[Meter, ...] = ()
     cores: tuple[tuple[int, ...], ...] = ()
+    perf_file: int | None = None
 
 
 def execute(
@@ -136,13 +138,13 @@ def execute(
         OutputFile() as log,
     ):
         process = _start(harness.witness, launch, (out, err, log), folder, regions)
-        perf: PerfStat | None = None
+        perf: Perf | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
                     target = ("-p", ",".join(map(str, process.pids)))
-                    perf = PerfStat(harness.perf_command, target)
+                    perf = start_perf(harness.perf_command, target, output=harness.perf_file)
                     if regions and not perf.problem:
                         regions.attach(perf, harness.perf_command, target)
                 seen = _observe(
@@ -185,7 +187,7 @@ def _start(
 
 def _observe(
     process: WitnessProcess | RankProcesses,
-    perf: PerfStat | None,
+    perf: Perf | None,
     limit_s: float,
     harness: Harness,
     on_start: Callable[[int], None] | None,

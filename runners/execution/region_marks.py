@@ -20,7 +20,7 @@ from time import monotonic
 
 from base.waiting import readable
 from runners.measure.meter import METER_S
-from runners.measure.perf.stat import PerfStat
+from runners.measure.perf.stat import Perf, start_perf
 from runners.measure.regions import OUTSIDE, WRONG, Regions, parse_mark
 
 VARIABLE = "PINSTUDY_REGIONS"
@@ -66,7 +66,7 @@ class RegionMarks:
         self._own, self._program = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._own.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._stop_read, self._stop = os.pipe()
-        self._perfs: dict[str, PerfStat] = {}
+        self._perfs: dict[str, Perf] = {}
         self._thread: threading.Thread | None = None
         self._answers_s = self._longest_s = 0.0
 
@@ -80,11 +80,11 @@ class RegionMarks:
         """The variable that tells the program its end."""
         return {VARIABLE: str(self.descriptor)}
 
-    def attach(self, outside: PerfStat, command: Sequence[str], target: Sequence[str]) -> None:
+    def attach(self, outside: Perf, command: Sequence[str], target: Sequence[str]) -> None:
         """Give each region a perf that is off; `outside` counts what is in none of them."""
         self._perfs[OUTSIDE] = outside
         for name in self._regions.names:
-            self._perfs[name] = PerfStat(command, target, enabled=False)
+            self._perfs[name] = start_perf(command, target, enabled=False)
 
     def start(self) -> None:
         """Answer marks from now on; the program is about to start."""

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from base.errors import StudyError
 from base.text import first_of
-from runners.host.privileges import as_root
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
 from runners.host.tree import Tree, Unavailable, known
@@ -110,8 +109,7 @@ def _orphans() -> list[Task]:
     found = [
         parse_task(text) for text in stats.values() if _WITNESS in text and not has_ended(text)
     ]
-    with as_root():
-        return [task for task in found if task and _is_orphan(task, stats)]
+    return [task for task in found if task and _is_orphan(task, stats)]
 
 
 def _is_orphan(witness: Task, stats: Mapping[int, str]) -> bool:

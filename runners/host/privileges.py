@@ -1,24 +1,26 @@
 """Privileges: the user for whom pinstudy works when sudo, doas or pkexec started it as root.
 
-It takes this user's rights at once: real and effective ids and groups, for every file that it opens
-and every program that it starts; an executed program cannot become root again. Only the saved ids
-stay root's (credentials(7)): with them `as_root` regains root's rights for the kernel's files, the
-journals of settings and perf. Nothing changes for a root login or a user without root's rights.
+Rights are apart. Before pinstudy opens a file of the user, it starts root's part, a process of its
+own that knows a handful of requests (runners/host/root_helper.py), and takes the user's ids and
+groups for good: real, effective and saved ones. Nothing changes for a root login, or for a user
+without root's rights.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import pwd
 import re
+import socket
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from base.errors import UserError
+from base.errors import ShortageError, UserError, is_shortage
+from runners.host.root_helper import RootHelper
 
 # How sudo(8), pkexec(1) and doas(1) name the calling user: two by number, doas by name.
 _UID_VARIABLES = ("SUDO_UID", "PKEXEC_UID")
@@ -29,6 +31,9 @@ _MAX_ID = 2**32 - 2
 _TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
 # Only root may write root's files; a user may want to let a group write.
 _UMASK, _ROOTS_UMASK = 0o002, 0o022
+# linux/prctl.h
+_PR_SET_DUMPABLE = 4
+_NO_PROCESS = errno.EAGAIN
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,12 @@ class User:
         return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
 
 
-# The user whose rights this process has taken: global, as the ids of a process are.
+# What serves the requests of root's part until its channel's other end, a process, is gone.
+Serve = Callable[[socket.socket, int, User], None]
+
+# The user whose rights this process has taken, and root's part: global, as its ids are.
 _invoker: User | None = None
+_helper: RootHelper | None = None
 
 
 def invoking_user(environment: Mapping[str, str]) -> User | None:
@@ -83,21 +92,24 @@ def user_of(uid: int, gid: str | None = None) -> User:
     return User(uid, account.pw_gid, tuple(groups), account.pw_name, account.pw_dir)
 
 
-def drop_privileges(environment: Mapping[str, str] = os.environ) -> None:
-    """Take the invoking user's rights, if there is one; set a umask that stops others from writing.
+def drop_privileges(serve: Serve, environment: Mapping[str, str] = os.environ) -> None:
+    """Take the invoking user's rights for good, if there is one, after root's part was started.
 
-    Raises UserError when the invoking user is not clear, or may not read this pinstudy.
+    `serve` is what root's part does. The umask is set so that others cannot write. Raises UserError
+    when the invoking user is not clear, or may not read this pinstudy; ShortageError where no
+    process can be started.
     """
-    global _invoker  # noqa: PLW0603 - the ids of a process are global
+    global _invoker, _helper  # noqa: PLW0603 - the ids of a process are global
     user = invoking_user(environment) if os.geteuid() == 0 else None
     os.umask(os.umask(0o077) | (_ROOTS_UMASK if os.geteuid() == 0 and not user else _UMASK))
     if user is None:
         return
     try:
-        os.setgroups(user.groups)
-        os.setresgid(user.gid, user.gid, 0)
-        os.setresuid(user.uid, user.uid, 0)
+        _helper = RootHelper(_started(serve, user))
+        _become(user)
     except OSError as error:
+        if is_shortage(error):
+            raise ShortageError(f"root's part cannot be started: {error.strerror}") from None
         raise UserError(f"the rights of user {user.name} cannot be taken on: {error}") from None
     _invoker = user
     os.environ.update(user.variables())
@@ -113,74 +125,90 @@ def drop_privileges(environment: Mapping[str, str] = os.environ) -> None:
             )
 
 
+def _become(user: User) -> None:
+    os.setgroups(user.groups)
+    os.setresgid(user.gid, user.gid, user.gid)
+    os.setresuid(user.uid, user.uid, user.uid)
+    # A process that was root's hides its files in /proc from its user, and from itself. Nothing in
+    # its memory is root's any more.
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1)
+
+
+def _started(serve: Serve, user: User) -> socket.socket:
+    """Start root's part; return this side of its channel."""
+    own, roots = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    asking = os.pidfd_open(os.getpid())
+    try:
+        child = os.fork()
+        if child == 0:
+            _serve_alone(serve, own, roots, asking, user)
+        _, status = os.waitpid(child, 0)
+        if status:
+            raise OSError(_NO_PROCESS, os.strerror(_NO_PROCESS))
+    except OSError:
+        own.close()
+        raise
+    finally:
+        roots.close()
+        os.close(asking)
+    return own
+
+
+def _serve_alone(
+    serve: Serve, own: socket.socket, roots: socket.socket, asking: int, user: User
+) -> None:
+    """Serve in a process that is no child of the one that asks; never return."""
+    status = 1
+    try:
+        # It is not among the processes that a study starts, waits for and ends.
+        if os.fork() == 0:
+            own.close()
+            serve(roots, asking, user)
+        status = 0
+    finally:
+        os._exit(status)
+
+
 def invoking_uid() -> int | None:
     """Return the number of the user whose rights this process has taken, or None."""
     return None if _invoker is None else _invoker.uid
 
 
+def root_helper() -> RootHelper | None:
+    """Return root's part; None where there is none, as for a root login."""
+    return _helper
+
+
 def may_be_root() -> bool:
-    """Whether `as_root` gives root's rights."""
-    return os.geteuid() == 0 or (_invoker is not None and os.getresuid()[2] == 0)
-
-
-@contextmanager
-def as_root() -> Iterator[None]:
-    """Have root's rights within the context, if the saved ids are root's; real ids change too.
-
-    Otherwise a shell script, such as perf on Ubuntu, would not be root (bash(1), -p).
-    """
-    if _invoker is None or os.geteuid() == 0 or not may_be_root():
-        yield
-        return
-    try:
-        os.setresuid(0, 0, 0)
-        os.setresgid(0, 0, 0)
-        yield
-    finally:
-        try:
-            os.setresgid(_invoker.gid, _invoker.gid, 0)
-        finally:
-            os.setresuid(_invoker.uid, _invoker.uid, 0)
+    """Whether this process has root's rights, or can ask root's part."""
+    return os.geteuid() == 0 or _helper is not None
 
 
 def give_up_root() -> None:
-    """Give up root's rights for good."""
-    if _invoker is not None:
-        os.setresgid(_invoker.gid, _invoker.gid, _invoker.gid)
-        os.setresuid(_invoker.uid, _invoker.uid, _invoker.uid)
+    """End root's part: nothing is asked of it any more."""
+    global _helper  # noqa: PLW0603
+    if _helper is not None:
+        _helper.close()
+        _helper = None
 
 
-def chown_to_invoker(*paths: Path) -> None:
-    """Make the invoking user the owner of files that root's programs wrote; skip missing ones."""
-    if _invoker is not None:
-        with as_root():
-            for path in paths:
-                with suppress(FileNotFoundError):
-                    os.chown(path, _invoker.uid, _invoker.gid, follow_symlinks=False)
+def rights_of(uid: int) -> dict[str, Any]:
+    """Return the arguments by which subprocess starts a program with a user's rights.
 
-
-@contextmanager
-def starting_as(uid: int) -> Iterator[dict[str, Any]]:
-    """Yield the arguments by which subprocess, within the context, starts a program as this user.
-
-    Empty where this process has the user's rights, or cannot take them. Raises UserError when there
-    is no such user.
+    Empty where this process has these rights. Raises UserError when there is no such user, or when
+    this process may not start programs for that user.
     """
-    if uid == os.geteuid() or not may_be_root():
-        yield {}
-        return
-    if uid == 0:
-        with as_root():
-            yield {}
-        return
+    if uid == os.geteuid():
+        return {}
     user = user_of(uid)
-    with as_root():
-        yield {
-            "user": user.uid,
-            "group": user.gid,
-            "extra_groups": user.groups,
-            "env": dict(os.environ) | user.variables(),
-        }
+    if os.geteuid() != 0:
+        raise UserError(f"only root and {user.name} may start it")
+    return {
+        "user": user.uid,
+        "group": user.gid,
+        "extra_groups": user.groups,
+        "env": dict(os.environ) | user.variables(),
+    }
 
 
 def _number(name: str, text: str) -> int:

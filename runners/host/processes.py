@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 import resource
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.host.privileges import as_root
+from runners.host.privileges import root_helper
+from runners.host.root_helper import RootHelper
 from runners.host.tree import Tree, Unavailable, known
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
@@ -109,19 +110,32 @@ def read_stats(tree: Tree) -> dict[int, str] | Unavailable:
     They are not parsed: most processes sleep, so callers compare two states as texts. 2000
     processes take about 25 ms.
     """
-    # A /proc that is mounted with hidepid shows others' processes to root alone (proc(5)).
-    with as_root() if tree.live else nullcontext():
-        names = tree.names("/proc")
-        if isinstance(names, Unavailable):
-            return names
-        found = {}
-        for name in names:
-            if name.isascii() and name.isdigit():
-                path = f"/proc/{name}/stat"
-                text = _read_stat(path) if tree.live else tree.content(path, STAT_LIMIT)
-                if isinstance(text, str):
-                    found[int(name)] = text
-        return found
+    names = tree.names("/proc")
+    if isinstance(names, Unavailable):
+        return names
+    found = {}
+    for name in names:
+        if name.isascii() and name.isdigit():
+            path = f"/proc/{name}/stat"
+            text = _read_stat(path) if tree.live else tree.content(path, STAT_LIMIT)
+            if isinstance(text, str):
+                found[int(name)] = text
+    if tree.live and 1 not in found and (helper := root_helper()):
+        # A /proc that is mounted with hidepid shows others' processes to root alone (proc(5)).
+        return _stats_by_root(helper)
+    return found
+
+
+def _stats_by_root(helper: RootHelper) -> dict[int, str]:
+    """Return the stat files of all processes as root's part sees them; raises OSError."""
+    _, descriptor = helper.ask("processes")
+    assert descriptor is not None
+    try:
+        size = os.fstat(descriptor).st_size
+        texts = os.pread(descriptor, size, 0).decode("utf-8", "replace").split("\0")
+    finally:
+        os.close(descriptor)
+    return {int(text.partition(" ")[0]): text for text in texts if text}
 
 
 def _read_stat(path: str) -> str | None:

@@ -12,17 +12,17 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from string import whitespace
 from typing import TypeVar
 
 from base.cpulist import parse_cpulist
-from base.errors import SHORTAGES, ShortageError
-from base.files import read_regular
+from base.errors import SHORTAGES, ShortageError, StudyError
+from base.files import read_descriptor, read_regular
 from base.reading import Reading
-from runners.host.privileges import as_root, may_be_root
+from runners.host.privileges import root_helper
+from runners.host.root_helper import RootHelper
 
 # A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of
 # large nodes and of PMUs may be longer. A file larger than this is none of them.
@@ -53,12 +53,14 @@ _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NO
 class Unavailable:
     """Why a file gave no value; `missing` when it does not exist, which is often normal.
 
-    `busy` when the file belongs to something that is not in use, such as an offline CPU's policy.
+    `busy` when the file belongs to something that is not in use, such as an offline CPU's policy;
+    `denied` when this process may not access it.
     """
 
     reason: str
     missing: bool = False
     busy: bool = False
+    denied: bool = False
 
 
 def known(value: _Value | Unavailable) -> _Value | None:
@@ -77,8 +79,7 @@ class Tree:
 
     No method raises for bad files or contents; each returns a value or an `Unavailable`.
     Raises ShortageError when the host is too short of resources to open any file. On this machine,
-    files that the invoking user may not access are accessed as root, if pinstudy was started as
-    root: the paths are those of the kernel's own files.
+    what the invoking user may not access is asked of root's part (runners/root), if there is one.
     """
 
     def __init__(self, root: Path) -> None:
@@ -111,7 +112,11 @@ class Tree:
         A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
         `cut`.
         """
-        raw = self._access(path, lambda host: read_regular(host, limit))
+        raw = self._access(
+            path,
+            lambda host: read_regular(host, limit),
+            lambda descriptor: read_descriptor(descriptor, limit),
+        )
         if isinstance(raw, Unavailable):
             return raw
         if len(raw) > limit and not cut:
@@ -165,20 +170,39 @@ class Tree:
 
     def block(self, path: str, offset: int, size: int) -> bytes | Unavailable:
         """Return `size` bytes of a file or a device from an offset on, such as /dev/cpu/0/cpuid."""
-        raw = self._access(path, lambda host: _read_block(host, offset, size))
+        raw = self._access(
+            path,
+            lambda host: _read_block(host, offset, size),
+            lambda descriptor: os.pread(descriptor, size, offset),
+        )
         if isinstance(raw, bytes) and len(raw) != size:
             return Unavailable(f"{path} has no {size} bytes at {offset:#x}")
         return raw
 
     def put(self, path: str, text: str) -> Unavailable | None:
-        """Write a text into an existing file; return why that failed, or None."""
-        return self._access(path, lambda host: _write(host, f"{text}\n".encode()), "write")
+        """Write a text into an existing file; return why that failed, or None.
+
+        Root's part writes what is saved in its journal of settings.
+        """
+        refused = self._access(path, lambda host: _write(host, f"{text}\n".encode()), None, "write")
+        helper = self._helper
+        if not (refused and refused.denied and helper):
+            return refused
+        try:
+            helper.ask("put", path=path, value=text)
+        except StudyError as error:
+            return Unavailable(f"{path}: {error}")
+        except OSError as error:
+            return _absent(path, error, "write")
+        return None
 
     def writable(self, path: str) -> bool:
-        """Whether this process may write an existing file."""
+        """Whether this process, or root's part for it, may write an existing file."""
         try:
-            with as_root() if self.live else nullcontext():
-                return os.access(self._locate(path), os.W_OK, effective_ids=True)
+            if os.access(self._locate(path), os.W_OK, effective_ids=True):
+                return True
+            helper = self._helper
+            return bool(helper and helper.ask("writable", path=path)[0].get("writable"))
         except (OSError, ValueError):
             return False
 
@@ -189,19 +213,31 @@ class Tree:
         except (OSError, ValueError):
             return False
 
+    @property
+    def _helper(self) -> RootHelper | None:
+        return root_helper() if self.live else None
+
     def _access(
-        self, path: str, access: Callable[[str], _Value], action: str = "read"
+        self,
+        path: str,
+        access: Callable[[str], _Value],
+        roots: Callable[[int], _Value] | None = None,
+        action: str = "read",
     ) -> _Value | Unavailable:
-        """Return the result of `access` to the host's path, with the user's rights, else root's."""
+        """Return the result of `access` to the host's path.
+
+        Where the user may not, it is that of `roots` to what root's part has opened, if it opens
+        this file.
+        """
         try:
             host = self._locate(path)
             try:
                 return access(host)
             except PermissionError:
-                if not (self.live and may_be_root()):
+                helper = self._helper
+                if roots is None or helper is None:
                     raise
-                with as_root():
-                    return access(host)
+                return _by_root(path, helper, roots)
         except (OSError, ValueError) as error:
             return _absent(path, error, action)
 
@@ -230,6 +266,17 @@ class Tree:
                 done.clear()
             pending.extend(reversed(target.split("/")))
         return "/".join((self._host, *done))
+
+
+def _by_root(path: str, helper: RootHelper, access: Callable[[int], _Value]) -> _Value:
+    """Return the result of `access` to what root's part opens; raises OSError."""
+    descriptor = helper.opened(path)
+    try:
+        return access(descriptor)
+    except OSError:
+        # The file may have gone with its CPU, and be another one when that is back.
+        helper.forget(path)
+        raise
 
 
 def _link_target(host_path: str) -> str | None:
@@ -262,7 +309,7 @@ def _absent(path: str, error: OSError | ValueError, action: str) -> Unavailable:
     if number in _MISSING:
         return Unavailable(f"{path} is missing", missing=True)
     if number in _DENIED:
-        return Unavailable(f"no permission to {action} {path}")
+        return Unavailable(f"no permission to {action} {path}", denied=True)
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if number in _SHORT:
         raise ShortageError(f"cannot {action} {path}: {what}")

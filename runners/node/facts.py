@@ -26,6 +26,8 @@ from runners.node.scheduler import ON, read_itmt
 from runners.node.topology import Topology, topology_json
 
 SMT = f"{CPUS}/smt/control"
+# Threads of a process near one last-level cache (CONFIG_SCHED_CACHE); root alone reads debugfs.
+CACHE_AWARE = "/sys/kernel/debug/sched/llc_balancing/enabled"
 _TEXTS = {
     "architecture": "/proc/sys/kernel/arch",
     "kernel_build": "/proc/sys/kernel/version",
@@ -40,8 +42,7 @@ _WORDS = {
     # Which frequencies and sleep states the firmware prefers (Linux
     # Documentation/ABI/testing/sysfs-platform_profile).
     "platform_profile": "/sys/firmware/acpi/platform_profile",
-    # Threads of a process near one last-level cache (CONFIG_SCHED_CACHE); root alone reads debugfs.
-    "cache_aware_scheduling": "/sys/kernel/debug/sched/llc_balancing/enabled",
+    "cache_aware_scheduling": CACHE_AWARE,
 }
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",

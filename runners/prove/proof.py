@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from base.errors import StudyError
 from base.files import read_object, structured, write_json
 from base.text import first_of
 from base.units import utc_now
-from runners.host.privileges import as_root, may_be_root
 from runners.node.node import Node
 from runners.prove.finding import STATES, Finding, counted
-from runners.settings.journal import STATE_VARIABLE, SYSTEM_FOLDER, state_folder
+from runners.settings.journal import STATE_VARIABLE, SYSTEM_FOLDER, own_state_folder
 
 # The history of the file's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -83,10 +81,9 @@ def path_beside(folder: Path, node_digest: str) -> Path:
 
 
 def keep_for_node(proof: Proof, root: Path) -> Path:
-    """Keep a proof as the node's latest one, where its journals are; raises StudyError."""
+    """Keep a proof as the node's latest one of this user; raises StudyError."""
     try:
-        with as_root() if root == Path("/") and may_be_root() else nullcontext():
-            return keep(proof, state_folder(root) / FILE_NAME)
+        return keep(proof, own_state_folder(root) / FILE_NAME)
     except StudyError as error:
         raise StudyError(f"{error}; or name another folder in ${STATE_VARIABLE}") from None
 
@@ -120,7 +117,7 @@ def parse(data: Mapping[str, Any]) -> Proof:
 
 def latest_proof(node: Node) -> Proof | None:
     """Return the newest proof of this node as it is now configured, by this user or by root."""
-    folders = dict.fromkeys((state_folder(node.root), *_system_folder(node.root)))
+    folders = dict.fromkeys((own_state_folder(node.root), *_system_folder(node.root)))
     found = [proof for of in folders if (proof := read_proof(of / FILE_NAME))]
     mine = [proof for proof in found if proof.node_digest == node.digest]
     return max(mine, key=lambda proof: proof.proved_at, default=None)

@@ -10,19 +10,21 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from base.errors import StudyError, UserError
 from base.files import open_regular, replace_file, structured, sync_folder
 from base.text import printable
 from base.units import utc_now
-from runners.host.privileges import as_root, may_be_root
+from runners.host.privileges import may_be_root, root_helper
+from runners.host.root_helper import RootHelper
 from runners.host.tree import BOOT_ID, Tree, Unavailable
+from runners.host.trust import BY_OTHERS, check_roots_folder
 from runners.settings.setting import Setting
 
 SCHEMA = 1
@@ -32,7 +34,6 @@ SYSTEM_FOLDER = Path("/var/lib/pinstudy")
 # 4096 CPUs with five settings of some 100 bytes each.
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_ARGUMENTS = 100
-BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,12 @@ class Entry:
     restore_command: tuple[str, ...] = ()
     user: int = 0
     scheduler_command: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What a journal's file holds of it."""
+        settings = [[setting.path, setting.value] for setting in self.settings]
+        return {"schema": SCHEMA} | vars(self) | {"settings": settings}
 
     @property
     def process(self) -> str:
@@ -97,11 +104,21 @@ def new_entry(
 
 
 def state_folder(root: Path) -> Path:
-    """Return the folder of this user's journals of a node.
+    """Return the folder of this user's journals of a node, which under sudo is root's."""
+    return _state_folder(root, of_root=may_be_root())
+
+
+def own_state_folder(root: Path) -> Path:
+    """Return the folder of what else is kept of a node, which this process itself writes."""
+    return _state_folder(root, of_root=os.geteuid() == 0)
+
+
+def _state_folder(root: Path, *, of_root: bool) -> Path:
+    """Return the folder of root's state, or of this user's.
 
     A recorded tree has its own /var/lib/pinstudy. On this machine the folder is below
-    $PINSTUDY_STATE; else /var/lib/pinstudy for root, also under sudo; else below the user's state
-    folder (XDG Base Directory Specification). It is named by host where nodes may share it.
+    $PINSTUDY_STATE; else /var/lib/pinstudy for root; else below the user's state folder (XDG Base
+    Directory Specification). It is named by host where nodes may share it.
     """
     if root != Path("/"):
         return root / SYSTEM_FOLDER.relative_to("/")
@@ -110,7 +127,7 @@ def state_folder(root: Path) -> Path:
     host = safe_name(os.uname().nodename)
     if folder := os.environ.get(STATE_VARIABLE):
         return Path(folder).absolute() / host
-    if may_be_root():
+    if of_root:
         return SYSTEM_FOLDER
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else _home() / ".local" / "state"
@@ -136,31 +153,50 @@ def open_journal(root: Path, purpose: str) -> Journal:
 class Journal:
     """One journal's file; every error names it.
 
-    With `of_root` it is root's, also under sudo, in a folder that nobody else can change.
+    With `of_root` it is root's, in a folder that nobody else can change: root's part writes it
+    under sudo.
     """
 
     def __init__(self, folder: Path, purpose: str, of_root: bool = False) -> None:
         self.path = folder / f"{purpose}.json"
+        self.purpose = purpose
         self._of_root = of_root
+
+    @property
+    def helper(self) -> RootHelper | None:
+        """Root's part, if the journal is for it to write."""
+        return root_helper() if self._of_root else None
 
     def exists(self) -> bool:
         """Whether the journal exists; False when that cannot be checked."""
         try:
-            with self._rights():
-                return self.path.is_symlink() or self.path.exists()
+            self.path.lstat()
+        except PermissionError:
+            return self._is_roots_secret()
         except OSError:
             return False
+        return True
 
-    def write(self, entry: Entry) -> None:
-        """Put the entry on the disk, whole or not at all; raises StudyError when that fails."""
-        settings = [[setting.path, setting.value] for setting in entry.settings]
-        data = {"schema": SCHEMA} | vars(entry) | {"settings": settings}
+    def _is_roots_secret(self) -> bool:
+        """Whether there is a journal in a folder that only root may enter."""
         try:
-            with self._rights(), _closed_to_others():
+            return self.helper is not None and self.read() is not None
+        except UserError:
+            return True
+
+    def write(self, entry: Entry) -> Entry:
+        """Put the entry on the disk, whole or not at all; return what it holds.
+
+        Root's part saves the values that it reads itself. Raises StudyError when that fails.
+        """
+        try:
+            if self.helper:
+                return self._written_by(self.helper, entry)
+            with _closed_to_others():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 if self._of_root:
                     check_roots_folder(self.path.parent)
-                replace_file(self.path, json.dumps(data, indent=1).encode())
+                replace_file(self.path, json.dumps(entry.content, indent=1).encode())
                 # Settings may change only once the journal would survive a power cut.
                 sync_folder(self.path.parent)
         except OSError as error:
@@ -168,6 +204,17 @@ class Journal:
                 f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none "
                 f"is changed; name a writable folder of your own in ${STATE_VARIABLE}"
             ) from None
+        return entry
+
+    def _written_by(self, helper: RootHelper, entry: Entry) -> Entry:
+        answer, _ = helper.ask(
+            "save",
+            purpose=self.purpose,
+            paths=[setting.path for setting in entry.settings],
+            governor_by=list(entry.restore_command),
+            scheduler_by=list(entry.scheduler_command),
+        )
+        return parsed_entry(answer.get("entry"), entry.user)
 
     def read(self) -> Entry | None:
         """Return the entry, or None when there is no journal.
@@ -176,13 +223,15 @@ class Journal:
         because its values are written into the kernel's files.
         """
         try:
-            with self._rights():
-                raw, owner = _read_own(self.path)
-                if self._of_root:
-                    check_roots_folder(self.path.parent)
+            raw, owner = _read_own(self.path)
+            if self._of_root:
+                check_roots_folder(self.path.parent)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
+            if isinstance(error, PermissionError) and error.errno == errno.EACCES and self.helper:
+                answer, _ = self.helper.ask("journal", purpose=self.purpose)
+                return parsed_entry(answer["entry"]) if "entry" in answer else None
             raise self._refused(error.strerror or str(error)) from None
         try:
             return _parse(raw, owner)
@@ -191,20 +240,20 @@ class Journal:
 
     def remove(self) -> None:
         """Remove the file and sync its folder; raises StudyError when that fails."""
+        if self.helper:
+            self.helper.ask("forget", purpose=self.purpose)
+            return
         try:
-            with self._rights():
-                self.path.unlink(missing_ok=True)
-                for torn in self.path.parent.glob(f".{self.path.name}.*"):
-                    torn.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
+            for torn in self.path.parent.glob(f".{self.path.name}.*"):
+                torn.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
                 sync_folder(self.path.parent)
         except OSError as error:
             raise StudyError(
                 f"{self.path}: cannot be removed ({error.strerror}); all settings are as they "
                 "were, remove it by hand"
             ) from None
-
-    def _rights(self) -> AbstractContextManager[None]:
-        return as_root() if self._of_root else nullcontext()
 
     def _refused(self, why: str) -> UserError:
         return UserError(
@@ -224,6 +273,11 @@ def _parse(raw: bytes, owner: int) -> Entry:
         data = json.loads(raw)
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON") from None
+    return parsed_entry(data, owner)
+
+
+def parsed_entry(data: object, owner: int = 0) -> Entry:
+    """Return the entry that a journal holds; raises ValueError when it is invalid."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"expected an object of schema {SCHEMA}")
     entry = structured(
@@ -231,12 +285,16 @@ def _parse(raw: bytes, owner: int) -> Entry:
         {"user": owner, "scheduler_command": []} | data,
         settings=_settings(data.get("settings")),
     )
-    # A site's command may be a script of several lines.
-    texts = (entry.boot_id, entry.started_at, *entry.command)
-    commands = (*entry.restore_command, *entry.scheduler_command)
-    if not all(map(str.isprintable, texts)) or "\0" in "".join(commands):
+    if not all(map(str.isprintable, (entry.boot_id, entry.started_at, *entry.command))):
         raise ValueError("a text has unprintable characters")
+    check_commands(entry)
     return entry
+
+
+def check_commands(entry: Entry) -> None:
+    """Raise ValueError for a site's command that cannot be one; it may have several lines."""
+    if "\0" in "".join((*entry.restore_command, *entry.scheduler_command)):
+        raise ValueError("a text has unprintable characters")
 
 
 def _settings(value: object) -> tuple[Setting, ...]:
@@ -265,24 +323,6 @@ def _closed_to_others() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
-
-
-def check_roots_folder(folder: Path) -> None:
-    """Raise OSError when anybody but root could rename a folder or the files in it.
-
-    Raises it also when the folder, or one above it, cannot be read.
-    """
-    folder = folder.resolve()
-    # In a container with its own user namespace, `/` may belong to another user than 0.
-    trusted = {0, Path("/").stat().st_uid}
-    for path in (folder, *folder.parents):
-        status = path.stat()
-        if status.st_uid not in trusted:
-            raise PermissionError(errno.EPERM, f"{path} is not root's")
-        # In a sticky folder such as /tmp nobody else can rename root's files.
-        sticky = status.st_mode & stat.S_ISVTX and path != folder
-        if status.st_mode & BY_OTHERS and not sticky:
-            raise PermissionError(errno.EPERM, f"others may write {path}")
 
 
 def _read_own(path: Path) -> tuple[bytes, int]:

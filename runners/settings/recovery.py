@@ -15,6 +15,7 @@ from base.command import without_interruption
 from base.errors import UserError
 from base.text import first_of
 from runners.host.lock import is_locked, node_lock
+from runners.host.root_helper import RootHelper
 from runners.host.tree import Tree
 from runners.settings.journal import (
     STUDY,
@@ -23,37 +24,57 @@ from runners.settings.journal import (
     Entry,
     Journal,
     open_journal,
+    parsed_entry,
     predates_boot,
     state_folder,
 )
 from runners.settings.setting import put_in_force
 
 _MAX_SHOWN = 3
+_VANISHED = (
+    "the journal of settings {} was removed or replaced while the study ran; the settings were put "
+    "back from memory"
+)
 
 
 @dataclass(frozen=True)
 class Restored:
     """The result of a restore: what the journal held, and by path why a setting is not verified.
 
-    `rebooted` when nothing was put back, because the boot has reset all settings.
+    `rebooted` when nothing was put back, because the boot has reset all settings. `vanished` when
+    the journal was not there any more, and this process still knew the settings.
     """
 
     journal: Journal
     entry: Entry
     problems: dict[str, str] = field(default_factory=dict)
     rebooted: bool = False
+    vanished: bool = False
 
     @property
     def message(self) -> str:
-        """One line: which settings were not put back, why, and what to do; empty if all were."""
+        """One line: which settings were not put back, why, and what to do; empty if all were.
+
+        A journal that vanished is told in any case.
+        """
         if self.rebooted:
             return (
                 f"the node was rebooted since its settings were changed ({self.entry.process}): "
                 "the boot has set them anew, and nothing was put back"
             )
         if not self.problems:
-            return ""
+            return _VANISHED.format(self.journal.path) if self.vanished else ""
         reasons = list(dict.fromkeys(self.problems.values()))
+        if self.vanished:
+            return (
+                f"{_VANISHED.format(self.journal.path)}, but {len(self.problems)} of "
+                f"{len(self.entry.settings)}: {first_of(reasons, _MAX_SHOWN)}; put back by hand: "
+                + ", ".join(
+                    f"{setting.path} was {setting.value}"
+                    for setting in self.entry.settings
+                    if setting.path in self.problems
+                )
+            )
         return (
             f"{len(self.problems)} of {len(self.entry.settings)} settings could not be put back: "
             f"{first_of(reasons, _MAX_SHOWN)}; {self.journal.path} keeps what they were: "
@@ -62,16 +83,19 @@ class Restored:
         )
 
 
-def restore(root: Path, journal: Journal) -> Restored | None:
+def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restored | None:
     """Put every setting of the journal in force, read all back, and remove the journal.
 
-    A journal with a setting that could not be verified stays. A journal from before a reboot is
-    removed, and no setting is changed. Returns None when there is no journal. Signals that stop a
-    study wait until this is done. Raises UserError for a journal that cannot be used, StudyError
-    for one that cannot be removed.
+    Where the journal cannot be used, or is gone, what this process itself has saved in it, `known`,
+    is put back. A journal with a setting that could not be verified stays. A journal from before a
+    reboot is removed, and no setting is changed. Returns None when there is no journal. Signals
+    that stop a study wait until this is done. Raises UserError for a journal that cannot be used,
+    StudyError for one that cannot be removed.
     """
     with without_interruption():
-        entry = journal.read()
+        if helper := journal.helper:
+            return _restored_by(helper, journal)
+        entry, vanished = _entry(journal, known)
         if entry is None:
             return None
         tree = Tree(root)
@@ -81,9 +105,36 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         problems = put_in_force(
             tree, entry.settings, entry.restore_command, entry.user, entry.scheduler_command
         )
-        if not problems:
+        if not problems and not vanished:
             journal.remove()
-        return Restored(journal, entry, problems)
+        return Restored(journal, entry, problems, vanished=vanished)
+
+
+def _entry(journal: Journal, known: Entry | None) -> tuple[Entry | None, bool]:
+    """Return the settings to put back, and whether their journal is lost."""
+    try:
+        entry = journal.read()
+    except UserError:
+        if known is None:
+            raise
+        entry = None
+    if known is None or (entry and entry.process == known.process):
+        return entry, False
+    return known, True
+
+
+def _restored_by(helper: RootHelper, journal: Journal) -> Restored | None:
+    """Have root's part restore; it alone may write root's journal and the settings."""
+    answer, _ = helper.ask("restore", purpose=journal.purpose)
+    if "entry" not in answer:
+        return None
+    return Restored(
+        journal,
+        parsed_entry(answer["entry"]),
+        answer["problems"],
+        answer["rebooted"],
+        answer["vanished"],
+    )
 
 
 def restore_after_crash(root: Path) -> list[str]:

@@ -59,18 +59,15 @@ class Saved:
         ordered = sorted((*before, *new), key=_rank)
         entry = replace(entry, settings=tuple(ordered))
         try:
-            self.journal.write(entry)
+            self._entry = self.journal.write(entry)
         except StudyError as error:
             return str(error)
-        self._entry = entry
         return None
 
     def restore(self) -> Restored | None:
         """Put all settings back; return None when nothing was changed."""
-        if self._entry is None:
-            return None
-        self._entry = None
-        return restore(self._root, self.journal)
+        saved, self._entry = self._entry, None
+        return None if saved is None else restore(self._root, self.journal, saved)
 
 
 def _rank(setting: Setting) -> int:

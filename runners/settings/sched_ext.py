@@ -13,16 +13,18 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from base.command import wait_for, without_interruption
-from base.errors import UserError
+from base.command import without_interruption
 from base.text import one_line
 from configs.scheduling import KERNEL, PREFIX
-from runners.host.privileges import as_root, starting_as
+from runners.host.privileges import root_helper
 from runners.host.processes import CpuTime, read_cpu_time
+from runners.host.root_helper import RefusedError, RootHelper
 from runners.host.supervisor import let_go, supervised
 from runners.host.tree import Tree, Unavailable
+from runners.host.trust import program_for_root
 from runners.node.scheduler import DISABLED, ENABLED, NONE, SCHED_EXT, read_loaded
 
 # A scheduler is verified and compiled in the kernel first; large ones take some seconds.
@@ -93,6 +95,72 @@ def _holds(condition: Callable[[], bool], limit_s: float) -> bool:
     return holds
 
 
+def unsafe_for_root(command_line: str) -> str | None:
+    """Return why root does not start a scheduler for the user who called sudo, or None.
+
+    That user may be allowed to start pinstudy as root, and nothing else: neither a program of the
+    user's own, nor one that reads or writes any file as root.
+    """
+    if "/" in command_line:
+        return (
+            f"{command_line} names a file, which root does not open for the user of sudo: log in "
+            "as root"
+        )
+    found = program_for_root(command_line.split()[0])
+    return found if isinstance(found, str) else None
+
+
+class Supervised(Protocol):
+    """A program that was started, with its supervisor."""
+
+    pid: int
+
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+
+    def end(self) -> tuple[bytes, int]:
+        """End it; return the last of what it wrote, and its exit status."""
+
+
+class OwnScheduler:
+    """The program of a scheduler that this process has started; it ends with it."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Raises OSError where it cannot be started."""
+        # One that nobody knows of could not be ended.
+        with without_interruption():
+            self._supervisor = supervised(command, _GRACE_S, stderr=subprocess.DEVNULL, cwd="/")
+        assert self._supervisor.stdout
+        self.pid = int(self._supervisor.stdout.readline() or 0)
+
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        return self._supervisor.poll() is not None
+
+    def end(self) -> tuple[bytes, int]:
+        """End it; return the last of what it wrote, and its exit status."""
+        said = let_go(self._supervisor, 2 * _GRACE_S)
+        return said, self._supervisor.returncode
+
+
+class SchedulerOfRoot:
+    """The program of a scheduler that root's part has started."""
+
+    def __init__(self, helper: RootHelper, command_line: str) -> None:
+        """Raises OSError and RefusedError where it cannot be started."""
+        self._helper = helper
+        self.pid = int(helper.ask("scheduler", command_line=command_line)[0]["pid"])
+
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        return bool(self._helper.ask("scheduler-ended")[0]["ended"])
+
+    def end(self) -> tuple[bytes, int]:
+        """End it; return the last of what it wrote, and its exit status."""
+        answer, _ = self._helper.ask("scheduler-end")
+        return str(answer["said"]).encode(), int(answer["status"])
+
+
 class SchedulerProgram:
     """The program of a scheduler that pinstudy starts; it ends with this process at the latest."""
 
@@ -101,8 +169,7 @@ class SchedulerProgram:
         self.command_line = command_line
         self._tree = tree
         self._program, *self._arguments = command_line.split()
-        self._supervisor: subprocess.Popen[bytes] | None = None
-        self.pid = 0
+        self._running: Supervised | None = None
         self._loaded_at = 0.0
 
     def start(self) -> str:
@@ -111,15 +178,12 @@ class SchedulerProgram:
         if path is None:
             return f"there is no {self._program} on the PATH"
         try:
-            # One that nobody knows of could not be ended.
-            with without_interruption(), starting_as(0) as rights:
-                self._supervisor = supervised(
-                    [path, *self._arguments], _GRACE_S, stderr=subprocess.DEVNULL, cwd="/", **rights
-                )
-        except (OSError, UserError) as error:
+            if helper := root_helper() if self._tree.live else None:
+                self._running = SchedulerOfRoot(helper, self.command_line)
+            else:
+                self._running = OwnScheduler([path, *self._arguments])
+        except (OSError, RefusedError) as error:
             return f"{path} cannot be started: {error}"
-        assert self._supervisor.stdout
-        self.pid = int(self._supervisor.stdout.readline() or 0)
         _holds(lambda: self.in_force or self.ended, LOAD_LIMIT_S)
         if self.in_force:
             self._loaded_at = time.monotonic()
@@ -144,7 +208,12 @@ class SchedulerProgram:
     @property
     def ended(self) -> bool:
         """Whether the program has ended by itself."""
-        return self._supervisor is None or self._supervisor.poll() is not None
+        return self._running is None or self._running.has_ended()
+
+    @property
+    def pid(self) -> int:
+        """Its process; 0 where none was started."""
+        return self._running.pid if self._running else 0
 
     @property
     def loaded_s(self) -> float:
@@ -158,24 +227,17 @@ class SchedulerProgram:
 
     def await_end(self, limit_s: float) -> None:
         """Wait for the program's end."""
-        if self._supervisor:
-            try:
-                wait_for(self._supervisor, limit_s)
-            except subprocess.TimeoutExpired:
-                return
+        _holds(lambda: self.ended, limit_s)
 
     def stop(self) -> str:
         """End the program and wait until the kernel's own scheduler is back; return its reason.
 
         That is what it last said of its end, or how it ended.
         """
-        if self._supervisor is None:
+        if self._running is None:
             return ""
-        # Under sudo only root may signal it.
-        with as_root():
-            said = let_go(self._supervisor, 2 * _GRACE_S)
-        status = self._supervisor.returncode
-        self._supervisor = None
+        said, status = self._running.end()
+        self._running = None
         await_loaded(self._tree, NONE)
         lines = said.decode(errors="replace").splitlines()
         reasons = [line.partition(_EXIT)[2] for line in lines if _EXIT in line]

@@ -9,7 +9,6 @@ because it reads the others when it starts.
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from base.command import without_interruption
 from configs.scheduling import CURRENT, KERNEL, ON, Scheduling
@@ -27,10 +26,9 @@ from runners.node.scheduler import (
     read_itmt,
     read_loaded,
 )
-from runners.settings.journal import BY_OTHERS, check_roots_folder
 from runners.settings.recovery import Restored
 from runners.settings.saved import Saved
-from runners.settings.sched_ext import SchedulerProgram, await_program, belongs_to
+from runners.settings.sched_ext import SchedulerProgram, await_program, belongs_to, unsafe_for_root
 from runners.settings.setting import (
     Setting,
     put_in_force,
@@ -53,27 +51,6 @@ def _is_of(wanted: Scheduling, loaded: str | Unavailable) -> bool:
     if wanted.program is None:
         return loaded == NONE
     return isinstance(loaded, str) and belongs_to(wanted.program, loaded)
-
-
-def _unsafe(wanted: Scheduling, program: Path) -> str | None:
-    """Return why root does not start a scheduler for the user who called sudo, or None.
-
-    That user may be allowed to start pinstudy as root, and nothing else: neither a program of the
-    user's own, nor one that reads or writes any file as root.
-    """
-    if "/" in wanted.scheduler:
-        return (
-            f"{wanted.scheduler} names a file, which root does not open for the user of sudo: log "
-            "in as root"
-        )
-    try:
-        status = program.resolve().stat()
-        if status.st_uid or status.st_mode & BY_OTHERS:
-            return f"{program} is not root's alone, who would start it"
-        check_roots_folder(program.resolve().parent)
-    except OSError as error:
-        return f"{program}, which root would start, is not safe: {error.strerror}"
-    return None
 
 
 class Schedulings:
@@ -235,12 +212,11 @@ class Schedulings:
             )
         if wanted.program is None:
             return None
-        path = shutil.which(wanted.program)
-        if path is None:
+        if shutil.which(wanted.program) is None:
             return f"there is no {wanted.program} on the PATH"
         if self._tree.live and not may_be_root():
             return f"only root may load {wanted.scheduler}: run as root"
-        return _unsafe(wanted, Path(path)) if invoking_uid() is not None else None
+        return unsafe_for_root(wanted.scheduler) if invoking_uid() is not None else None
 
     def _schedule(self, wanted: Scheduling) -> str | None:
         if self._rule.by == "command":

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from base.command import run
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.host.privileges import starting_as
+from runners.host.privileges import rights_of
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 from runners.node.scheduler import (
@@ -239,8 +239,7 @@ def _run_command(
 
 def _command_problem(command: Sequence[str], uid: int) -> str | None:
     try:
-        with starting_as(uid) as rights:
-            done = run(command, COMMAND_LIMIT_S, **rights)
+        done = run(command, COMMAND_LIMIT_S, **rights_of(uid))
     except UserError as error:
         return f"`{shlex.join(command)}` cannot be started: {error}"
     return done.error if done.failed else None

@@ -7,7 +7,6 @@ case beside the records. Latency is measured before the first run, once a boot.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +21,6 @@ from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.witness import LaunchError
-from runners.host.privileges import chown_to_invoker
 from runners.host.software import ask_version, for_tools
 from runners.latency.measure import FILE_NAME, LatencySettings, measure, write_latency
 from runners.latency.pairs import plan_pairs
@@ -35,6 +33,7 @@ from runners.measure.perf.c2c import (
     try_c2c,
 )
 from runners.measure.perf.events import read_core_pmus
+from runners.measure.perf.stat import find_perf
 from runners.node.node import Node
 from runners.placement.thread_placement import hotplug_problem
 from runners.plan.case import Case, case_fields, loop_fields
@@ -83,7 +82,7 @@ class ContendedLines:
         """
         if not self.pending:
             return
-        perf = shutil.which("perf")
+        perf = find_perf()
         modes = self._try(perf)
         version = (ask_version(perf) if perf else None) or "not known"
         if perf is None or isinstance(modes, str):
@@ -131,22 +130,23 @@ class ContendedLines:
         fields: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
         with recording_folder() as folder:
             recording = folder / "perf.data"
-            harness = Harness(
-                witness,
-                record_command(perf, modes, recording),
-                cores=tuple(core.cpus for core in self.node.topology.cores),
-            )
-            try:
-                observed = execute_unless_shutting_down(
-                    partial(execute, launch, case.app.limit_s, harness, cpus=case.mask), may_start
+            with recording.open("w+b") as stream:
+                harness = Harness(
+                    witness,
+                    record_command(perf, modes),
+                    cores=tuple(core.cpus for core in self.node.topology.cores),
+                    perf_file=stream.fileno(),
                 )
-            except LaunchError as error:
-                return fields | {"unavailable": {"lines": str(error)}}
+                try:
+                    observed = execute_unless_shutting_down(
+                        partial(execute, launch, case.app.limit_s, harness, cpus=case.mask),
+                        may_start,
+                    )
+                except LaunchError as error:
+                    return fields | {"unavailable": {"lines": str(error)}}
             fields["perf_command"] = list(observed.perf_command)
             if problem := _problem_of(observed, case):
                 return fields | {"unavailable": {"lines": problem}}
-            # The recording is data of the user's program, which root must not parse.
-            chown_to_invoker(recording, folder)
             lines = read_recording(perf, recording, bytes_of_line)
         if isinstance(lines, str):
             return fields | {"unavailable": {"lines": lines}}

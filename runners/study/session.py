@@ -208,7 +208,7 @@ class Session:
 
     def _restore(self, settings: NodeSettings) -> None:
         done = settings.restore()
-        if done and done.problems:
+        if done and done.message:
             self.restore_problem = done.message
 
     def _origin(self, attempt: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from runners.execution.execute import Observation, move_to_housekeeping_cpus
 from runners.host.processes import read_cpu_time
 from runners.measure.conditions.cpu_time import CostClock
 from runners.measure.meter import Meters
-from runners.measure.perf.stat import PerfStat
+from runners.measure.perf.stat import Perf, start_perf
 from runners.placement.sampler import Pace
 from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
@@ -80,12 +80,12 @@ class _ThreadCounter:
 
     def __init__(self, command: Sequence[str] | None, threads: Iterable[int]) -> None:
         self._command, self._threads = command, threads
-        self.perf: PerfStat | None = None
+        self.perf: Perf | None = None
 
     def start(self) -> None:
         """Attach perf."""
         target = ("-t", ",".join(map(str, self._threads)))
-        self.perf = PerfStat(self._command, target) if self._command else None
+        self.perf = start_perf(self._command, target) if self._command else None
 
     def sample(self) -> None:
         """Do nothing: perf's counters do not wrap."""

@@ -14,6 +14,10 @@ from configs.site import Queue, is_script_word
 
 # Stands for the worker's number, from 0, in the arguments of a job's command.
 WORKER = "{worker}"
+_NO_SUDO = (
+    "# Who called sudo to submit the job, or to start the daemon that runs it, is not its user.",
+    "unset SUDO_UID SUDO_GID SUDO_USER PKEXEC_UID DOAS_USER",
+)
 # The script's exit status when the node lacks what every worker needs (sysexits.h, EX_OSFILE).
 NODE_LACKS = 72
 
@@ -145,7 +149,7 @@ def write_script(
     ]
     if log:
         lines.append(f'exec >>{shlex.quote(str(job.logs))}"/worker-$worker.log" 2>&1')
-    lines += [*_surroundings(queue), "", f"exec {_command(job.command)}"]
+    lines += [*_surroundings(queue), "", *_NO_SUDO, f"exec {_command(job.command)}"]
     return "\n".join(lines) + "\n"
 
 

@@ -83,7 +83,7 @@ class CoreMeter:
         self._counters = found = find_core_counters(self._root, self._topology)
         if not isinstance(found, Unavailable):
             cpus = sorted(cpu for of_kind in found.cpus.values() for cpu in of_kind)
-            self._window.start(self._command(found), cpus)
+            self._window.start(core_command(self._perf, found.event), cpus)
             self._check()
 
     def sample(self) -> None:
@@ -114,13 +114,15 @@ class CoreMeter:
         window_s = self._window.window_s
         return kind_fields(self._counters, self._joules, self._problems, window_s)
 
-    def _command(self, counters: CoreCounters) -> tuple[str, ...]:
-        # As JSON, whose values have six decimals: CSV's have two, and an idle core uses less.
-        return (self._perf, "stat", "-j", "-A", "-o", OUTPUT, "-e", counters.event)
-
     def _check(self) -> None:
         if self._window.problem:
             self._counters = Unavailable(self._window.problem)
+
+
+def core_command(perf: str, event: str) -> tuple[str, ...]:
+    """Return the command that counts an event of each CPU, for a PerfStat."""
+    # As JSON, whose values have six decimals: CSV's have two, and an idle core uses less.
+    return (perf, "stat", "-j", "-A", "-o", OUTPUT, "-e", event)
 
 
 def try_cores(root: Path, perf: str | None, topology: Topology) -> CoreMeter | Unavailable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,8 @@ from typing import Any
 
 from base.command import CommandResult, output_of, run
 from base.text import one_line, plural
-from runners.host.privileges import as_root, invoking_uid
+from runners.host.privileges import root_helper
+from runners.host.root_helper import RefusedError
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.c2c_samples import (
     FIELDS,
@@ -24,6 +24,7 @@ from runners.measure.perf.c2c_samples import (
     read_samples,
 )
 from runners.measure.perf.events import (
+    OUTPUT,
     kinds_of_pmus,
     read_permission,
     unsupported_reason,
@@ -40,7 +41,7 @@ MAX_EVENTS = 20
 NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
 _NO_EVENT = "not supported"
 # User space alone, if possible: under older kernels AMD's sampling cannot exclude the kernel.
-_MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
+MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
 _LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
 # Linux arch/x86/kernel/cpu/amd.c: the models of family 0x19 that are Zen 3.
 _ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
@@ -50,18 +51,9 @@ _DATA_SIZE = struct.Struct("=48xQ")
 
 @contextmanager
 def recording_folder() -> Iterator[Path]:
-    """Make a folder for perf to record in, and remove it at the end of the block.
-
-    Where perf runs as root, root owns it: in a user's folder perf would follow a planted link.
-    """
-    with as_root():
-        # $TMPDIR may name a folder of the user's, who could replace this one there.
-        folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if invoking_uid() else None)
-    try:
+    """Make a folder for a recording, and remove it at the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="pinstudy-c2c-") as folder:
         yield Path(folder)
-    finally:
-        with as_root():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
@@ -73,26 +65,46 @@ def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
     if problem := _without_hitm(root):
         return problem
     problems = []
-    with recording_folder() as folder:
-        for modes in _MODES:
-            command = [*record_command(perf, modes, folder / "true.data"), "--", "true"]
-            with as_root():
-                done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
-            problem = _failure_of(done)
-            if not problem:
-                return modes
-            problems.append(problem)
+    for modes in MODES:
+        if not (problem := _trial_problem(perf, modes)):
+            return modes
+        problems.append(problem)
     # Permission does not help where perf has found no event that samples.
     if read_permission(root).user_only and _NO_EVENT not in problems[0]:
         return f"{NEEDS} ({problems[0]})"
     return f"perf c2c record: {problems[0]} ({unsupported_reason(root)})"
 
 
-def record_command(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:
-    """Return the command that records samples in these modes, without what it samples."""
+def _trial_problem(perf: str, modes: Sequence[str]) -> str:
+    helper = root_helper()
+    if helper is None or perf != helper.program("perf"):
+        return trial_problem(perf, modes)
+    try:
+        return str(helper.ask("c2c-trial", modes=list(modes))[0]["problem"])
+    except (OSError, RefusedError) as error:
+        return str(error)
+
+
+def trial_problem(perf: str, modes: Sequence[str]) -> str:
+    """Return why `perf c2c record` does not work in these modes; empty when it does."""
+    with recording_folder() as folder, (folder / "true.data").open("w+b") as recording:
+        number = recording.fileno()
+        words = (f"/proc/self/fd/{number}" if word == OUTPUT else word for word in _record(modes))
+        command = [perf, *words, "--", "true"]
+        environment = perf_environment()
+        done = run(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,))
+    return _failure_of(done)
+
+
+def record_command(perf: str, modes: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that records samples in these modes, for a PerfStat."""
+    return (perf, *_record(modes))
+
+
+def _record(modes: Sequence[str]) -> tuple[str, ...]:
     # -B: without it perf would read every file that the program has mapped, and keep copies of
     # them in the user's home.
-    return (perf, "c2c", "record", *modes, "--", "-B", "-o", str(recording))
+    return ("c2c", "record", *modes, "--", "-B", "-o", OUTPUT)
 
 
 def line_bytes(root: Path) -> int:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import UserError
-from configs.study import event_problem
-from runners.host.privileges import as_root
-from runners.host.tree import Tree, known
+from base.files import read_descriptor
+from configs.event import event_problem
+from runners.host.privileges import root_helper
+from runners.host.tree import TEXT_LIMIT, Tree, known
 from runners.measure.perf.output import split_event
 from runners.measure.perf.scaling import (
     ARM_NAMES,
@@ -40,6 +41,7 @@ _FIXED = frozenset({"cycles", "instructions", "ref-cycles", "slots"})
 
 # Stands in perf's command for the file that PerfStat reads.
 OUTPUT = "{output}"
+_STATUS = "/proc/self/status"
 
 # --control and -D -1 came with this version.
 OLDEST_PERF = (5, 10)
@@ -81,8 +83,12 @@ def read_permission(root: Path) -> PerfPermission:
 
 def _effective_capabilities(tree: Tree) -> int:
     # Root in a container may lack capabilities, and a user may have them: uid 0 is no criterion.
-    with as_root():
-        status = known(tree.content("/proc/self/status")) or ""
+    helper = root_helper() if tree.live else None
+    if helper and helper.program("perf"):
+        # It is root's part that starts perf.
+        status = read_descriptor(helper.opened(_STATUS), TEXT_LIMIT).decode("utf-8", "replace")
+    else:
+        status = known(tree.content(_STATUS)) or ""
     found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
     return int(found[1], 16) if found else 0
 

@@ -9,18 +9,21 @@ released.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from base.command import CommandResult, run, wait_for
 from base.cpulist import format_cpulist
 from base.errors import is_shortage
 from base.text import ended_by, one_line
 from base.waiting import readable
-from runners.host.privileges import as_root
+from runners.host.privileges import root_helper
+from runners.host.root_helper import RefusedError, RootHelper
 from runners.measure.perf.events import OLDEST_PERF, OUTPUT, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
 
@@ -41,12 +44,52 @@ def perf_environment() -> dict[str, str]:
     return dict(os.environ) | fixed
 
 
+def find_perf() -> str | None:
+    """Return the path of perf: root's own one where root's part starts it; None without perf."""
+    helper = root_helper()
+    return (helper and helper.program("perf")) or shutil.which("perf")
+
+
+class Perf(Protocol):
+    """A perf that counts; `problem` is empty, or why it does not, `command` is its command line."""
+
+    problem: str
+    command: tuple[str, ...]
+
+    def enable(self) -> None:
+        """Turn the counters on again."""
+
+    def disable(self) -> None:
+        """Turn the counters off at once, before `finish`, which takes perf some milliseconds."""
+
+    def finish(self) -> str:
+        """Stop counting and return what perf wrote; empty when it did not count to the end."""
+
+    def close(self) -> None:
+        """End perf if it still runs, and free its buffers."""
+
+
+def start_perf(
+    command: Sequence[str],
+    target: Sequence[str],
+    cat: bool = False,
+    enabled: bool = True,
+    output: int | None = None,
+) -> Perf:
+    """Start a perf, by root's part where that starts it; the arguments are those of PerfStat."""
+    helper = root_helper()
+    if helper and command[0] == helper.program("perf"):
+        return PerfOfRoot(helper, command, target, cat, enabled, output)
+    return PerfStat(command, target, cat, enabled, output)
+
+
 class PerfStat:
     """A perf that counts; `finish` returns its output, `close` ends it in any case.
 
     `command` is perf's without `target`, the options for what it counts. With `cat` it also runs
     that program, which ends with its standard input, so perf ends when this process does; with
-    nothing to attach to it would never end.
+    nothing to attach to it would never end. perf writes to the open file `output`, by default one
+    that `finish` reads.
     """
 
     def __init__(
@@ -55,6 +98,7 @@ class PerfStat:
         target: Sequence[str],
         cat: bool = False,
         enabled: bool = True,
+        output: int | None = None,
     ) -> None:
         """Start perf and turn its counters on; `problem` is empty, or why that failed.
 
@@ -63,7 +107,8 @@ class PerfStat:
         Raises OSError when the host is short of what any process needs (base.errors).
         """
         self.problem = ""
-        self._output = os.memfd_create("perf-output")
+        self._is_read = output is None
+        self._output = os.memfd_create("perf-output") if output is None else os.dup(output)
         self._errors = os.memfd_create("perf-errors")
         control_read, self._control = os.pipe()
         self._acknowledge, ack_write = os.pipe()
@@ -76,16 +121,15 @@ class PerfStat:
         )
         self._process: subprocess.Popen[bytes] | None = None
         try:
-            with as_root():
-                self._process = subprocess.Popen(
-                    self.command,
-                    stdin=subprocess.PIPE if cat else subprocess.DEVNULL,
-                    stdout=self._errors,
-                    stderr=self._errors,
-                    pass_fds=(control_read, ack_write, self._output),
-                    start_new_session=True,
-                    env=perf_environment(),
-                )
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE if cat else subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                pass_fds=(control_read, ack_write, self._output),
+                start_new_session=True,
+                env=perf_environment(),
+            )
         except OSError as error:
             if is_shortage(error):
                 self.close()
@@ -117,8 +161,8 @@ class PerfStat:
     def finish(self) -> str:
         """Stop counting and return what perf wrote.
 
-        Empty when perf did not work, and when something else ended it: perf then prints what it
-        has counted so far as if that were all.
+        Empty when perf did not work, when it wrote to another's file, and when something else ended
+        it: perf then prints what it has counted so far as if that were all.
         """
         if self._process is None or self.problem:
             return ""
@@ -127,8 +171,7 @@ class PerfStat:
             if self._process.stdin:
                 self._process.stdin.close()
             else:
-                with as_root():
-                    self._process.send_signal(signal.SIGINT)
+                self._process.send_signal(signal.SIGINT)
             try:
                 wait_for(self._process, FINISH_LIMIT_S)
             except subprocess.TimeoutExpired:
@@ -141,7 +184,7 @@ class PerfStat:
             how = f"was {ended_by(-status)}" if status < 0 else f"ended with status {status}"
             self.problem = f"perf {how} while it counted"
             return ""
-        return self._text(self._output)
+        return self._text(self._output) if self._is_read else ""
 
     def close(self) -> None:
         """End perf if it still runs, and free its buffers."""
@@ -162,14 +205,69 @@ class PerfStat:
 
     def _stop(self) -> None:
         if self._process and self._process.poll() is None:
-            with as_root():
-                self._process.kill()
+            self._process.kill()
             self._process.wait()
 
     @staticmethod
     def _text(descriptor: int) -> str:
         # perf moves the position of a descriptor that it inherits: read from the start.
         return os.pread(descriptor, 1 << 20, 0).decode(errors="replace")
+
+
+class PerfOfRoot:
+    """A perf that root's part has started: it counts what its user may not count.
+
+    The arguments are those of PerfStat.
+    """
+
+    def __init__(
+        self,
+        helper: RootHelper,
+        command: Sequence[str],
+        target: Sequence[str],
+        cat: bool,
+        enabled: bool,
+        output: int | None,
+    ) -> None:
+        """Raises ShortageError when the host is short of what any process needs."""
+        self._helper = helper
+        self._number: int | None = None
+        self.problem, self.command = "", (*command, *target)
+        options = {"command": list(command), "target": list(target), "cat": cat, "enabled": enabled}
+        answer = self._ask("perf", output, **options)
+        if "number" in answer:
+            self._number = answer["number"]
+            self.command = tuple(answer["command"])
+
+    def enable(self) -> None:
+        """Turn the counters on again."""
+        if not self.problem:
+            self._ask("perf-enable")
+
+    def disable(self) -> None:
+        """Turn the counters off at once, before `finish`, which takes perf some milliseconds."""
+        if not self.problem:
+            self._ask("perf-disable")
+
+    def finish(self) -> str:
+        """Stop counting and return what perf wrote; empty when it did not count to the end."""
+        return "" if self.problem else str(self._ask("perf-finish").get("text", ""))
+
+    def close(self) -> None:
+        """End perf if it still runs, and free its buffers."""
+        if self._number is not None:
+            self._ask("perf-close")
+            self._number = None
+
+    def _ask(self, request: str, output: int | None = None, **fields: object) -> dict[str, Any]:
+        try:
+            answer, _ = self._helper.ask(request, output, number=self._number, **fields)
+        except OSError as error:
+            answer = {"problem": f"{self.command[0]}: {error.strerror}"}
+        except RefusedError as error:
+            answer = {"problem": str(error)}
+        self.problem = answer.get("problem", "")
+        return answer
 
 
 class CpuWindow:
@@ -181,7 +279,7 @@ class CpuWindow:
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` gives seconds."""
         self._clock = clock
-        self._stat: PerfStat | None = None
+        self._stat: Perf | None = None
         self._start_s = 0.0
         self.window_s = 0.0
         self.problem = ""
@@ -189,7 +287,7 @@ class CpuWindow:
     def start(self, command: Sequence[str], cpus: Iterable[int]) -> None:
         """Start perf, which takes some 20 ms, and turn its counters on."""
         self.close()
-        self._stat = PerfStat(command, ("-C", format_cpulist(cpus)), cat=True)
+        self._stat = start_perf(command, ("-C", format_cpulist(cpus)), cat=True)
         self.problem = self._stat.problem
         self._start_s, self.window_s = self._clock(), 0.0
 
@@ -230,21 +328,33 @@ def try_perf(perf: str, events: str) -> PerfTrial:
     Only opening a counter shows whether it works: guests, containers, seccomp filters and
     permissions all refuse in their own way.
     """
-    with as_root():
-        first = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
-        trial, text = _count_true(perf, events)
+    helper = root_helper()
+    if helper and perf == helper.program("perf"):
+        try:
+            answer, _ = helper.ask("perf-trial", events=events)
+        except (OSError, RefusedError) as error:
+            return PerfTrial(None, (), f"{perf} does not run: {error}")
+        version = answer["version"] and tuple(answer["version"])
+        return PerfTrial(version, parse_perf_output(answer["text"]).rows, answer["problem"])
+    version, text, problem = trial_of(perf, events)
+    return PerfTrial(version, () if problem else parse_perf_output(text).rows, problem)
+
+
+def trial_of(perf: str, events: str) -> tuple[tuple[int, int] | None, str, str]:
+    """Return perf's version, what it printed of `true`, and why it does not work, else empty."""
+    first = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
+    trial, text = _count_true(perf, events)
     if problem := first.problem or trial.problem:
-        return PerfTrial(None, (), f"{perf} does not run: {problem}")
+        return None, "", f"{perf} does not run: {problem}"
     version = parse_perf_version(first.stdout)
-    rows = parse_perf_output(text).rows
-    if trial.status == 0 and rows:
-        return PerfTrial(version, rows)
+    if trial.status == 0 and parse_perf_output(text).rows:
+        return version, text, ""
     if version is None:
-        return PerfTrial(None, (), f"{perf} does not work: {_words(first.stdout + first.stderr)}")
+        return None, "", f"{perf} does not work: {_words(first.stdout + first.stderr)}"
     if version < OLDEST_PERF:
         oldest = ".".join(map(str, OLDEST_PERF))
-        return PerfTrial(version, (), f"perf cannot be told when to count (version {oldest} can)")
-    return PerfTrial(version, (), f"perf stat failed: {_words(trial.stderr)}")
+        return version, "", f"perf cannot be told when to count (version {oldest} can)"
+    return version, "", f"perf stat failed: {_words(trial.stderr)}"
 
 
 def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:

@@ -20,7 +20,7 @@ from runners.node.core_kinds.ranking import ranked_kinds
 from runners.node.cpufreq import CPUS
 from runners.node.topology import KIND_ORDER, CoreKind
 
-_DEVICE = "/dev/cpu/{}/cpuid"
+DEVICE = "/dev/cpu/{}/cpuid"
 # Intel SDM vol. 2A, CPUID: leaf 7, EDX bit 15: hybrid part; leaf 1AH, EAX 31:24: core type.
 _FEATURES, _HYBRID_BIT = 0x7, 1 << 15
 _CORE_TYPE, _INTEL_CORE, _INTEL_ATOM = 0x1A, 0x40, 0x20
@@ -89,13 +89,13 @@ def _types(view: NodeView, leaf: int, register: int, shift: int) -> dict[int, in
 
 def _registers(view: NodeView, cpu: int, leaf: int) -> tuple[int, ...] | None:
     """Return EAX, EBX, ECX, EDX, or None where the device cannot be read."""
-    raw = view.tree.block(_DEVICE.format(cpu), leaf, 16)
+    raw = view.tree.block(DEVICE.format(cpu), leaf, 16)
     return None if isinstance(raw, Unavailable) else struct.unpack("<4I", raw)
 
 
 def _sentence(leaf: int, kind: str, cpus: Iterable[int]) -> str:
     listed = format_cpulist(cpus)
-    return f"CPUID leaf {leaf:#x} gives core type {kind} on CPUs {listed} ({_DEVICE.format('N')})"
+    return f"CPUID leaf {leaf:#x} gives core type {kind} on CPUs {listed} ({DEVICE.format('N')})"
 
 
 def by_part(view: NodeView) -> Finding:

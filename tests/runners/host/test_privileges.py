@@ -78,52 +78,46 @@ def test_whatever_the_variables_hold_is_a_user_or_refused(uid: str, gid: str) ->
     assert user is None or 0 < user.uid < 2**32 - 1
 
 
-# Tells by what a process is after `drop_privileges`, what it can do, and what it cannot.
+# Tells what a process is after `drop_privileges`, what it can do, and what root's part does for it.
 SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
+from base.errors import UserError
 from runners.host import privileges
-from runners.measure.perf.c2c import recording_folder
-from runners.host.tree import Tree
-from pathlib import Path
+from runners.root.server import serve
 os.umask(0)
-privileges.drop_privileges()
-ids = lambda: [os.getresuid(), os.getresgid()]
-child = lambda: subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip()
+privileges.drop_privileges(serve)
 def opens(path):
     try:
         return open(path).read()
     except OSError as error:
         return error.strerror
-report = {"ids": ids(), "groups": os.getgroups(), "child": child(), "secret": opens(sys.argv[2])}
+def tried(action, *arguments, **fields):
+    try:
+        return action(*arguments, **fields)
+    except (OSError, UserError) as error:
+        return f"{type(error).__name__}: {error}"
+status = open("/proc/self/status").read()
+report = {"ids": [os.getresuid(), os.getresgid()], "groups": os.getgroups()}
+report["child"] = subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip()
+report["capabilities"] = [line.split()[1] for line in status.splitlines() if line[:4] == "CapP"]
+report["secret"] = opens(sys.argv[2])
 report["home"] = os.environ["HOME"]
-report["kernel"] = Tree(Path("/")).text(sys.argv[2])
-with privileges.as_root():
-    report |= {"root": ids(), "roots_child": child(), "roots_secret": opens(sys.argv[2])}
-with privileges.starting_as(1) as rights:
-    answer = subprocess.run(["id", "-u"], capture_output=True, text=True, **rights)
-    report["other"] = answer.stdout.strip()
-try:
-    with privileges.as_root():
-        raise KeyboardInterrupt
-except KeyboardInterrupt:
-    report["after"] = ids()
-with recording_folder() as folder:
-    found = os.stat(folder)
-    report["recording"] = [found.st_uid, found.st_mode & 0o777, str(folder.parent)]
-    with privileges.as_root():
-        (folder / "perf.data").touch(mode=0o600)
-    privileges.chown_to_invoker(folder / "perf.data", folder, folder / "missing")
-    report["given"] = [os.stat(path).st_uid for path in (folder, folder / "perf.data")]
-report["removed"] = not folder.exists()
+report["root"] = tried(os.setresuid, 0, 0, 0)
+report["other"] = tried(privileges.rights_of, 1)
 report["umask"] = os.umask(0)
+helper = privileges.root_helper()
+report["roots"] = {
+    "secret": tried(helper.ask, "open", path=sys.argv[2]),
+    "link": tried(helper.ask, "open", path="/proc/self/root/etc/shadow"),
+    "unknown": tried(helper.ask, "nonsense"),
+    "setting": tried(helper.ask, "put", path="/proc/sys/kernel/nmi_watchdog", value="0"),
+}
+descriptor = helper.opened("/proc/self/status")
+seen = os.pread(descriptor, 4096, 0).decode()
+report["status"] = [line.split()[1] for line in seen.splitlines() if line[:4] == "Uid:"]
 privileges.give_up_root()
-with privileges.as_root():
-    report["given_up"] = ids()
-try:
-    os.setresuid(0, 0, 0)
-except PermissionError:
-    report["never"] = ids()
+report["given_up"] = [privileges.may_be_root(), privileges.root_helper()]
 print(json.dumps(report, default=str))
 """
 
@@ -155,38 +149,33 @@ def report(command: Path) -> Iterator[dict[str, Any]]:
         yield report
 
 
-HIS = [[NOBODY, NOBODY, 0], [NOBODY, NOBODY, 0]]
-ROOTS = [[0, 0, 0], [0, 0, 0]]
-
-
 def test_files_and_programs_are_the_callers(report: dict[str, Any]) -> None:
-    assert report["ids"] == HIS
+    assert report["ids"] == [[NOBODY] * 3, [NOBODY] * 3]
     assert report["groups"] == [NOBODY]
     assert report["child"] == str(NOBODY)
     assert report["secret"] == "Permission denied"
     assert report["home"] == pwd.getpwuid(NOBODY).pw_dir
-    assert report["other"] == "1", "a program of a third user is his"
     assert report["umask"] == 0o002, "not everybody may write what is made"
 
 
-def test_the_kernels_files_are_read_and_perf_is_started_as_root(report: dict[str, Any]) -> None:
-    assert report["kernel"] == "of root"
-    assert report["root"] == ROOTS
-    assert (report["roots_child"], report["roots_secret"]) == ("0", "of root")
-    assert report["after"] == HIS, "an interruption leaves nothing as root"
+def test_no_right_of_roots_can_be_regained(report: dict[str, Any]) -> None:
+    assert report["capabilities"] == ["0" * 16]
+    assert report["root"] == "PermissionError: [Errno 1] Operation not permitted"
+    assert report["other"].startswith("UserError: only root and ")
 
 
-def test_a_recording_is_made_where_nobody_can_plant_a_link_and_given_to_the_caller(
+def test_roots_part_opens_what_is_in_its_list_and_changes_what_it_has_saved(
     report: dict[str, Any],
 ) -> None:
-    assert report["recording"] == [0, 0o700, "/tmp"]
-    assert report["given"] == [NOBODY, NOBODY]
-    assert report["removed"]
+    denied = "PermissionError: [Errno 13] Permission denied"
+    assert (report["roots"]["secret"], report["roots"]["link"]) == (denied, denied)
+    assert "no such request" in report["roots"]["unknown"]
+    assert "is not saved" in report["roots"]["setting"]
+    assert report["status"] == ["0"], "its own capabilities decide what perf may count"
 
 
-def test_rights_that_were_given_up_do_not_come_back(report: dict[str, Any]) -> None:
-    assert report["given_up"] == [[NOBODY] * 3, [NOBODY] * 3]
-    assert report["never"] == report["given_up"]
+def test_roots_part_ends_when_nothing_is_asked_of_it_any_more(report: dict[str, Any]) -> None:
+    assert report["given_up"] == [False, None]
 
 
 @pytest.mark.parametrize(("user", "kept"), [(0, 0o022), (NOBODY, 0o002)])
@@ -196,7 +185,7 @@ def test_what_a_login_makes_is_never_everybodys_to_write(
     root = command.parents[1]
     script = (
         "import os; from runners.host.privileges import drop_privileges; os.umask(0); "
-        "drop_privileges({}); print(os.umask(0), os.getresuid())"
+        "drop_privileges(print, {}); print(os.umask(0), os.getresuid())"
     )
     done = started(
         [root / ".venv/bin/python", "-c", script],
@@ -216,18 +205,17 @@ sys.path[0] = sys.argv[1]
 from runners.host import privileges
 from runners.host.interference import find_daemons
 from runners.host.tree import Tree
+from runners.root.server import serve
 name = Path("/proc/self/comm")
 name.write_text("irqbalance")
-daemon = os.fork()
-if not daemon:
-    signal.pause()
+ours, daemons = os.pipe()
+if not os.fork():
+    os.close(daemons)
+    os.read(ours, 1)
+    os._exit(0)
 name.write_text("python")
-try:
-    privileges.drop_privileges()
-    print(os.path.exists("/proc/1"), "irqbalance" in find_daemons(Tree(Path("/"))))
-finally:
-    with privileges.as_root():
-        os.kill(daemon, signal.SIGKILL)
+privileges.drop_privileges(serve)
+print(os.path.exists("/proc/1"), "irqbalance" in find_daemons(Tree(Path("/"))))
 """
 
 

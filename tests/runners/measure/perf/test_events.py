@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from configs.study import event_problem
+from configs.event import event_problem
 from runners.measure.perf.events import (
     DEFAULT_EVENTS,
     PerfPermission,

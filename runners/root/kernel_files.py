@@ -1,0 +1,65 @@
+"""The kernel's files that root's part opens for its user: those in a list, to read only."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from runners.host.processes import read_stats
+from runners.host.tree import Tree
+from runners.node.core_kinds.identification import DEVICE
+from runners.node.facts import CACHE_AWARE
+from runners.node.power_limits import POWERCAP
+from runners.node.scheduler import ITMT
+from runners.root.request import Answer, Handler, text_in
+
+_ZONE = r"intel-rapl(?:-mmio)?(?::[0-9]{1,4}){1,2}"
+# Energy counters (0400 since Linux 5.10), identification by CPUID, two switches of the scheduler in
+# debugfs, and which capabilities root has here.
+_READABLE = re.compile(
+    "|".join(
+        (
+            rf"{POWERCAP}/{_ZONE}(?:/{_ZONE})?/energy_uj",
+            DEVICE.format("[0-9]{1,5}"),
+            *map(re.escape, (*ITMT, CACHE_AWARE, "/proc/self/status")),
+        )
+    ),
+    re.ASCII,
+)
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW
+
+
+class KernelFiles:
+    """Opens files of the list, and looks at all processes where /proc hides those of others."""
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """The requests, by name."""
+        return {"open": self._open, "processes": self._processes}
+
+    @staticmethod
+    def _open(request: Mapping[str, Any], _file: int | None) -> Answer:
+        path = text_in(request, "path")
+        if _READABLE.fullmatch(path) is None:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        descriptor = os.open(path, _FLAGS)
+        mode = os.fstat(descriptor).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode)):
+            os.close(descriptor)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return {}, descriptor
+
+    @staticmethod
+    def _processes(_request: Mapping[str, Any], _file: int | None) -> Answer:
+        """Answer with the stat file of each process (proc_pid_stat(5)), a NUL behind each."""
+        found = read_stats(Tree(Path("/")))
+        descriptor = os.memfd_create("processes")
+        if isinstance(found, dict):
+            with os.fdopen(os.dup(descriptor), "wb") as stream:
+                stream.write("".join(f"{text}\0" for text in found.values()).encode())
+        return {}, descriptor

@@ -1,0 +1,221 @@
+"""The perfs that root's part starts: with a fixed set of options, on its user's own processes.
+
+A process number that the user says proves nothing: it may be that of another user's process. So
+root's part looks who a process is before perf attaches, and again when perf has: it is the same
+process still. Of whole CPUs, energy alone is counted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from base.cpulist import parse_cpulist
+from configs.event import event_problem
+from runners.host.processes import read_task
+from runners.host.tree import Tree
+from runners.host.trust import program_for_root
+from runners.measure.energy.cores import core_command
+from runners.measure.perf.c2c import MODES, record_command, trial_problem
+from runners.measure.perf.events import perf_command
+from runners.measure.perf.stat import PerfStat, trial_of
+from runners.root.request import Answer, Handler, switch_in, text_in, texts_in
+
+_PERF = "perf"
+# As perf lists RAPL's events, of packages and of cores (Linux arch/x86/events/rapl.c).
+_ENERGY = re.compile(r"power(?:_core)?/energy-[a-z]{1,16}/", re.ASCII)
+# A breakpoint on any address of the kernel would tell where it has what (perf-list(1)).
+_BREAKPOINT = "mem:"
+# One a region of a program, and some for energy.
+_MAX_PERFS = 256
+_MAX_PROCESSES = 4096
+_NOT_OWN = "process {} is not the user's own"
+_PROCESS = re.compile(r"[0-9]{1,7}", re.ASCII)
+
+
+class Perfs:
+    """The perfs of one user."""
+
+    def __init__(self, uid: int) -> None:
+        self._uid = uid
+        self._perfs: dict[int, PerfStat] = {}
+        self._made = 0
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """The requests, by name."""
+        return {
+            "program": self._program,
+            "perf": self._start,
+            "perf-enable": self._enable,
+            "perf-disable": self._disable,
+            "perf-finish": self._finish,
+            "perf-close": self._close,
+            "perf-trial": self._trial,
+            "c2c-trial": self._c2c_trial,
+        }
+
+    def close(self) -> None:
+        """End all perfs that still run."""
+        for perf in self._perfs.values():
+            perf.close()
+        self._perfs.clear()
+
+    @staticmethod
+    def _program(request: Mapping[str, Any], _file: int | None) -> Answer:
+        if text_in(request, "name") != _PERF:
+            raise ValueError("root's part starts no such program")
+        return {"path": roots_perf()}, None
+
+    def _start(self, request: Mapping[str, Any], file: int | None) -> Answer:
+        command, target = texts_in(request, "command"), texts_in(request, "target")
+        cat, enabled = switch_in(request, "cat"), switch_in(request, "enabled")
+        if len(self._perfs) >= _MAX_PERFS:
+            raise ValueError(f"more than {_MAX_PERFS} perfs at once")
+        check_command(command, target, cat, recording=file is not None)
+        if file is not None:
+            self._check_file(file)
+        numbers = [] if cat else processes_in(target[1])
+        before = [self._look(number) for number in numbers]
+        perf = PerfStat(command, target, cat, enabled, file)
+        try:
+            # None has ended and left its number to another one.
+            unchanged = [self._look(number) for number in numbers] == before
+        except ValueError:
+            unchanged = False
+        if not unchanged:
+            perf.close()
+            raise ValueError("a process ended while perf attached to it")
+        answer: dict[str, Any] = {"problem": perf.problem, "command": perf.command}
+        if perf.problem:
+            perf.close()
+            return answer, None
+        self._made += 1
+        self._perfs[self._made] = perf
+        return answer | {"number": self._made}, None
+
+    def _look(self, number: int) -> tuple[int, int]:
+        """Return a process's or thread's process and its start in clock ticks: no other has both.
+
+        Raises ValueError for what is not the user's own.
+        """
+        folder = Path(f"/proc/{number}")
+        try:
+            # Where a privileged program is executed, the kernel gives the folder to root.
+            owner = folder.stat().st_uid
+            text = (folder / "status").read_text("utf-8", "replace")
+        except OSError:
+            raise ValueError(_NOT_OWN.format(number)) from None
+        fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        task = read_task(Tree(Path("/")), number)
+        own = owner == self._uid and fields.get("Uid", "").split() == [str(self._uid)] * 4
+        if task is None or not own:
+            raise ValueError(_NOT_OWN.format(number))
+        return int(fields["Tgid"]), task.started
+
+    def _check_file(self, file: int) -> None:
+        """Raise ValueError for a file that is not the user's own: root's perf opens it anew."""
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != self._uid:
+            raise ValueError("perf would not write to a file of the user")
+
+    def _enable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+        perf = self._perf(request)
+        perf.enable()
+        return {"problem": perf.problem}, None
+
+    def _disable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+        perf = self._perf(request)
+        perf.disable()
+        return {"problem": perf.problem}, None
+
+    def _finish(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+        perf = self._perf(request)
+        text = perf.finish()
+        return {"text": text, "problem": perf.problem}, None
+
+    def _close(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+        perf = self._perf(request)
+        perf.close()
+        del self._perfs[request["number"]]
+        return {}, None
+
+    def _perf(self, request: Mapping[str, Any]) -> PerfStat:
+        number = request.get("number")
+        if not isinstance(number, int) or number not in self._perfs:
+            raise ValueError("there is no such perf")
+        return self._perfs[number]
+
+    @staticmethod
+    def _trial(request: Mapping[str, Any], _file: int | None) -> Answer:
+        events = text_in(request, "events")
+        check_events(events)
+        version, text, problem = trial_of(_perf_or_refusal(), events)
+        return {"version": version, "text": text, "problem": problem}, None
+
+    @staticmethod
+    def _c2c_trial(request: Mapping[str, Any], _file: int | None) -> Answer:
+        modes = tuple(texts_in(request, "modes"))
+        if modes not in MODES:
+            raise ValueError("perf c2c has no such mode here")
+        return {"problem": trial_problem(_perf_or_refusal(), modes)}, None
+
+
+def roots_perf() -> str:
+    """Return the path of the perf that root starts; empty without one."""
+    found = program_for_root(_PERF)
+    return "" if isinstance(found, str) else str(found)
+
+
+def _perf_or_refusal() -> str:
+    found = program_for_root(_PERF)
+    if isinstance(found, str):
+        raise ValueError(found)
+    return str(found)
+
+
+def check_command(
+    command: Sequence[str], target: Sequence[str], cat: bool, *, recording: bool
+) -> None:
+    """Raise ValueError for a command that is none of pinstudy's own, word by word.
+
+    `cat` goes with whole CPUs, `recording` with a file that perf records into.
+    """
+    perf, options = _perf_or_refusal(), tuple(command)
+    if recording:
+        known = options in [record_command(perf, modes) for modes in MODES]
+    else:
+        events = command[-1] if command else ""
+        check_events(events, energy=cat)
+        known = options in (perf_command(perf, events), core_command(perf, events))
+    if not known or len(target) != 2 or target[0] not in (("-C",) if cat else ("-p", "-t")):
+        raise ValueError("root's part starts no such perf")
+    if cat:
+        parse_cpulist(target[1])
+
+
+def check_events(events: str, energy: bool = False) -> None:
+    """Raise ValueError for a list of events that perf does not count for root's part."""
+    # A comma between slashes is one of a PMU's terms.
+    names = "".join(
+        part.replace(",", "\n") if place % 2 == 0 else f"/{part}/"
+        for place, part in enumerate(events.split("/"))
+    ).split("\n")
+    for name in names:
+        problem = event_problem(name)
+        if problem or name.startswith(_BREAKPOINT):
+            raise ValueError(problem or f"{name}: root's part counts no breakpoints")
+        if energy and not _ENERGY.fullmatch(name):
+            raise ValueError(f"{name}: of whole CPUs root's part counts energy alone")
+
+
+def processes_in(text: str) -> list[int]:
+    """Return the numbers of processes or threads in perf's list; raises ValueError."""
+    numbers = text.split(",")
+    if len(numbers) > _MAX_PROCESSES or not all(map(_PROCESS.fullmatch, numbers)):
+        raise ValueError("expected a list of processes")
+    return [int(number) for number in numbers]

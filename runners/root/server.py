@@ -1,0 +1,153 @@
+"""The process of root's part: it answers requests until the process that asks is gone."""
+
+from __future__ import annotations
+
+import os
+import resource
+import selectors
+import signal
+import socket
+import struct
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import FrameType
+
+from base.errors import UserError
+from runners.host.privileges import User
+from runners.host.root_helper import receive_message, send_message
+from runners.host.trust import check_roots_folder
+from runners.root.request import Answer, Handler
+
+_DEFAULT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+# A user who stops in the middle of a message is not waited for.
+_MESSAGE_LIMIT_S = 10.0
+# It ends with the process that asks, whatever is sent to all processes of a session or a job.
+_SIGNALS = (
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGTSTP),
+)
+_UNLIMITED = (resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_DATA)
+# Where journals are (runners/settings/journal.py).
+_KEPT = ("PINSTUDY_STATE",)
+_CREDENTIALS = struct.Struct("3i")
+
+
+def serve(channel: socket.socket, asking: int, user: User) -> None:
+    """Answer a user's requests until the process of the pidfd `asking`, or its channel, has ended.
+
+    What was started for the user is ended then. Settings that are still changed stay in their
+    journal, for the next command.
+    """
+    _stand_alone(channel.fileno(), asking)
+    channel.settimeout(_MESSAGE_LIMIT_S)
+    with ExitStack() as at_end, selectors.DefaultSelector() as selector:
+        selector.register(channel, selectors.EVENT_READ)
+        selector.register(asking, selectors.EVENT_READ)
+        handlers: dict[str, Handler] = {}
+        # Requests that were sent before the end are not answered: nobody waits for them.
+        while all(key.fd != asking for key, _ in selector.select()):
+            # Most commands ask nothing.
+            handlers = handlers or _handlers(channel, user, at_end)
+            if not _answer_next(channel, handlers):
+                return
+
+
+def _handlers(channel: socket.socket, user: User, at_end: ExitStack) -> dict[str, Handler]:
+    """Return what answers each request; `at_end` ends what they have started."""
+    from runners.root.kernel_files import KernelFiles
+    from runners.root.perfs import Perfs
+    from runners.root.scheduler import Scheduler
+    from runners.root.settings import UsersSettings
+
+    # The kernel kept who made the channel: the process that asks, before it was the user's.
+    credentials = channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, _, _ = _CREDENTIALS.unpack(credentials)
+    perfs, scheduler = Perfs(user.uid), Scheduler()
+    at_end.callback(perfs.close)
+    at_end.callback(scheduler.close)
+    parts = (KernelFiles(), UsersSettings(user.uid, pid), perfs, scheduler)
+    return {name: handler for part in parts for name, handler in part.handlers.items()}
+
+
+def _answer_next(channel: socket.socket, handlers: dict[str, Handler]) -> bool:
+    """Answer the next request; return whether there may be more."""
+    try:
+        request, received = receive_message(channel)
+    except (OSError, EOFError, ValueError):
+        return False
+    try:
+        fields, descriptor = _answer(request, received, handlers)
+    finally:
+        if received is not None:
+            os.close(received)
+    try:
+        send_message(channel, fields, descriptor)
+    except OSError:
+        return False
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    return True
+
+
+def _answer(
+    request: dict[str, object], received: int | None, handlers: dict[str, Handler]
+) -> Answer:
+    handler = handlers.get(str(request.pop("request", "")))
+    if handler is None:
+        return {"refused": "root's part knows no such request"}, None
+    try:
+        return handler(request, received)
+    except OSError as error:
+        return {"errno": error.errno or 1}, None
+    except (UserError, ValueError) as error:
+        return {"refused": str(error)}, None
+
+
+def _stand_alone(*kept: int) -> None:
+    """Keep nothing of the user's session: terminal, folder, files, variables, limits, signals."""
+    for number in _SIGNALS:
+        # Handled and not ignored: programs would inherit that (execve(2)).
+        signal.signal(number, _stay)
+    _set_variables()
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.setsid()
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    # The next descriptors are those that the command opened before it knew for whom it works.
+    first = 3
+    for descriptor in sorted(kept):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+    os.umask(0o022)
+    for limit in _UNLIMITED:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _stay(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing."""
+
+
+def _set_variables() -> None:
+    """Leave the variables that root's part itself needs; its programs inherit them."""
+    # A relative folder is one in the user's session.
+    kept = {name: str(Path(os.environ[name]).absolute()) for name in _KEPT if os.environ.get(name)}
+    path = ":".join(filter(_is_roots, os.environ.get("PATH", "").split(":")))
+    os.environ.clear()
+    os.environ.update(kept | {"PATH": path or _DEFAULT_PATH, "LC_ALL": "C", "HOME": "/"})
+
+
+def _is_roots(folder: str) -> bool:
+    if not folder.startswith("/"):
+        return False
+    try:
+        check_roots_folder(Path(folder))
+    except OSError:
+        return False
+    return True

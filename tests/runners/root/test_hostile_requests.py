@@ -1,0 +1,234 @@
+"""What root's part refuses, whatever its user asks: the user may run other code than pinstudy's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runners.root.conftest import Asker
+from tests.support.ordinary_user import NOBODY
+from tests.support.processes import alive, descendants, name_of
+from tests.support.wait import until
+
+GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
+
+
+def test_perf_counts_a_process_of_the_users_own(asker: Asker) -> None:
+    made = asker.perf()
+    assert made["problem"] == "" and made["command"][-2] == "-p"
+    number = made["number"]
+    assert asker.ask("perf-disable", number=number) == {"problem": ""}
+    assert asker.ask("perf-enable", number=number) == {"problem": ""}
+    counted = asker.ask("perf-finish", number=number)
+    assert "task-clock:u" in counted["text"] and counted["problem"] == ""
+    assert asker.ask("perf-close", number=number) == {}
+    assert "no such perf" in asker.refusal("perf-finish", number=number)
+
+
+@pytest.mark.parametrize("option", ["-p", "-t"])
+def test_perf_attaches_to_no_process_that_is_not_the_users_own(asker: Asker, option: str) -> None:
+    strangers = [1, asker.sleeper(user=0), asker.sleeper(user=1)]
+    mine = asker.sleeper()
+    for number in strangers:
+        for target in (f"{number}", f"{mine},{number}"):
+            refused = asker.perf(target=[option, target])
+            assert f"process {number} is not the user's own" in refused["error"]
+
+
+def test_a_process_that_has_a_privileged_programs_rights_is_not_its_users(asker: Asker) -> None:
+    # As a process of the user's that executes a program with other saved ids.
+    script = f"import os, time; os.setresuid({NOBODY}, {NOBODY}, 0); time.sleep(300)"
+    process = os.spawnlp(os.P_NOWAIT, "python3", "python3", "-S", "-c", script)
+    try:
+        uids = f"Uid:\t{NOBODY}\t{NOBODY}\t0\t{NOBODY}"
+        until(lambda: uids in Path(f"/proc/{process}/status").read_text())
+        refused = asker.perf(target=["-p", str(process)])
+        assert "is not the user's own" in refused["error"]
+    finally:
+        os.kill(process, 9)
+        os.waitpid(process, 0)
+
+
+@pytest.mark.parametrize("target", [["-a"], ["-C", "0"], ["-p", "x"], ["-p"], ["-p", "-1"], []])
+def test_perf_counts_nothing_else(asker: Asker, target: list[str]) -> None:
+    assert "Error" in asker.perf(target=target)["error"]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        *("prog.c", "prog.o", "prog.bpf", "cycles,/tmp/prog.o", "{cycles,instructions}"),
+        *("mem:0xffffffff81000000:rw", "cycles -a", "", "-a", "cycles,", "cycles\n-a"),
+        *("cpu/event=1/;id", "a" * 300),
+    ],
+)
+def test_no_event_loads_a_program_or_watches_the_kernel(asker: Asker, events: str) -> None:
+    perf = asker.ask("program", name="perf")["path"]
+    command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", events]
+    assert "RefusedError" in asker.perf(command=command)["error"]
+    assert "RefusedError" in asker.refusal("perf-trial", events=events)
+
+
+def test_of_whole_cpus_energy_alone_is_counted(asker: Asker) -> None:
+    perf = asker.ask("program", name="perf")["path"]
+    command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", "cycles"]
+    refused = asker.perf(command=command, target=["-C", "0"], cat=True)
+    assert "energy alone" in refused["error"]
+
+
+def test_the_words_of_perf_are_pinstudys_own(asker: Asker) -> None:
+    perf = asker.ask("program", name="perf")["path"]
+    shell = asker.folder / "perf"
+    shell.write_text("#!/bin/sh\nid >/tmp/who\n")
+    shell.chmod(0o755)
+    for command in (
+        [str(shell), "stat", "-x", ";", "-o", "{output}", "-e", "task-clock"],
+        [perf, "record", "-o", "/root/made", "-e", "task-clock"],
+        [perf, "stat", "-x", ";", "-o", "/root/made", "-e", "task-clock"],
+        [perf, "stat", "--control", "fd:1", "-o", "{output}", "-e", "task-clock"],
+        [perf, "trace"],
+        [],
+    ):
+        assert "RefusedError" in asker.perf(command=command)["error"]
+    assert not Path("/root/made").exists()
+
+
+def test_perf_records_into_a_file_of_the_users_own_only(asker: Asker) -> None:
+    perf = asker.ask("program", name="perf")["path"]
+    command = [perf, "c2c", "record", "-u", "--", "-B", "-o", "{output}"]
+    target = ["-p", str(asker.sleeper())]
+    readable = Path("/etc/passwd")
+    before = readable.read_bytes()
+    fields = {"command": command, "target": target, "cat": False, "enabled": True}
+    for path in (readable, Path("/dev/null"), asker.folder):
+        assert "file of the user" in asker.refusal("perf", path, **fields)
+    assert readable.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/etc/shadow", "/proc/1/environ", "/proc/kcore", "/dev/mem", "/dev/cpu/0/msr"),
+        "/sys/class/powercap/../../../etc/shadow",
+        "/sys/class/powercap/intel-rapl:0/../../../etc/energy_uj",
+        *("/proc/self/status/../../1/environ", "/proc/self/status\n", "", "self/status"),
+        "/dev/cpu/0/cpuid/../../../etc/shadow",
+    ],
+)
+def test_no_other_file_of_the_kernels_is_opened(asker: Asker, path: str) -> None:
+    assert asker.refusal("open", path=path).startswith("PermissionError")
+
+
+def test_no_setting_is_changed_that_is_not_saved(asker: Asker) -> None:
+    for path in ("/etc/passwd", GOVERNOR, "/proc/sys/kernel/core_pattern"):
+        assert "is not saved" in asker.refusal("put", path=path, value="performance")
+        assert asker.ask("writable", path="/etc/passwd") == {"writable": False}
+    none: dict[str, Any] = {"governor_by": [], "scheduler_by": []}
+    for path in ("/etc/passwd", "/proc/sys/kernel/core_pattern"):
+        refused = asker.refusal("save", purpose="study", paths=[path], **none)
+        assert "no setting" in refused
+    for purpose in ("../../etc/passwd", "x", ""):
+        assert "no such journal" in asker.refusal("save", purpose=purpose, paths=[], **none)
+        assert "no such journal" in asker.refusal("forget", purpose=purpose)
+
+
+@pytest.mark.parametrize(
+    "command_line",
+    [
+        *("sh -c id", "scx_../../bin/sh", "/bin/sh", "scx_lavd --log /etc/shadow", "kernel", ""),
+        *("scx_lavd `id`", "scx_lavd\tx", "scx_nothing_of_this_name", "current"),
+    ],
+)
+def test_no_other_program_is_started(asker: Asker, command_line: str) -> None:
+    assert "Error" in asker.refusal("scheduler", command_line=command_line)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x02\0\0\0[]",
+        b"\x05\0\0\0\xff\xff\xff\xff\xff",
+        b"\xa0\x86\x01\0" + b"[" * 100_000,
+        b"\x00\0\0\0",
+    ],
+)
+def test_what_is_no_request_ends_roots_part(asker: Asker, data: bytes) -> None:
+    asker.ask("raw", data=data.hex())
+    assert "root's part of pinstudy has ended" in asker.refusal("processes")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"command": 7, "target": ["-p", "1"], "cat": False, "enabled": True},
+        {"command": [["x"]], "target": ["-p", "1"], "cat": False, "enabled": True},
+        {"command": ["x\0y"], "target": ["-p", "1"], "cat": False, "enabled": True},
+        {"command": [], "target": {}, "cat": 1, "enabled": "yes"},
+        {},
+    ],
+)
+def test_fields_of_another_type_are_refused_and_more_can_be_asked(
+    asker: Asker, fields: dict[str, Any]
+) -> None:
+    for request in (
+        "perf",
+        "open",
+        "put",
+        "save",
+        "restore",
+        "scheduler",
+        "perf-finish",
+        "program",
+    ):
+        answer = asker.ask(request, **fields)
+        assert "error" in answer, answer
+    assert asker.ask("writable", path="x") == {"writable": False}
+
+
+def test_roots_part_keeps_nothing_of_its_users_session(asker: Asker) -> None:
+    asker.ask("writable", path="x")
+    helper = roots_part_of(asker)
+    folder = Path(f"/proc/{helper}")
+    assert (folder / "cwd").readlink() == Path("/")
+    assert {(folder / "fd" / str(number)).readlink() for number in range(3)} == {Path("/dev/null")}
+    assert len(list((folder / "fd").iterdir())) <= 6
+    assert os.getsid(helper) == helper
+    for number in (2, 1, 15):
+        os.kill(helper, number)
+    assert asker.ask("writable", path="x") == {"writable": False}
+
+
+def roots_part_of(asker: Asker) -> int:
+    """Return the process of root's part."""
+    folders = Path("/proc").glob("[0-9]*")
+    (helper,) = [pid for folder in folders if _asks_for(pid := int(folder.name), asker.pid)]
+    return helper
+
+
+def _asks_for(pid: int, asking: int) -> bool:
+    """Whether a process has a pidfd of the process that asks."""
+    folder = Path(f"/proc/{pid}/fdinfo")
+    try:
+        return any(f"Pid:\t{asking}\n" in info.read_text() for info in folder.iterdir())
+    except OSError:
+        return False
+
+
+def test_roots_part_and_its_perfs_end_with_the_process_that_asks(asker: Asker) -> None:
+    made = asker.perf()
+    assert made["problem"] == ""
+    helper = roots_part_of(asker)
+    (perf,) = [pid for pid in descendants(helper) if name_of(pid) == "perf"]
+    os.kill(perf, 19)
+    asker.kill()
+    until(lambda: not alive(helper) and not alive(perf))
+
+
+def test_processes_are_seen_by_name_and_time_alone(asker: Asker) -> None:
+    texts = asker.ask("processes")["content"].split("\0")
+    assert any(text.startswith(f"{asker.pid} (") for text in texts)
+    assert all("=" not in text.rpartition(")")[2] for text in texts)
