@@ -13,12 +13,13 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.files import open_regular, replace_file, structured, sync_folder
+from base.files import open_regular, structured
+from base.folders import BY_OTHERS, OpenFolder, PlantedLinkError, root_ids
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
@@ -32,7 +33,6 @@ SYSTEM_FOLDER = Path("/var/lib/pinstudy")
 # 4096 CPUs with five settings of some 100 bytes each.
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_ARGUMENTS = 100
-BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -156,13 +156,16 @@ class Journal:
         settings = [[setting.path, setting.value] for setting in entry.settings]
         data = {"schema": SCHEMA} | vars(entry) | {"settings": settings}
         try:
-            with self._rights(), _closed_to_others():
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                self._rights(),
+                _closed_to_others(),
+                OpenFolder(self.path.parent, make=True) as folder,
+            ):
                 if self._of_root:
-                    check_roots_folder(self.path.parent)
-                replace_file(self.path, json.dumps(data, indent=1).encode())
+                    check_roots_folder(folder.real_path)
+                folder.replace(self.path.name, json.dumps(data, indent=1).encode())
                 # Settings may change only once the journal would survive a power cut.
-                sync_folder(self.path.parent)
+                folder.sync()
         except OSError as error:
             raise StudyError(
                 f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none "
@@ -176,13 +179,16 @@ class Journal:
         because its values are written into the kernel's files.
         """
         try:
-            with self._rights():
-                raw, owner = _read_own(self.path)
+            with self._rights(), OpenFolder(self.path.parent) as folder:
+                raw, owner = _read_own(folder.inside(self.path.name))
                 if self._of_root:
-                    check_roots_folder(self.path.parent)
+                    check_roots_folder(folder.real_path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
+            # A link on the way is no obstacle where there is nothing to read.
+            if isinstance(error, PlantedLinkError) and not self.exists():
+                return None
             raise self._refused(error.strerror or str(error)) from None
         try:
             return _parse(raw, owner)
@@ -192,11 +198,12 @@ class Journal:
     def remove(self) -> None:
         """Remove the file and sync its folder; raises StudyError when that fails."""
         try:
-            with self._rights():
-                self.path.unlink(missing_ok=True)
-                for torn in self.path.parent.glob(f".{self.path.name}.*"):
-                    torn.unlink(missing_ok=True)
-                sync_folder(self.path.parent)
+            with self._rights(), OpenFolder(self.path.parent) as folder:
+                torn = self.path.parent.glob(f".{self.path.name}.*")
+                for name in (self.path.name, *(path.name for path in torn)):
+                    with suppress(FileNotFoundError):
+                        folder.remove(name)
+                folder.sync()
         except OSError as error:
             raise StudyError(
                 f"{self.path}: cannot be removed ({error.strerror}); all settings are as they "
@@ -270,13 +277,12 @@ def _closed_to_others() -> Iterator[None]:
 def check_roots_folder(folder: Path) -> None:
     """Raise OSError when anybody but root could rename a folder or the files in it.
 
-    Raises it also when the folder, or one above it, cannot be read.
+    `folder` has no link in it: one that somebody puts there meanwhile is not root's. Raises it also
+    when the folder, or one above it, cannot be read.
     """
-    folder = folder.resolve()
-    # In a container with its own user namespace, `/` may belong to another user than 0.
-    trusted = {0, Path("/").stat().st_uid}
+    trusted = root_ids()
     for path in (folder, *folder.parents):
-        status = path.stat()
+        status = path.lstat()
         if status.st_uid not in trusted:
             raise PermissionError(errno.EPERM, f"{path} is not root's")
         # In a sticky folder such as /tmp nobody else can rename root's files.

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from base.command import without_interruption
+from base.folders import BY_OTHERS
 from configs.scheduling import CURRENT, KERNEL, ON, Scheduling
 from configs.site import SchedulerRule
 from runners.host.privileges import invoking_uid, may_be_root
@@ -27,7 +28,7 @@ from runners.node.scheduler import (
     read_itmt,
     read_loaded,
 )
-from runners.settings.journal import BY_OTHERS, check_roots_folder
+from runners.settings.journal import check_roots_folder
 from runners.settings.recovery import Restored
 from runners.settings.saved import Saved
 from runners.settings.sched_ext import SchedulerProgram, await_program, belongs_to

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.errors import StudyError, UserError
 from base.files import read_object, write_json
+from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
@@ -108,7 +110,8 @@ class ContendedLines:
                 "perf": version,
             }
             write_json(self._path(case), head | sampled)
-        (self.folder / UNAVAILABLE).unlink(missing_ok=True)
+        with suppress(FileNotFoundError), OpenFolder(self.folder) as folder:
+            folder.remove(UNAVAILABLE)
 
     def _try(self, perf: str | None) -> tuple[str, ...] | str:
         if self.plan.study.vm is not None:
