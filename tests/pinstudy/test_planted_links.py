@@ -315,3 +315,14 @@ def test_no_study_writes_through_a_planted_link(work: Path, name: str) -> None:
     assert done.returncode in (1, 2), done.stderr
     [line] = [line for line in done.stderr.splitlines() if REFUSED.format(NOBODY) in line]
     assert line.startswith("pinstudy: ")
+
+
+@pytest.mark.parametrize("name", ["TMPDIR", "TEMP", "TMP"])
+def test_temporary_files_are_not_made_behind_a_planted_link(
+    work: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(work / "secret")
+    monkeypatch.setenv(name, str(work / "planted"))
+    done = pinstudy(work, "run", "who.yaml", status=2)
+    assert f"pinstudy: ${name}: {work / 'planted'} {REFUSED.format(NOBODY)}" in done.stderr
+    assert content(work / "secret") == before
