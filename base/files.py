@@ -19,7 +19,7 @@ from types import MappingProxyType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from base.errors import StudyError
-from base.folders import OpenFolder
+from base.folders import OpenFolder, PlantedLinkError
 
 Table = TypeVar("Table")
 
@@ -173,6 +173,8 @@ def is_full(error: OSError) -> bool:
 
 def not_written(path: Path, error: OSError) -> StudyError:
     """Return the error for a file that cannot be written, with what to do."""
+    if isinstance(error, PlantedLinkError):
+        return StudyError(f"{path}: cannot be written: {error}")
     help_ = "make room" if is_full(error) else "expected a folder that you may write to"
     return StudyError(f"{path}: cannot be written ({error.strerror}); {help_}")
 
