@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import stat
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from types import MappingProxyType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from base.errors import StudyError
+from base.folders import OpenFolder, PlantedLinkError
 
 Table = TypeVar("Table")
 
@@ -164,34 +164,15 @@ def sha256_of_json(value: object, default: Callable[[Any], object] | None = None
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file as `replace_file` does, and sync its folder where the file system can do it."""
-    replace_file(path, data)
-    # Where it cannot, the fsync of the file has to do.
-    with suppress(OSError):
-        sync_folder(path.parent)
+    """Write a file as `OpenFolder.replace` does, and sync its folder, if the file system can.
 
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name beside it, then rename it; its folder is made.
-
-    The content is synced before the rename: otherwise some file systems have an empty file after a
-    power cut. The rename itself is on the disk once the folder is synced. Raises OSError when the
-    folder cannot be written. Nothing is left behind then, nor when the user stops pinstudy
-    meanwhile.
+    The folder is made if it is missing. Raises OSError when it cannot be written.
     """
-    # Not the process number: on a shared file system two nodes may have the same.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
+    with OpenFolder(path.parent, make=True) as folder:
+        folder.replace(path.name, data)
+        # Where it cannot, the fsync of the file has to do.
         with suppress(OSError):
-            temporary.unlink()
-        raise
+            folder.sync()
 
 
 def is_full(error: OSError) -> bool:
@@ -201,20 +182,10 @@ def is_full(error: OSError) -> bool:
 
 def not_written(path: Path, error: OSError) -> StudyError:
     """Return the error for a file that cannot be written, with what to do."""
+    if isinstance(error, PlantedLinkError):
+        return StudyError(f"{path}: cannot be written: {error}")
     help_ = "make room" if is_full(error) else "expected a folder that you may write to"
     return StudyError(f"{path}: cannot be written ({error.strerror}); {help_}")
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk; fsync(2) of new files is not enough.
-
-    Raises OSError, also on a file system that cannot do it.
-    """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -16,6 +16,7 @@ import click
 
 from base import PINSTUDY, VERSION
 from base.errors import StudyError, UserError
+from base.folders import OpenFolder, PlantedLinkError
 from base.text import printable, unknown_word
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import User, drop_privileges, give_up_root
@@ -53,6 +54,9 @@ _USING_NODE = (
     *("topology", "plan", "run", "advise", "tune", "restore"),
     *("latency", "mappings", "doctor", "prove", "snapshot", "worker"),
 )
+
+# The variables that name the folder of temporary files (Python's tempfile).
+_TEMPORARY_FOLDERS = ("TMPDIR", "TEMP", "TMP")
 
 INTERRUPTED_STATUS = 130
 
@@ -176,6 +180,7 @@ def _typed() -> str:
 def _run() -> None:
     try:
         drop_privileges(_serve)
+        _check_temporary_folders()
         group.main(standalone_mode=False)
         if why := lost_reason("stdout"):
             raise StudyError(
@@ -212,6 +217,18 @@ def _run() -> None:
             err=True,
         )
         sys.exit(1)
+
+
+def _check_temporary_folders() -> None:
+    """Raise UserError when another user's link leads to the folder of temporary files."""
+    for name in _TEMPORARY_FOLDERS:
+        try:
+            OpenFolder(Path(os.environ.get(name, "/"))).close()
+        except PlantedLinkError as error:
+            raise UserError(f"${name}: {error}") from None
+        except OSError:
+            # It is not used then.
+            continue
 
 
 def _drop_output() -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import read_object, structured, write_json
+from base.folders import OpenFolder
 from base.text import one_line, shown
 from base.units import utc_now
 from configs.study import Study
@@ -141,9 +142,10 @@ def new_folder(study_results: Path) -> Path:
     for number in range(first, first + _MAX_TRIES):
         folder = parent / f"{number:04d}"
         try:
-            parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
-            (folder / LOGS).mkdir()
+            with OpenFolder(parent, make=True) as opened:
+                opened.make_folder(folder.name)
+            with OpenFolder(folder) as opened:
+                opened.make_folder(LOGS)
         except FileExistsError:
             continue
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
@@ -11,6 +12,7 @@ from base import PINSTUDY
 from base.command import without_interruption
 from base.errors import StudyError, UserError
 from base.files import write_atomically
+from base.folders import OpenFolder
 from base.text import plural
 from base.units import utc_now
 from configs.site import Queue, Site
@@ -210,7 +212,8 @@ class Preparation:
         except (StudyError, KeyboardInterrupt):
             if not submission.jobs:
                 # No job uses the folder.
-                rmtree(submission.folder, ignore_errors=True)
+                with suppress(OSError), OpenFolder(submission.folder.parent) as parent:
+                    rmtree(parent.inside(submission.folder.name), ignore_errors=True)
             raise
         return submission
 

@@ -25,6 +25,7 @@ from types import FrameType
 
 from base.errors import StoppedError, StudyError, UserError
 from base.files import not_written
+from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
 from configs.library import load_site, load_study
@@ -83,9 +84,9 @@ class Fence:
         """
         path = self._folder / f"{slot}.g{generation:04d}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            # O_EXCL: of several workers one alone creates the file.
-            path.touch(exist_ok=False)
+            with OpenFolder(self._folder, make=True) as folder:
+                # Of several workers one alone creates the file (O_EXCL).
+                os.close(folder.create(path.name))
         except FileExistsError:
             return False
         except OSError as error:

@@ -7,23 +7,18 @@ import shutil
 import stat
 from pathlib import Path
 
-BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-
-
-def _roots_ids() -> set[int]:
-    # In a container with its own user namespace, `/` may belong to another user than 0.
-    return {0, Path("/").stat().st_uid}
+from base.folders import BY_OTHERS, root_ids
 
 
 def check_roots_folder(folder: Path) -> None:
     """Raise OSError when anybody but root could rename a folder or the files in it.
 
-    Raises it also when the folder, or one above it, cannot be read.
+    `folder` has no link in it: one that somebody puts there meanwhile is not root's. Raises it also
+    when the folder, or one above it, cannot be read.
     """
-    folder = folder.resolve()
-    trusted = _roots_ids()
+    trusted = root_ids()
     for path in (folder, *folder.parents):
-        status = path.stat()
+        status = path.lstat()
         if status.st_uid not in trusted:
             raise PermissionError(errno.EPERM, f"{path} is not root's")
         # In a sticky folder such as /tmp nobody else can rename root's files.
@@ -44,7 +39,7 @@ def program_for_root(name: str) -> Path | str:
     try:
         program = Path(found).resolve(strict=True)
         status = program.stat()
-        if status.st_uid not in _roots_ids() or status.st_mode & BY_OTHERS:
+        if status.st_uid not in root_ids() or status.st_mode & BY_OTHERS:
             return f"{found} is not root's alone, who would start it"
         check_roots_folder(program.parent)
     except OSError as error:

@@ -25,7 +25,8 @@ from typing import Any
 from zlib import crc32
 
 from base.errors import StoppedError, StudyError, UserError
-from base.files import is_full, sync_folder
+from base.files import is_full
+from base.folders import OpenFolder
 
 # The history of the record's schema; a reader refuses newer schemas than its own.
 # 1: the first.
@@ -78,21 +79,22 @@ class Shard:
         self._torn = False
         self._size = 0
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self._open = OpenFolder(folder, make=True)
         except OSError as error:
             raise self._not_writable(error) from None
         try:
             self.attempt = self._newest() + 1 if attempt is None else attempt
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self.path, flags, 0o644)
+            self._descriptor = self._open.create(self.path.name, 0o644, os.O_APPEND)
             # Where a file system cannot sync folders, its fsync of the file has to do.
             with suppress(OSError):
-                sync_folder(folder)
+                self._open.sync()
         except FileExistsError:
+            self._open.close()
             raise StudyError(
                 f"{folder}: another pinstudy has just started here; let it finish"
             ) from None
         except OSError as error:
+            self._open.close()
             raise self._not_writable(error) from None
 
     def append(self, record: dict[str, Any]) -> None:
@@ -127,9 +129,8 @@ class Shard:
         """Write a record to `late/`, where it does not count; return where, or why it is lost."""
         path = self._folder.with_name(LATE) / self._path(self.attempt).name
         try:
-            path.parent.mkdir(exist_ok=True)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(path, flags, 0o644)
+            with OpenFolder(path.parent, make=True) as folder:
+                descriptor = folder.append_to(path.name)
             try:
                 _write_line(descriptor, line)
             finally:
@@ -145,10 +146,10 @@ class Shard:
         """
         mine = os.fstat(self._descriptor)
         os.close(self._descriptor)
-        with suppress(OSError):
+        with suppress(OSError), self._open as folder:
             here = os.path.samestat(self.path.lstat(), mine)
             if here and mine.st_size == 0 and self._newest() == self.attempt:
-                self.path.unlink()
+                folder.remove(self.path.name)
 
     @property
     def path(self) -> Path:

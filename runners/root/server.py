@@ -138,16 +138,19 @@ def _set_variables() -> None:
     """Leave the variables that root's part itself needs; its programs inherit them."""
     # A relative folder is one in the user's session.
     kept = {name: str(Path(os.environ[name]).absolute()) for name in _KEPT if os.environ.get(name)}
-    path = ":".join(filter(_is_roots, os.environ.get("PATH", "").split(":")))
+    folders = map(_roots_folder, os.environ.get("PATH", "").split(":"))
+    path = ":".join(dict.fromkeys(filter(None, folders)))
     os.environ.clear()
     os.environ.update(kept | {"PATH": path or _DEFAULT_PATH, "LC_ALL": "C", "HOME": "/"})
 
 
-def _is_roots(folder: str) -> bool:
+def _roots_folder(folder: str) -> str:
+    """Return the path without links of a folder that is root's alone; empty for any other."""
     if not folder.startswith("/"):
-        return False
+        return ""
     try:
-        check_roots_folder(Path(folder))
-    except OSError:
-        return False
-    return True
+        real = Path(folder).resolve(strict=True)
+        check_roots_folder(real)
+    except (OSError, RuntimeError):
+        return ""
+    return str(real)

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
-from base.files import open_regular, replace_file, structured, sync_folder
+from base.files import open_regular, structured
+from base.folders import BY_OTHERS, OpenFolder, PlantedLinkError
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import may_be_root, root_helper
 from runners.host.root_helper import RootHelper
 from runners.host.tree import BOOT_ID, Tree, Unavailable
-from runners.host.trust import BY_OTHERS, check_roots_folder
+from runners.host.trust import check_roots_folder
 from runners.settings.setting import Setting
 
 SCHEMA = 1
@@ -192,13 +193,12 @@ class Journal:
         try:
             if self.helper:
                 return self._written_by(self.helper, entry)
-            with _closed_to_others():
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+            with _closed_to_others(), OpenFolder(self.path.parent, make=True) as folder:
                 if self._of_root:
-                    check_roots_folder(self.path.parent)
-                replace_file(self.path, json.dumps(entry.content, indent=1).encode())
+                    check_roots_folder(folder.real_path)
+                folder.replace(self.path.name, json.dumps(entry.content, indent=1).encode())
                 # Settings may change only once the journal would survive a power cut.
-                sync_folder(self.path.parent)
+                folder.sync()
         except OSError as error:
             raise StudyError(
                 f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none "
@@ -223,15 +223,19 @@ class Journal:
         because its values are written into the kernel's files.
         """
         try:
-            raw, owner = _read_own(self.path)
-            if self._of_root:
-                check_roots_folder(self.path.parent)
+            with OpenFolder(self.path.parent) as folder:
+                raw, owner = _read_own(folder.inside(self.path.name))
+                if self._of_root:
+                    check_roots_folder(folder.real_path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             if isinstance(error, PermissionError) and error.errno == errno.EACCES and self.helper:
                 answer, _ = self.helper.ask("journal", purpose=self.purpose)
                 return parsed_entry(answer["entry"]) if "entry" in answer else None
+            # A link on the way is no obstacle where there is nothing to read.
+            if isinstance(error, PlantedLinkError) and not self.exists():
+                return None
             raise self._refused(error.strerror or str(error)) from None
         try:
             return _parse(raw, owner)
@@ -244,11 +248,15 @@ class Journal:
             self.helper.ask("forget", purpose=self.purpose)
             return
         try:
-            self.path.unlink(missing_ok=True)
-            for torn in self.path.parent.glob(f".{self.path.name}.*"):
-                torn.unlink(missing_ok=True)
-            with suppress(FileNotFoundError):
-                sync_folder(self.path.parent)
+            with OpenFolder(self.path.parent) as folder:
+                torn = self.path.parent.glob(f".{self.path.name}.*")
+                for name in (self.path.name, *(path.name for path in torn)):
+                    with suppress(FileNotFoundError):
+                        folder.remove(name)
+                folder.sync()
+        except FileNotFoundError:
+            # The folder is gone, and the journal with it.
+            return
         except OSError as error:
             raise StudyError(
                 f"{self.path}: cannot be removed ({error.strerror}); all settings are as they "

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StoppedError
-from base.files import read_object, sync_folder
+from base.files import read_object
+from base.folders import OpenFolder
 from base.text import one_line, plural
 from base.units import utc_now
 from runners.host.processes import read_task
@@ -44,7 +45,17 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
     The node's boot and this process, which `tree` shows, go into the marker. The attempt goes on
     when its marker cannot be written.
     """
-    path = shard.with_suffix(SUFFIX)
+    try:
+        # Kept open, as the marker is: an attempt may give up for lack of descriptors.
+        folder = OpenFolder(shard.parent)
+    except OSError:
+        yield
+        return
+    with folder:
+        yield from _marked(folder, shard.with_suffix(SUFFIX).name, node_id, tree)
+
+
+def _marked(folder: OpenFolder, name: str, node_id: str, tree: Tree) -> Iterator[None]:
     task = read_task(tree, os.getpid())
     fields = {
         "pid": os.getpid(),
@@ -53,44 +64,45 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
         "began_at": utc_now(),
         "reason": "",
     }
-    old_markers = [ended.path for ended in ended_attempts(shard.parent, node_id, tree)]
-    descriptor = _create(path, fields)
+    old_markers = [ended.path.name for ended in ended_attempts(folder.path, node_id, tree)]
+    descriptor = _create(folder, name, fields)
     with suppress(OSError):
-        sync_folder(shard.parent)
+        folder.sync()
     for old in old_markers:
-        if old != path:
+        if old != name:
             with suppress(OSError):
-                old.unlink()
+                folder.remove(old)
     try:
         yield
     except BaseException as error:
         # The command itself reports an orderly stop.
         stopped = isinstance(error, (KeyboardInterrupt, StoppedError))
         reason = one_line(str(error), _REASON_CHARACTERS)
-        _end(path, descriptor, None if stopped else fields | {"reason": reason})
+        _end(folder, name, descriptor, None if stopped else fields | {"reason": reason})
         raise
-    _end(path, descriptor, None)
+    _end(folder, name, descriptor, None)
 
 
-def _create(path: Path, fields: Mapping[str, Any]) -> int | None:
+def _create(folder: OpenFolder, name: str, fields: Mapping[str, Any]) -> int | None:
     """Write a new marker; return its descriptor, None when it cannot be written."""
     try:
         # An attempt without a record leaves its number free, and perhaps its marker.
-        path.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        # Kept open: an attempt may give up for lack of descriptors.
-        descriptor = os.open(path, flags, 0o644)
+        with suppress(FileNotFoundError):
+            folder.remove(name)
+        descriptor = folder.create(name, 0o644)
     except OSError:
         return None
     try:
         _write(descriptor, fields)
     except OSError:
-        _end(path, descriptor, None)
+        _end(folder, name, descriptor, None)
         return None
     return descriptor
 
 
-def _end(path: Path, descriptor: int | None, fields: Mapping[str, Any] | None) -> None:
+def _end(
+    folder: OpenFolder, name: str, descriptor: int | None, fields: Mapping[str, Any] | None
+) -> None:
     """Write the marker of an attempt that gave up; without `fields` remove it."""
     if descriptor is None:
         return
@@ -102,7 +114,7 @@ def _end(path: Path, descriptor: int | None, fields: Mapping[str, Any] | None) -
         fields = None
     if not fields:
         with suppress(OSError):
-            path.unlink()
+            folder.remove(name)
     os.close(descriptor)
 
 

@@ -8,6 +8,7 @@ case beside the records. Latency is measured before the first run, once a boot.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.errors import StudyError, UserError
 from base.files import read_object, write_json
+from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
@@ -107,7 +109,8 @@ class ContendedLines:
                 "perf": version,
             }
             write_json(self._path(case), head | sampled)
-        (self.folder / UNAVAILABLE).unlink(missing_ok=True)
+        with suppress(FileNotFoundError), OpenFolder(self.folder) as folder:
+            folder.remove(UNAVAILABLE)
 
     def _try(self, perf: str | None) -> tuple[str, ...] | str:
         if self.plan.study.vm is not None:

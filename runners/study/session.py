@@ -12,6 +12,7 @@ from typing import Any
 from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_atomically
+from base.folders import OpenFolder
 from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
@@ -280,4 +281,6 @@ def set_aside(folder: Path) -> Path | None:
     while aside.exists():
         number += 1
         aside = folder.with_name(f"{folder.name}.{stamp}-{number}")
-    return folder.rename(aside)
+    with OpenFolder(folder.parent) as parent:
+        parent.rename(folder.name, aside.name)
+    return aside

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from base.files import write_whole
 from runners.vm.vmlinux import decompressed
 
 # The root file system is the host's over 9p, with an overlay; the agent's line is a port of
@@ -95,4 +96,4 @@ def _name(path: Path) -> str:
 if __name__ == "__main__":
     tree, busybox_file, init_file, output, *names = sys.argv[1:]
     image = archive(Path(tree), Path(busybox_file), Path(init_file), names)
-    Path(output).write_bytes(image)
+    write_whole(Path(output), image)

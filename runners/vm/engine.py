@@ -105,7 +105,6 @@ class VmEngine:
             )
         self._boots += 1
         try:
-            self._consoles.mkdir(exist_ok=True)
             console = self._consoles / f"{self._attempt:04d}-{self._boots:03d}.log"
             self._guest = boot_guest(self._plan, case.vcpus, console)
             self._guest.request(self._setup(), "set up")

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
+from base.folders import OpenFolder
 from base.text import one_line
 from configs.study import Vm
 from runners.execution.witness import LaunchError
@@ -137,9 +138,9 @@ class Guest:
                 file.write(data)
                 file.flush()
             inherited = [*(file.fileno() for file in files), qemus.fileno(), theirs.fileno()]
-            # The name is predictable, and other users may write to the results folder.
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            console = opened.enter_context(os.fdopen(os.open(self.console, flags, 0o644), "ab"))
+            with OpenFolder(self.console.parent, make=True) as folder:
+                descriptor = folder.append_to(self.console.name)
+            console = opened.enter_context(os.fdopen(descriptor, "ab"))
             self._supervisor = supervised(
                 qemu_command(self._plan, inherited), stderr=console, pass_fds=inherited
             )

@@ -15,6 +15,8 @@ import sys
 import zlib
 from pathlib import Path
 
+from base.files import write_whole
+
 SECTOR = 512
 HEADER_END = 0x250
 DEFAULT_SETUP_SECTORS = 4
@@ -70,4 +72,4 @@ def _whole(decompressor: lzma.LZMADecompressor | zlib._Decompress, payload: byte
 
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])
-    target.write_bytes(vmlinux(source.read_bytes()))
+    write_whole(target, vmlinux(source.read_bytes()))

@@ -74,8 +74,8 @@ class UsersWork:
         """Run pinstudy as root, with the variable that sudo sets."""
         return self._run(str(self.command), *arguments, SUDO_UID=str(NOBODY))
 
-    def as_nobody(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self._run(str(self.command), *arguments, rights=AS_NOBODY)
+    def as_nobody(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return self._run(str(self.command), *arguments, rights=AS_NOBODY, **variables)
 
     def _run(
         self, *command: str, rights: dict[str, Any] | None = None, **variables: str
@@ -227,9 +227,68 @@ def test_a_folder_that_the_user_may_not_write_is_one_line(work: UsersWork) -> No
     assert not (work.secret.parent / "results").exists()
 
 
-def test_a_worker_is_its_users_too(work: UsersWork) -> None:
+def test_the_program_of_a_worker_runs_as_its_user_too(work: UsersWork) -> None:
+    (work.folder / "bin").mkdir()
+    write_program(work.folder / "bin" / "sbatch", "#!/bin/sh\necho 4711\n")
+    (work.folder / "site.yaml").write_text("title: a site\nengine: slurm\ntime_limit: 10 min\n")
+    work.give_to_nobody()
+    path = f"{work.folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    submitted = work.as_nobody("submit", "who.yaml", "--site", "site.yaml", PATH=path)
+    assert submitted.returncode == 0, submitted.stderr
+    [submission] = work.folder.glob("results/who/submissions/0001")
+
+    done = work.by_sudo("worker", "--submission", str(submission), "--worker", "0")
+
+    assert done.returncode == 0, done.stderr
+    users = {line for line in (work.folder / "users").read_text().splitlines() if "Uid" in line}
+    assert users == {"Uid:\t" + "\t".join([str(NOBODY)] * 4)}
+    assert all(found.st_uid == NOBODY for _, found in below(work.folder))
+
+
+def test_a_submission_that_its_user_may_not_read_is_not_read(work: UsersWork) -> None:
     submission = work.secret.with_name("submission")
     submission.mkdir(mode=0o700)
     done = work.as_root("worker", "--submission", str(submission), "--worker", "0")
     assert done.returncode == 2
-    assert "Permission denied" in done.stderr and done.stderr.count("\n") == 1
+    assert "is not readable" in done.stderr
+
+
+# What a co-runner writes into the pipe of its supervisor, whoever reads there.
+IN_PLACE_OF_AN_ANSWER = """\
+#!/usr/bin/python3 -S
+import os, pickle, struct, sys, time
+pid = os.getppid()
+for line in open(f"/proc/{pid}/status"):
+    if line.startswith("PPid"):
+        pid = int(line.split()[1])
+class Code:
+    def __reduce__(self):
+        text = "import os; os.setresuid(0, 0, 0); open(%r, 'w').close()" % sys.argv[1]
+        return exec, (text,)
+data = pickle.dumps(Code())
+pipe = os.open(f"/proc/{pid}/fd/1", os.O_WRONLY)
+os.write(pipe, struct.pack("=Q", len(data)) + data)
+open(sys.argv[2], "w").close()
+time.sleep(300)
+"""
+
+
+def test_what_a_co_runner_writes_is_not_executed(work: UsersWork) -> None:
+    proof, written = work.folder / "proof", work.folder / "written"
+    program = write_program(work.folder / "beside.py", IN_PLACE_OF_AN_ANSWER)
+    arguments = {"short": {"arguments": [str(proof), str(written)]}}
+    write_app(work.folder, "beside", program, arguments)
+    none = {"short": {"arguments": []}}
+    waits = f"#!/bin/sh\nwhile [ ! -e {written} ]; do sleep 0.02; done\n"
+    write_app(work.folder, "who", write_program(work.folder / "who.sh", waits), none)
+    beside = {"app": "beside", "variant": "plain", "size": "short", "threads": 1}
+    options = {"mappings": ["scheduler"], "governors": "current"}
+    co_runner = [beside | {"mapping": "scheduler"}]
+    write_study(work.folder, "who", "who", "short", **options, beside=co_runner)
+    work.give_to_nobody()
+
+    done = work.as_root("run", "who.yaml")
+
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert written.exists() and not proof.exists()
+    assert {record["status"] for record in work.records()} == {"failed"}

@@ -292,7 +292,7 @@ def test_an_empty_shard_of_a_killed_attempt_keeps_its_number(
 
 def test_a_file_in_place_of_the_folder_is_no_other_pinstudy(tmp_path: Path) -> None:
     (tmp_path / "records").touch()
-    with pytest.raises(UserError, match=r"records: cannot write results here \(File exists\)"):
+    with pytest.raises(UserError, match=r"records: cannot write results here \(Not a dir"):
         Shard(tmp_path / "records", "n")
 
 
