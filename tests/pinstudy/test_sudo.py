@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -12,11 +13,11 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.pinstudy.hybrid_namespace import hybrid_namespace
+from tests.pinstudy.hybrid_namespace import Namespace, hybrid_namespace
 from tests.support.ordinary_user import AS_NOBODY, NOBODY, open_folder, users_pinstudy
 from tests.support.studies import two_kinds, write_app, write_program, write_study
 from tests.support.tools import need_tool
-from tests.support.wait import HANG_S
+from tests.support.wait import HANG_S, until
 
 # The program, which is also the check's command, logs its user.
 PROGRAM = """\
@@ -183,6 +184,72 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
         assert node.settings() == before
 
 
+@pytest.fixture
+def node(work: UsersWork, command: Path) -> Iterator[Namespace]:
+    """Give a node with settings; nobody's study changes them, and waits in its first run."""
+    held = f"while [ -e {work.folder}/hold ]; do sleep 0.02; done"
+    write_program(work.folder / "who.sh", f"#!/bin/sh\ntouch {work.folder}/began\n{held}\n")
+    (work.folder / "hold").touch()
+    work.write_study(["performance"])
+    work.give_to_nobody()
+    with open_folder() as around, hybrid_namespace(around) as made:
+        made.folder = work.folder
+        made.command = [str(command)]
+        made.environment = {"SUDO_UID": str(NOBODY), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        yield made
+
+
+@pytest.mark.parametrize("user", ["nobody", "root"])
+def test_a_journal_that_vanishes_is_told_and_its_settings_are_put_back(
+    work: UsersWork, node: Namespace, user: str
+) -> None:
+    if user == "root":
+        del node.environment["SUDO_UID"]
+    before = node.settings()
+    study = node.start("run", "who.yaml", *two_kinds())
+    until((work.folder / "began").exists)
+    assert node.settings() != before
+    (node.state / "study.json").unlink()
+    (work.folder / "hold").unlink()
+
+    _, err = study.communicate(timeout=HANG_S)
+
+    assert node.settings() == before
+    assert study.returncode == 1, err
+    assert "was removed or replaced while the study ran; the settings were put back" in err
+
+
+def test_what_a_killed_study_of_the_user_has_changed_is_put_back_by_the_next_command(
+    work: UsersWork, node: Namespace
+) -> None:
+    before = node.settings()
+    study = node.start("run", "who.yaml", *two_kinds())
+    until((work.folder / "began").exists)
+    study.kill()
+    study.wait()
+    entry = json.loads((node.state / "study.json").read_text())
+    assert (entry["user"], entry["pid"]) == (NOBODY, study.pid)
+    assert node.settings() != before
+
+    done = node.run("doctor")
+
+    assert "put back the settings that a study had left changed" in done.stderr
+    assert node.settings() == before and list(node.state.iterdir()) == []
+
+
+def test_a_user_tunes_and_restores_by_sudo(node: Namespace) -> None:
+    before = node.settings()
+    tuned = node.run("tune", status=0)
+    assert "undo it with" in tuned.stdout
+    assert node.settings() != before
+    assert (node.state / "tune.json").stat().st_uid == 0
+    assert node.run("tune", status=0).stderr == ""
+    restored = node.run("restore", status=0)
+    assert "put back and read back" in restored.stdout
+    assert node.settings() == before and list(node.state.iterdir()) == []
+    assert "nothing to put back" in node.run("restore", status=0).stdout
+
+
 def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
     assert work.as_root("run", "who.yaml").returncode == 0
     [shard] = (work.results / "records").iterdir()
@@ -278,7 +345,7 @@ def test_what_a_co_runner_writes_is_not_executed(work: UsersWork) -> None:
     program = write_program(work.folder / "beside.py", IN_PLACE_OF_AN_ANSWER)
     arguments = {"short": {"arguments": [str(proof), str(written)]}}
     write_app(work.folder, "beside", program, arguments)
-    none = {"short": {"arguments": []}}
+    none: dict[str, object] = {"short": {"arguments": []}}
     waits = f"#!/bin/sh\nwhile [ ! -e {written} ]; do sleep 0.02; done\n"
     write_app(work.folder, "who", write_program(work.folder / "who.sh", waits), none)
     beside = {"app": "beside", "variant": "plain", "size": "short", "threads": 1}
