@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from base.command import CommandResult, output_of, run
+from base.command import CommandResult, ask, output_of, run
 from base.text import one_line, plural
 from runners.host.privileges import as_root, invoking_uid
 from runners.host.tree import Tree, Unavailable
@@ -77,7 +77,7 @@ def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
         for modes in _MODES:
             command = [*record_command(perf, modes, folder / "true.data"), "--", "true"]
             with as_root():
-                done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
+                done = ask(command, TRIAL_LIMIT_S, environment=perf_environment())
             problem = _failure_of(done)
             if not problem:
                 return modes

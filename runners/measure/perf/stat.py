@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from base.command import CommandResult, run, wait_for
+from base.command import CommandResult, ask, wait_for
 from base.cpulist import format_cpulist
 from base.errors import is_shortage
 from base.text import ended_by, one_line
@@ -231,7 +231,7 @@ def try_perf(perf: str, events: str) -> PerfTrial:
     permissions all refuse in their own way.
     """
     with as_root():
-        first = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
+        first = ask([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
         trial, text = _count_true(perf, events)
     if problem := first.problem or trial.problem:
         return PerfTrial(None, (), f"{perf} does not run: {problem}")
@@ -252,7 +252,7 @@ def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
     try:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
         command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
-        counted = run(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=descriptors)
+        counted = ask(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=descriptors)
         return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
     finally:
         for descriptor in descriptors:
