@@ -340,6 +340,27 @@ def cases_or_problems(folder: Path) -> list[object]:
     ]
 
 
+@pytest.mark.parametrize(
+    "name", ["9" * 19, "9" * 240, "-0001", "\u0661\u0662\u0663\u0664", "+0001", "1e30", "0x0001"]
+)
+def test_a_planted_file_of_another_name_is_no_attempt(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"n-{name}.jsonl").touch()
+    with closing(Shard(tmp_path, "n")) as shard:
+        assert shard.attempt == 1
+    assert list(read_records(tmp_path)) == []
+
+
+def test_a_planted_attempt_that_none_can_follow_is_named(tmp_path: Path) -> None:
+    planted = tmp_path / f"n-{'9' * 18}.jsonl"
+    planted.touch()
+    for _ in range(2):
+        with pytest.raises(UserError, match=f"^{planted}: no attempt has a number so high"):
+            Shard(tmp_path, "n")
+    assert list(tmp_path.iterdir()) == [planted]
+    with closing(Shard(tmp_path, "m")) as shard:
+        assert shard.attempt == 1
+
+
 def bytes_read() -> int:
     """Return how many bytes this process has read (proc(5))."""
     fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
