@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from base.errors import UserError
+from base.text import one_line
 from runners.records.shard import (
     CHECKED_FROM,
     CHECKSUM,
@@ -87,7 +88,7 @@ def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
         try:
             size = path.stat().st_size
         except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+            raise UserError(f"{_shown(path)}: cannot be read ({error.strerror})") from None
         step = max(most_bytes or size, -(-size // _MOST_PARTS), 1)
         parts += [Part(path, at, min(at + step, size)) for at in range(0, size, step)]
     return parts
@@ -122,7 +123,7 @@ def read_part(part: Part, heads: bool = False) -> Iterator[Line]:
                 if len(line) == LONGEST_LINE and line[-1:] != b"\n":
                     at = _after_line(stream, at, part.stop)
     except OSError as error:
-        raise UserError(f"{part.path}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{_shown(part.path)}: cannot be read ({error.strerror})") from None
 
 
 def _after_line(stream: IO[bytes], at: int, stop: int) -> int:
@@ -186,10 +187,16 @@ def _checked(record: dict[str, Any], path: Path, at: int) -> Line:
     schema = record.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
-            f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MAX_SHOWN]}; this "
-            f"pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
+            f"{_shown(path)}:{_line_number(path, at)}: record schema {repr(schema)[:_MAX_SHOWN]}; "
+            f"this pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a "
+            "newer one"
         )
     return without_impossible_numbers(record)
+
+
+def _shown(path: Path) -> str:
+    """Return a path for a message of one line: anybody may have named the file."""
+    return one_line(str(path), None)
 
 
 def _line_number(path: Path, at: int) -> int:

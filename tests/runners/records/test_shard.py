@@ -361,6 +361,20 @@ def test_a_planted_attempt_that_none_can_follow_is_named(tmp_path: Path) -> None
         assert shard.attempt == 1
 
 
+@pytest.mark.parametrize("name", ["a\nb-0001.jsonl", "\x1b[31m-0001.jsonl", "a\u202e-0001.jsonl"])
+@pytest.mark.parametrize("content", [b"{}\n", None], ids=["no record", "folder"])
+def test_a_planted_name_is_a_part_of_one_line(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    if content is None:
+        (tmp_path / name).mkdir()
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        list(read_records(tmp_path))
+    assert str(caught.value).isprintable()
+
+
 def bytes_read() -> int:
     """Return how many bytes this process has read (proc(5))."""
     fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
