@@ -54,6 +54,22 @@ class CommandResult:
         words = one_line(self.stderr) or one_line(self.stdout) or "no message"
         return f"`{self.command}` ended with status {self.status}: {words}"
 
+    @property
+    def killed(self) -> bool:
+        """Whether something else killed it, such as the kernel for lack of memory."""
+        return not self.problem and self.status == -signal.SIGKILL
+
+    @property
+    def shortage(self) -> str:
+        """What the host lacked, in the words of the system or the command; empty if nothing.
+
+        A shell that cannot fork goes on, waits, or says more after that.
+        """
+        if not self.failed:
+            return ""
+        lines = (self.problem.removeprefix(_NOT_STARTED), *self.stderr.splitlines())
+        return printable(next(filter(reports_shortage, lines), ""))
+
 
 def run(
     command: Sequence[str],
@@ -116,8 +132,9 @@ def _result_of(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> 
             problem = f"did not end within {limit_s:g} s"
     if problem:
         _kill(process)
-        return CommandResult(shown, problem=problem)
     printed, errors = (text.decode(errors="replace") for text in (stdout, stderr))
+    if problem:
+        return CommandResult(shown, stderr=errors, problem=problem)
     return CommandResult(shown, process.returncode, printed, errors)
 
 
@@ -159,13 +176,30 @@ def output_of(
     `with_stderr` its stderr is appended. Raises ShortageError when the host lacks what a process
     needs, which is not the command's fault.
     """
-    answer = run(command, limit_s, environment=environment)
-    if not answer.problem and answer.status in statuses:
-        return answer.stdout + (answer.stderr if with_stderr else "")
-    lines = (answer.problem.removeprefix(_NOT_STARTED) or answer.stderr).splitlines()
-    if lines and reports_shortage(lines[-1]):
-        raise ShortageError(f"{command[0]} could not be asked: {printable(lines[-1])}")
-    return None
+    answer = ask(command, limit_s, environment=environment)
+    if answer.problem or answer.status not in statuses:
+        return None
+    return answer.stdout + (answer.stderr if with_stderr else "")
+
+
+def ask(
+    command: Sequence[str],
+    limit_s: float = LIMIT_S,
+    *,
+    environment: Mapping[str, str] | None = None,
+    **rights: Any,  # noqa: ANN401 - as for `run`
+) -> CommandResult:
+    """Run a command whose answer is kept, as `run` does; once more if it was killed.
+
+    Raises ShortageError when it failed because the host lacks a process, an open file or memory, or
+    was killed again: what it would have said must not be taken for something else later.
+    """
+    answer = run(command, limit_s, environment=environment, **rights)
+    if answer.killed:
+        answer = run(command, limit_s, environment=environment, **rights)
+    if shortage := answer.shortage or ("it was killed twice" if answer.killed else ""):
+        raise ShortageError(f"{command[0]} could not be asked: {shortage}")
+    return answer
 
 
 @contextlib.contextmanager

@@ -27,6 +27,17 @@ def _leave_when_stopped() -> None:
             signal.signal(number, _leave)
 
 
+def _leave_short(error: Exception) -> None:
+    """End in one line where there is too little memory, or a file cannot be read, for the start."""
+    what = "there is not enough memory (`ulimit -v` shows a limit)"
+    if isinstance(error, OSError):
+        what = f"cannot start: {error.filename}: {error.strerror}"
+    try:
+        os.write(2, f"pinstudy: {what}\n".encode(errors="replace"))
+    finally:
+        os._exit(1)
+
+
 def _start() -> None:
     try:
         _leave_when_stopped()
@@ -39,8 +50,11 @@ def _start() -> None:
         os.putenv(THREADS_OF_BLAS, "1")
     gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
-    from pinstudy.cli import main
-
+    try:
+        from pinstudy.cli import main
+    # Without memory Python may lose the exception (SystemError).
+    except (MemoryError, SystemError, OSError) as error:
+        _leave_short(error)
     main()
 
 

@@ -164,7 +164,8 @@ def main() -> None:
             signal.signal(number, signal.SIG_IGN)
         # Python remembers an interruption of exec(), which dataclasses call, and would end by
         # SIGINT whatever the status; the next exec() clears that.
-        exec("")
+        with suppress(MemoryError, SystemError):
+            exec("")
 
 
 def _serve(channel: socket.socket, asking: int, user: User) -> None:

@@ -74,6 +74,11 @@ _SIGNALS = (
 )
 _ENDED = re.compile(rf"(?P<program>.*): (?P<signal>{_SIGNALS})(?: \(core dumped\))?")
 
+# Of a run: its events, and their rows, of which there is one for each CPU under -A. The record of
+# more events would be longer than any that is read.
+_MAX_EVENTS = 1000
+_MAX_ROWS = 100_000
+
 # Without a clock, shares are kept as times of this length.
 _NOMINAL_NS = 1_000_000_000
 _CLOCKS = ("task-clock", "cpu-clock")
@@ -128,6 +133,7 @@ def read_log(path: Path) -> list[Block]:
         if not blocks:
             raise _LogError(1, f"no counts here; expected {WHAT} (text, -x or -j)")
         _check_times(blocks)
+        _check_events(blocks)
     except _LogError as error:
         raise ConfigError([Problem(one_line(str(path), None), error.line, 1, str(error))]) from None
     return blocks
@@ -140,6 +146,20 @@ def _check_times(blocks: Sequence[Block]) -> None:
             raise _LogError(
                 block.line, f"an elapsed time of {block.elapsed_s:g} s, which no run takes"
             )
+
+
+def _check_events(blocks: Sequence[Block]) -> None:
+    """Raise _LogError for a run of more events than any perf counts."""
+    for block in blocks:
+        events = len({row.name for row in block.rows})
+        if events > _MAX_EVENTS:
+            raise _LogError(block.line, f"{events} events; expected at most {_MAX_EVENTS} of a run")
+
+
+def _check_rows(line: int, rows: int) -> None:
+    """Raise _LogError at the line of a run's last row, if these are too many."""
+    if rows > _MAX_ROWS:
+        raise _LogError(line, f"more than {_MAX_ROWS} counts; expected those of a run")
 
 
 def _with_whole_headers(lines: Sequence[str]) -> list[str]:
@@ -231,6 +251,7 @@ def _read_line(block: _OpenText, number: int, line: str) -> None:
     row = _text_row(line)
     if row:
         block.rows.append(row)
+        _check_rows(number, len(block.rows))
     elif not _METRICS.match(text):
         raise _LogError(number, f"{text[:60]!r} is no line of perf stat; expected a count")
 
@@ -369,6 +390,7 @@ def _machine_blocks(lines: Sequence[str]) -> list[Block]:
                 )
             blocks[-1].rows[key] = row
             blocks[-1].lines.append(line)
+            _check_rows(number, len(blocks[-1].rows))
     return [_closed_rows(block) for block in blocks]
 
 

@@ -21,6 +21,11 @@ from base.text import one_line, shown
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 24
+# Rows of a CSV file with their header, cells of a row, and its characters: each cell takes a
+# hundred times its text in memory, each row kilobytes.
+MAX_ROWS = 20_001
+MAX_CELLS = 2000
+MAX_ROW_CHARACTERS = 1 << 20
 # What a quote does to a field: opens it at its start, closes it, and doubled stands for itself.
 _AT_A_QUOTE = {"start": "quoted", "quoted": "closed", "closed": "quoted", "plain": "plain"}
 # Larger files are none that pinstudy has written.
@@ -30,7 +35,7 @@ MAX_LETTERS = 2000
 _DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One cell: its text without blanks around it, and where it begins, counted from 1."""
 
@@ -68,20 +73,38 @@ def read_lines(text: str, path: str) -> Iterator[list[Field]]:
     """Yield the fields of each line that is not blank.
 
     Raises ConfigError for a line that is no CSV, such as one whose quotes are not closed: a line
-    is a row, and no line break belongs into a cell.
+    is a row, and no line break belongs into a cell. Raises it, too, for a row of too many cells
+    or characters, and for too many rows.
     """
+    rows = 0
     for number, line in enumerate(text.split("\n"), 1):
         row = line.removesuffix("\r")
         if not row.strip():
             continue
+        rows += 1
         try:
-            (texts,) = csv.reader([row], strict=True)
-        except (csv.Error, ValueError) as error:
-            raise ConfigError([Problem(path, number, 1, f"no line of CSV ({error})")]) from None
+            texts = _cells(row, rows)
+        except ValueError as error:
+            raise ConfigError([Problem(path, number, 1, str(error))]) from None
         starts = _starts(row)
         yield [
             Field(cell.strip(), number, start) for cell, start in zip(texts, starts, strict=True)
         ]
+
+
+def _cells(row: str, number: int) -> list[str]:
+    """Return the cells of a row, the file's `number`-th; raises ValueError for one of no table."""
+    if number > MAX_ROWS:
+        raise ValueError(f"more than {MAX_ROWS - 1} rows below the first")
+    if len(row) > MAX_ROW_CHARACTERS:
+        raise ValueError(f"{len(row)} characters; expected at most {MAX_ROW_CHARACTERS} in a row")
+    try:
+        (cells,) = csv.reader([row], strict=True)
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"no line of CSV ({error})") from None
+    if len(cells) > MAX_CELLS:
+        raise ValueError(f"{len(cells)} cells; expected at most {MAX_CELLS} columns")
+    return cells
 
 
 def _starts(row: str) -> list[int]:

@@ -7,9 +7,10 @@ so that one node's tables are another's summaries.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPP
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"
+# More do not help; there may be as many as cells.
+MAX_PROBLEMS = 100
 # The text for a property of a case that its source lacks.
 UNKNOWN = "unknown"
 
@@ -155,32 +158,36 @@ def cases_of_texts(
 
 def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
     rows: list[_Row] = []
-    header: Sequence[Field] = ()
     problems: list[Problem] = []
-
-    def wrong(field: Field, message: str) -> None:
+    for field, message in _mistakes(lines, rows):
         problems.append(Problem(path, field.line, field.column, message))
-
-    for fields in lines:
-        if not header:
-            header = fields
-            for field, message in _header_mistakes(header):
-                wrong(field, message)
-        elif len(fields) != len(header):
-            cells = f"{len(fields)} cells; the first line names {len(header)} columns"
-            wrong(fields[-1], cells)
-        else:
-            pairs = zip(header, fields, strict=True)
-            row = _Row({name.text: cell for name, cell in pairs if cell.text}, fields[0].line)
-            for field, message in _row_mistakes(row, fields[0]):
-                wrong(field, message)
-            rows.append(row)
+        if len(problems) == MAX_PROBLEMS:
+            more = f"{MAX_PROBLEMS} mistakes above; no more are looked for"
+            raise ConfigError([*problems, Problem(path, field.line + 1, 1, more)])
     if not problems and not rows:
         problems.append(Problem(path, 1, 1, "no summaries; expected a line of columns, then rows"))
-    problems = problems or [Problem(path, *place) for place in _repeated(rows)]
+    if not problems:
+        problems = [Problem(path, *place) for place in islice(_repeated(rows), MAX_PROBLEMS)]
     if problems:
         raise ConfigError(problems)
     return rows
+
+
+def _mistakes(lines: Iterable[Sequence[Field]], rows: list[_Row]) -> Iterator[tuple[Field, str]]:
+    """Yield the mistakes of a file's lines, one after the other; append its rows to `rows`."""
+    header: Sequence[Field] = ()
+    for fields in lines:
+        if not header:
+            header = fields
+            yield from _header_mistakes(header)
+        elif len(fields) != len(header):
+            cells = f"{len(fields)} cells; the first line names {len(header)} columns"
+            yield fields[-1], cells
+        else:
+            pairs = zip(header, fields, strict=True)
+            row = _Row({name.text: cell for name, cell in pairs if cell.text}, fields[0].line)
+            yield from _row_mistakes(row, fields[0])
+            rows.append(row)
 
 
 def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:

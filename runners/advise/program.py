@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from base.files import NotAFileError, open_regular
 from configs.variables import BY_AFFINITY
+from runners.host.elf import UnreadableProgramError, read_elf
 from runners.host.program_files import (
     RUNTIME_NAMES,
     OpenMPRuntime,
-    loaded_libraries,
+    known_libraries,
     runtime_among,
     threads_told_by,
 )
 
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
 # Programs with more libraries than this are not read.
 MAX_LIBRARIES = 200
-# Programs have some 10 segments, 40 sections, 30 dynamic entries and 64 KiB of names, a few MiB
-# with C++.
-MAX_SEGMENTS = 1000
-MAX_SECTIONS = 10_000
+# Programs have some 30 dynamic entries and 64 KiB of names, a few MiB with C++.
 MAX_TAGS = 4096
 MAX_NAMES_BYTES = 32 << 20
 
@@ -46,10 +44,6 @@ _STARTS_OTHERS = re.compile(
     rb"|v?fork|posix_spawnp?|exec[lv]\w*|fexecve|system|popen|dlm?open"
     rb"|_gfortran_execute_command_line\w*"
 )
-
-
-class UnreadableProgramError(Exception):
-    """The file's dynamic names cannot be read; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Program:
 
 def inspect_program(path: Path, environment: Mapping[str, str]) -> Program:
     """Return what the files of the program and of the libraries that it would load show."""
-    loaded = loaded_libraries(path, environment)
+    loaded = known_libraries(path, environment)
     runtime = loaded if isinstance(loaded, str) else runtime_among(loaded)
     # By the names in the program's own list: the files may have others.
     libraries = [] if isinstance(loaded, str) else [of.with_name(n) for n, of in loaded.items()]
@@ -144,41 +138,15 @@ def dynamic_names(path: Path) -> frozenset[bytes]:
 
     These are the symbols that it imports and exports, and the libraries that it needs. The table is
     found as the loader finds it, through the program headers, so that it is there in stripped
-    files, too. Untrusted files are read within bounds. Raises UnreadableProgramError when the
-    file cannot be read, is damaged or of another kind.
+    files, too. Raises UnreadableProgramError when the file cannot be read, is damaged or of another
+    kind.
     """
-    try:
-        # Imported here: only `advise` looks into programs.
-        from elftools.common.exceptions import ELFError
-        from elftools.construct import ConstructError
-    except ImportError:
-        raise UnreadableProgramError("the Python package pyelftools is not installed") from None
-    # What pyelftools raises when it follows the offsets of a damaged file.
-    damage = (ELFError, ConstructError, AssertionError, AttributeError, LookupError, TypeError)
-    try:
-        with os.fdopen(open_regular(path), "rb") as stream:
-            return _names_in(stream)
-    except NotAFileError:
-        raise UnreadableProgramError("it is no file") from None
-    except OSError as error:
-        # EINVAL: a damaged file has an offset that no file can have.
-        if error.errno == errno.EINVAL:
-            raise UnreadableProgramError("it is not a sound ELF file") from None
-        raise UnreadableProgramError(error.strerror or "it cannot be read") from None
-    except (*damage, ValueError, OverflowError):
-        raise UnreadableProgramError("it is not a sound ELF file") from None
+    return read_elf(path, _names_in)
 
 
-def _names_in(stream: BinaryIO) -> frozenset[bytes]:
+def _names_in(file: ELFFile, stream: BinaryIO) -> frozenset[bytes]:
     from elftools.elf.dynamic import DynamicSegment
-    from elftools.elf.elffile import ELFFile
 
-    if stream.read(4) != b"\x7fELF":
-        raise UnreadableProgramError("it is a script, or no program of this system")
-    file = ELFFile(stream)
-    # pyelftools goes through all sections, and a damaged file may claim any number of them.
-    if file.num_segments() > MAX_SEGMENTS or file.num_sections() > MAX_SECTIONS:
-        raise UnreadableProgramError("it is not a sound ELF file")
     dynamic = next(file.iter_segments("PT_DYNAMIC"), None)
     if not isinstance(dynamic, DynamicSegment):
         raise UnreadableProgramError("it is statically linked")

@@ -9,6 +9,7 @@ its cases, and what is left.
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ FILE = "submission.json"
 LOGS = "logs"
 # Others may submit at the same time, and a network file system may list their folders late.
 _MAX_TRIES = 100
+_MAX_DIGITS = 9
 # A worker's exit status when all of its runs are made,
 DONE = 0
 # when all are made but those of cases that this node cannot run,
@@ -158,8 +160,14 @@ def new_folder(study_results: Path) -> Path:
 
 
 def next_number(study_results: Path) -> int:
-    """Return the number that the next submission will have."""
-    return max((int(path.name) for path in _folders(study_results)), default=0) + 1
+    """Return the number that the next submission will have; raises UserError if there is none."""
+    newest = max((int(path.name) for path in _folders(study_results)), default=0)
+    if newest + _MAX_TRIES >= 10**_MAX_DIGITS:
+        raise UserError(
+            f"{study_results / FOLDER / str(newest)}: no submission has a number so high, and none "
+            "can follow it; move the folder elsewhere, and submit again"
+        )
+    return newest + 1
 
 
 def write_submission(submission: Submission) -> None:
@@ -208,7 +216,7 @@ def _folders(study_results: Path) -> list[Path]:
 
 
 def _is_numbered(folder: Path) -> bool:
-    return folder.name.isascii() and folder.name.isdigit()
+    return re.fullmatch(rf"[0-9]{{1,{_MAX_DIGITS}}}", folder.name) is not None
 
 
 def _submission(folder: Path, data: dict[str, Any]) -> Submission:

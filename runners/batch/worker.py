@@ -56,6 +56,7 @@ _WARNINGS = (signal.SIGUSR1, signal.SIGUSR2)
 _AT_ONCE = (signal.SIGTERM, signal.SIGALRM, signal.SIGXCPU, signal.SIGHUP, signal.SIGINT)
 
 _CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
+_MAX_GENERATION = 10**9 - 1
 # A network file system may list the newest claims late: so many later generations are tried.
 _MAX_TRIES = 1000
 
@@ -71,8 +72,13 @@ class Fence:
 
         Raises StudyError when the folder cannot be read or written.
         """
-        first = self.newest_of_all().get(slot, 0) + 1
-        for generation in range(first, first + _MAX_TRIES):
+        newest = self.newest_of_all().get(slot, 0)
+        if newest + _MAX_TRIES > _MAX_GENERATION:
+            raise StudyError(
+                f"{self._folder / f'{slot}.g{newest:04d}'}: no worker has a generation so high, "
+                "and none can follow it; remove the file, and submit again"
+            )
+        for generation in range(newest + 1, newest + 1 + _MAX_TRIES):
             if self.claim(slot, generation):
                 return generation
         raise StudyError(f"{self._folder}: no generation of {slot} can be claimed")

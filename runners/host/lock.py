@@ -4,9 +4,15 @@ The lock is a name in the kernel's table of abstract Unix sockets (unix(7)): it 
 another user could plant or leave, all users share it, and the kernel removes it when its holder
 ends. A process that connects gets the holder's credentials from the kernel (SO_PEERCRED).
 
-Each network namespace has a table of its own. So a folder of the node where all users may write is
-locked as well (flock(2)); containers that share neither do not exclude each other. A file in the
-folder will not do: another user could plant or remove it.
+Each network namespace has a table of its own. So the folders of the node where all users may write
+are locked as well (flock(2)); containers that share none of these do not exclude each other. A file
+in the folder will not do: another user could plant or remove it.
+
+A sandbox or a file system may refuse a lock (ENOSYS, ENOLCK, EOPNOTSUPP, EIO) to one process and
+grant it to another: each takes all that it can get, so that two need only one in common. Where
+there are folders and none can be locked, the node is refused: the name alone would not show a study
+in a container, and nobody would learn that the two have disturbed each other. A node without such
+folders is locked by the name alone.
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from base.command import output_of
-from base.errors import StoppedError, StudyError
+from base.errors import ShortageError, StoppedError, StudyError, is_shortage
 from base.text import one_line
 from runners.host.processes import read_task, tick_s
 from runners.host.tree import Tree
@@ -69,14 +75,16 @@ def is_locked(root: Path) -> bool:
     return False
 
 
-def lock_folder(root: Path) -> Path | None:
-    """Return a folder where all users may write but not remove others' files, or None."""
+def lock_folders(root: Path) -> list[Path]:
+    """Return the folders where all users may write but not remove others' files, each once."""
+    folders: dict[tuple[int, int], Path] = {}
     for name in _FOLDERS:
         with suppress(OSError):
-            mode = (root / name).stat().st_mode
-            if stat.S_ISDIR(mode) and mode & _STICKY_SHARED == _STICKY_SHARED:
-                return root / name
-    return None
+            found = (root / name).stat()
+            if stat.S_ISDIR(found.st_mode) and found.st_mode & _STICKY_SHARED == _STICKY_SHARED:
+                # A process that locks a folder again by another name waits for itself.
+                folders.setdefault((found.st_dev, found.st_ino), root / name)
+    return list(folders.values())
 
 
 def _acquire(root: Path, wait_s: float = 0.0) -> ExitStack | None:
@@ -106,18 +114,39 @@ def _is_orphaned(root: Path) -> bool:
 
 
 def _take(root: Path) -> ExitStack | None:
-    """Take both name and folder; None when another process has one of them."""
+    """Take the name and all folders that can be locked; None when another process has one."""
     with suppress(BlockingIOError), ExitStack() as lock:
         name = _bind(_name_of(root))
         if name is None:
             return None
         lock.enter_context(name)
-        if folder := lock_folder(root):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            lock.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        refused = [(folder, _lock(folder, lock)) for folder in lock_folders(root)]
+        if refused and all(why for _, why in refused):
+            folder, why = refused[0]
+            raise StudyError(
+                f"this node cannot be locked against another pinstudy: {folder}: {why}; allow this "
+                "process to lock the folder (flock(2))"
+            )
         return lock.pop_all()
     return None
+
+
+def _lock(folder: Path, lock: ExitStack) -> str:
+    """Lock a folder until the end of `lock`; return why that cannot be done, else an empty text.
+
+    Raises BlockingIOError when another process has it, ShortageError where files or memory lack.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        lock.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        if is_shortage(error):
+            raise _short(error) from None
+        return error.strerror or str(error)
+    return ""
 
 
 def _name_of(root: Path) -> bytes:
@@ -129,7 +158,10 @@ def _name_of(root: Path) -> bytes:
 
 def _bind(name: bytes) -> socket.socket | None:
     """Take the name; None when another process has it, StudyError where none can be had."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError as error:
+        raise _not_bound(error) from None
     try:
         listener.bind(name)
         listener.listen(socket.SOMAXCONN)
@@ -137,17 +169,27 @@ def _bind(name: bytes) -> socket.socket | None:
         listener.close()
         if error.errno == errno.EADDRINUSE:
             return None
-        raise StudyError(
-            f"this node cannot be locked against another pinstudy ({error.strerror}); allow this "
-            "process abstract Unix sockets"
-        ) from None
+        raise _not_bound(error) from None
     return listener
+
+
+def _not_bound(error: OSError) -> StudyError:
+    if is_shortage(error):
+        return _short(error)
+    return StudyError(
+        f"this node cannot be locked against another pinstudy ({error.strerror}); allow this "
+        "process abstract Unix sockets"
+    )
+
+
+def _short(error: OSError) -> ShortageError:
+    return ShortageError(f"this node could not be locked: {error.strerror}")
 
 
 def _holder(root: Path) -> str:
     """Describe the lock's holder, as far as the kernel reports it."""
-    folder = lock_folder(root)
-    holder = _socket_holder(_name_of(root)) or (_flock_holder(folder) if folder else None)
+    holders = (_socket_holder(_name_of(root)), *map(_flock_holder, lock_folders(root)))
+    holder = next(filter(None, holders), None)
     if holder is None:
         return "the kernel does not tell which process"
     pid, uid = holder
@@ -173,11 +215,11 @@ def _flock_holder(folder: Path) -> tuple[int, int] | None:
     with suppress(OSError, ValueError, IndexError):
         found = folder.stat()
         inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            fields = line.split()
-            # `->` marks a process that waits for the lock (proc(5)).
-            if fields[1] == "FLOCK" and fields[5] == inode and int(fields[4]) > 0:
-                return int(fields[4]), Path(f"/proc/{fields[4]}").stat().st_uid
+        with Path("/proc/locks").open(encoding="ascii") as locks:
+            for fields in map(str.split, locks):
+                # `->` marks a process that waits for the lock (proc(5)).
+                if fields[1] == "FLOCK" and fields[5] == inode and int(fields[4]) > 0:
+                    return int(fields[4]), Path(f"/proc/{fields[4]}").stat().st_uid
     return None
 
 

@@ -16,6 +16,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,9 +24,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from base.command import output_of
+from base.command import CommandResult, output_of, run
+from base.errors import ShortageError, is_shortage
 from base.files import open_regular, read_regular, sha256_of_json
 from configs.variables import BY_AFFINITY
+from runners.host.elf import UnreadableProgramError, has_loader
 
 PROGRAM = "program"
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
@@ -106,7 +109,10 @@ class ProgramReader:
         self._files: dict[tuple[Path, ...], tuple[list[_Stamp | None], ProgramFiles]] = {}
 
     def read(self, programs: tuple[Path, ...]) -> ProgramFiles:
-        """Return the files of the programs, of their interpreters and of their libraries."""
+        """Return the files of the programs, of their interpreters and of their libraries.
+
+        Raises ShortageError when the host lacks what it takes to know them.
+        """
         cached = self._files.get(programs)
         if cached and cached[0] == self._stamps(cached[1]):
             return cached[1]
@@ -130,6 +136,7 @@ class ProgramReader:
             try:
                 files.digests[part] = self._digest(path)
             except (OSError, ValueError) as error:
+                _check_shortage(path, error)
                 reason = getattr(error, "strerror", None) or str(error)
                 files.unavailable[part] = f"{path} cannot be read ({reason})"
         return files
@@ -144,7 +151,7 @@ class ProgramReader:
                 break
             files.add(f"interpreter {path.name}", path)
         if _begin(path, len(_ELF)).startswith(_ELF):
-            libraries = loaded_libraries(path, self._environment)
+            libraries = known_libraries(path, self._environment)
             if isinstance(libraries, str):
                 files.unavailable[f"libraries of {path.name}"] = libraries
             else:
@@ -192,16 +199,25 @@ def _names_a_program(word: str) -> bool:
 
 
 def _begin(path: Path, size: int) -> bytes:
+    """Return a file's first bytes, none where it cannot be read; raises ShortageError."""
     try:
         return read_regular(path, size)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        _check_shortage(path, error)
         return b""
+
+
+def _check_shortage(path: Path, error: Exception) -> None:
+    """Raise ShortageError if a file could not be read for want of files or memory."""
+    if isinstance(error, OSError) and is_shortage(error):
+        raise ShortageError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _stamp_of(path: Path) -> _Stamp | None:
     try:
         return _stamp(path.stat())
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        _check_shortage(path, error)
         return None
 
 
@@ -215,22 +231,68 @@ def _is_settled(stamp: _Stamp) -> bool:
     return max(stamp[3:]) + _SETTLED_NS < time.time_ns()
 
 
+# What ldd says of static programs, with status 0 and 1, and why nothing is known.
+_STATIC, _NOT_DYNAMIC = "statically linked", "not a dynamic executable"
+_NO_ANSWER = "ldd could not be asked"
 # `libm.so.6 => /lib/libm.so.6 (0x…)`; without an arrow: the loader itself, preloaded libraries.
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/.+) \(0x", re.MULTILINE)
+
+
+def known_libraries(program: Path, environment: Mapping[str, str]) -> dict[str, Path] | str:
+    """Return what `loaded_libraries` does; raises ShortageError, too, where ldd was killed."""
+    libraries = loaded_libraries(program, environment)
+    if libraries == _NO_ANSWER:
+        raise ShortageError(f"{_NO_ANSWER} for the libraries of {program}: it was killed")
+    return libraries
 
 
 def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str, Path] | str:
     """Return the libraries by the names that the program requests, or why they are not known.
 
-    A program that is linked statically has none.
+    A program that is linked statically has none. Raises ShortageError when the host lacks what ldd
+    needs.
     """
-    # ldd ends with status 1 for a file that is not dynamic, and prints that to stdout.
-    # Tried twice, because ldd may be killed on a node that is short of memory.
+    answer = _ask_ldd(program, environment)
+    if _is_whole(answer):
+        return libraries_in(answer.stdout)
+    if _is_static(program, answer):
+        return {}
+    if not answer.started:
+        return f"{_NO_ANSWER} ({answer.problem})"
+    # It says so, too, where it could not try the loader, and often nothing: ask of another program.
+    python = Path(sys.executable)
+    known = _ask_ldd(python, environment)
+    if not (_is_whole(known) or _is_static(python, known)):
+        raise ShortageError(f"ldd tells the libraries of no program: {known.error}")
+    return "ldd cannot tell its libraries" if _NOT_DYNAMIC in answer.stderr else _NO_ANSWER
+
+
+def _ask_ldd(program: Path, environment: Mapping[str, str]) -> CommandResult:
+    """Ask ldd of a program, and once more if it was killed; raises ShortageError."""
+    answer = CommandResult("")
     for _ in range(2):
-        output = output_of(["ldd", str(program)], environment, statuses=(0, 1))
-        if output is not None:
-            return libraries_in(output)
-    return "ldd could not be asked"
+        # Its messages are compared with English ones.
+        answer = run(["ldd", str(program)], environment={**environment, "LC_ALL": "C"})
+        if answer.shortage:
+            raise ShortageError(f"ldd could not be asked: {answer.shortage}")
+        if not answer.problem and answer.status >= 0:
+            break
+    return answer
+
+
+def _is_whole(answer: CommandResult) -> bool:
+    """Whether ldd has told all libraries; it names none of a static program that may be moved."""
+    whole = not answer.failed and answer.stdout.endswith("\n")
+    return whole and (_LOADED.search(answer.stdout) is not None or _STATIC in answer.stdout)
+
+
+def _is_static(program: Path, answer: CommandResult) -> bool:
+    """Whether a program loads no libraries: as its file says, or ldd of what is no such file."""
+    try:
+        return not has_loader(program)
+    except UnreadableProgramError:
+        is_elf = _begin(program, len(_ELF)).startswith(_ELF)
+        return not is_elf and _NOT_DYNAMIC in answer.stdout + answer.stderr
 
 
 def libraries_in(output: str) -> dict[str, Path]:
@@ -251,8 +313,11 @@ class OpenMPRuntime:
 
 
 def find_runtime(program: Path, environment: Mapping[str, str]) -> OpenMPRuntime | str:
-    """Return the OpenMP runtime that the loader would give the program, or why it is not known."""
-    libraries = loaded_libraries(program, environment)
+    """Return the OpenMP runtime that the loader would give the program, or why it is not known.
+
+    Raises ShortageError.
+    """
+    libraries = known_libraries(program, environment)
     return libraries if isinstance(libraries, str) else runtime_among(libraries)
 
 

@@ -118,6 +118,8 @@ class RootHelper:
             if number in SHORTAGES:
                 raise ShortageError(f"root's part could not answer: {os.strerror(number)}")
             raise OSError(number, os.strerror(number))
+        if short := answer.get("short"):
+            raise ShortageError(str(short))
         if refused := answer.get("refused"):
             raise RefusedError(str(refused))
         return answer, received

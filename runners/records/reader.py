@@ -7,13 +7,16 @@ impossible values.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from base.errors import UserError
+from base.text import one_line
 from runners.records.shard import (
     CHECKED_FROM,
     CHECKSUM,
@@ -29,6 +32,8 @@ LONGEST_LINE = 16 << 20
 _MAX_SHOWN = 60
 # Some hundred records at a time.
 _BUFFER_BYTES = 1 << 20
+# Of a shard. A file with holes may claim to have exabytes.
+_MOST_PARTS = 10_000
 
 Line = dict[str, Any] | InvalidLine
 
@@ -74,7 +79,8 @@ def shards_of(folder: Path) -> list[Path]:
 def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
     """Return the shards of a folder, oldest attempt first, in parts of at most `most_bytes` bytes.
 
-    A part may begin and end inside a line; `read_part` decides which lines belong to it. Raises
+    Of a shard with more than 10 000 such parts the parts are larger. A part may begin and end
+    inside a line; `read_part` decides which lines belong to it. Raises
     UserError when the folder, or the size of a shard, cannot be read.
     """
     parts = []
@@ -82,8 +88,8 @@ def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
         try:
             size = path.stat().st_size
         except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-        step = most_bytes or max(size, 1)
+            raise UserError(f"{_shown(path)}: cannot be read ({error.strerror})") from None
+        step = max(most_bytes or size, -(-size // _MOST_PARTS), 1)
         parts += [Part(path, at, min(at + step, size)) for at in range(0, size, step)]
     return parts
 
@@ -105,31 +111,52 @@ def read_part(part: Part, heads: bool = False) -> Iterator[Line]:
         return
     try:
         with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
-            if part.start:
-                # A line belongs to the part that has its first byte.
-                stream.seek(part.start - 1)
-                _end_line(stream)
-            at = stream.tell()
+            # A line belongs to the part that has its first byte.
+            at = _after_line(stream, part.start - 1, part.stop) if part.start else 0
             while at < part.stop and (line := stream.readline(LONGEST_LINE)):
                 if len(line) == LONGEST_LINE:
                     # One torn line, even if the rest of it looks like a record.
                     yield TORN
-                    at += _end_line(stream) if line[-1:] != b"\n" else 0
                 elif not line.isspace():
                     yield parse(line, part.path, at)
                 at += len(line)
+                if len(line) == LONGEST_LINE and line[-1:] != b"\n":
+                    at = _after_line(stream, at, part.stop)
     except OSError as error:
-        raise UserError(f"{part.path}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{_shown(part.path)}: cannot be read ({error.strerror})") from None
 
 
-def _end_line(stream: IO[bytes]) -> int:
-    """Read to the end of a line of any length; return the number of bytes read."""
-    length = 0
-    while piece := stream.readline(_BUFFER_BYTES):
-        length += len(piece)
+def _after_line(stream: IO[bytes], at: int, stop: int) -> int:
+    """Go to the end of a line of any length, from the byte `at` in it; return where it ends.
+
+    Return `stop` if it goes on there: if each part read a line that lasts for many to its end, the
+    time would grow with the square of its length.
+    """
+    while (at := stream.seek(_next_data(stream, at, stop))) < stop:
+        piece = stream.readline(min(_BUFFER_BYTES, stop - at))
+        at += len(piece)
         if piece.endswith(b"\n"):
+            return at
+        if not piece:
             break
-    return length
+    return stop
+
+
+def _next_data(stream: IO[bytes], at: int, stop: int) -> int:
+    """Return the first byte from `at` on that is in no hole of the file, or `stop`.
+
+    A hole is read as NULs (lseek(2)), without a line break, and may be of terabytes.
+    """
+    descriptor = stream.fileno()
+    # The stream does not know that its descriptor is moved.
+    here = os.lseek(descriptor, 0, os.SEEK_CUR)
+    try:
+        return min(os.lseek(descriptor, at, os.SEEK_DATA), stop)
+    except OSError as error:
+        # Nothing but a hole follows, or the file system does not tell.
+        return stop if error.errno == errno.ENXIO else at
+    finally:
+        os.lseek(descriptor, here, os.SEEK_SET)
 
 
 def _parse(line: bytes, path: Path, at: int) -> Line:
@@ -160,10 +187,16 @@ def _checked(record: dict[str, Any], path: Path, at: int) -> Line:
     schema = record.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
-            f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MAX_SHOWN]}; this "
-            f"pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
+            f"{_shown(path)}:{_line_number(path, at)}: record schema {repr(schema)[:_MAX_SHOWN]}; "
+            f"this pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a "
+            "newer one"
         )
     return without_impossible_numbers(record)
+
+
+def _shown(path: Path) -> str:
+    """Return a path for a message of one line: anybody may have named the file."""
+    return one_line(str(path), None)
 
 
 def _line_number(path: Path, at: int) -> int:

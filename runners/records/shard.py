@@ -53,6 +53,7 @@ _DIGITS = 8
 LATE = "late"
 
 SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.jsonl")
+_MAX_ATTEMPT = 10**18 - 1
 
 
 class Shard:
@@ -83,7 +84,7 @@ class Shard:
         except OSError as error:
             raise self._not_writable(error) from None
         try:
-            self.attempt = self._newest() + 1 if attempt is None else attempt
+            self.attempt = self._next() if attempt is None else attempt
             self._descriptor = self._open.create(self.path.name, 0o644, os.O_APPEND)
             # Where a file system cannot sync folders, its fsync of the file has to do.
             with suppress(OSError):
@@ -204,6 +205,16 @@ class Shard:
 
     def _path(self, attempt: int) -> Path:
         return self._folder / f"{self._node_id}-{attempt:04d}.jsonl"
+
+    def _next(self) -> int:
+        """Return the number of the next attempt; raises UserError when there can be none."""
+        newest = self._newest()
+        if newest >= _MAX_ATTEMPT:
+            raise UserError(
+                f"{self._path(newest)}: no attempt has a number so high, and none can follow it; "
+                "move the file elsewhere, and start the same command again"
+            )
+        return newest + 1
 
     def _newest(self) -> int:
         names = (SHARD.fullmatch(path.name) for path in self._folder.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import selectors
@@ -12,7 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 
-from base.errors import UserError
+from base.errors import ShortageError, UserError
 from runners.host.privileges import User
 from runners.host.root_helper import receive_message, send_message
 from runners.host.trust import check_roots_folder
@@ -99,7 +100,9 @@ def _answer(
     try:
         return handler(request, received)
     except OSError as error:
-        return {"errno": error.errno or 1}, None
+        return {"errno": error.errno or errno.EIO}, None
+    except ShortageError as error:
+        return {"short": error.problem}, None
     except (UserError, ValueError) as error:
         return {"refused": str(error)}, None
 

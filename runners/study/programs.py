@@ -11,7 +11,7 @@ from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_json
 from base.reading import Reading
-from base.text import first_of, printable, shown
+from base.text import first_of, one_line, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.node.node_files import load_facts
 from runners.plan.case import Case
@@ -135,7 +135,7 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
 
 
 def _text(of: Mapping[str, Any] | None, name: str) -> str:
-    return printable(str((of or {}).get(name)))[:_MAX_CHARACTERS]
+    return one_line(str((of or {}).get(name)), _MAX_CHARACTERS)
 
 
 def _file_of(files: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from base.command import run, wait_for
+from base.command import ask, run, wait_for
+from base.errors import ShortageError
 from tests.support.limits import many_open_files
 
 
@@ -57,3 +58,25 @@ def test_a_wait_polls_if_the_kernel_has_no_pidfd(
     let_go(child)
     wait_for(child, 30)
     assert child.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (
+            "echo 'a: fork: retry: Resource temporarily unavailable' >&2; echo b >&2; exit 3",
+            "a: fork",
+        ),
+        ("echo 'a: fork: retry: Resource temporarily unavailable' >&2; exec sleep 600", "a: fork"),
+        ("kill -9 $$", "it was killed twice"),
+    ],
+    ids=["said more", "waits", "killed"],
+)
+def test_an_answer_that_a_shortage_kept_from_us_is_a_shortage(script: str, why: str) -> None:
+    with pytest.raises(ShortageError, match=f"sh could not be asked: {why}"):
+        ask(["sh", "-c", script], limit_s=1)
+
+
+def test_what_a_command_complains_of_and_survives_is_no_shortage() -> None:
+    assert ask(["sh", "-c", "echo Cannot fork >&2; echo yes"]).stdout == "yes\n"
+    assert ask(["sh", "-c", "echo no >&2; exit 1"]).status == 1

@@ -27,13 +27,14 @@ from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration
 from configs.library import read_study
 from configs.load import parse_app, parse_mappings, parse_site
-from runners.advise.program import UnreadableProgramError, dynamic_names
+from runners.advise.program import dynamic_names
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_attempts, read_submission
 from runners.batch.systems.flux import read_flux_jobs
 from runners.batch.systems.lsf import read_bjobs
 from runners.batch.systems.pbs import read_qstat
 from runners.batch.systems.slurm import read_squeue
+from runners.host.elf import UnreadableProgramError
 from runners.host.processes import parse_task
 from runners.host.tree import Tree, Unavailable
 from runners.latency.pairs import parse_pairs

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.lock import lock_folder
+from runners.host.lock import lock_folders
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def alone_on_the_node() -> Iterator[None]:
     Tests in their own mount and network namespaces do not wait for each other: there the folders
     of runners.host.lock are different ones.
     """
-    folder = lock_folder(Path("/")) or Path(tempfile.gettempdir())
+    folder = next(iter(lock_folders(Path("/"))), Path(tempfile.gettempdir()))
     path = folder / f"pinstudy-tests-{os.getuid()}.lock"
     # The folder is writable for all users, and the name is known: follow no link.
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -214,6 +215,27 @@ def test_too_little_memory_is_told_in_one_line(folder: Path, error: str) -> None
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("pinstudy: there is not enough memory")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        ("MemoryError", "pinstudy: there is not enough memory (`ulimit -v` shows a limit)\n"),
+        (
+            "OSError(12, 'Cannot allocate memory', '/a/b.py')",
+            "pinstudy: cannot start: /a/b.py: Cannot allocate memory\n",
+        ),
+    ],
+)
+def test_too_little_memory_for_the_start_is_told_in_one_line(
+    tmp_path: Path, error: str, line: str
+) -> None:
+    tree = tmp_path / "pinstudy"
+    tree.mkdir()
+    shutil.copy(ROOT / "pinstudy" / "__main__.py", tree)
+    (tree / "cli.py").write_text(f"raise {error}\n")
+    done = subprocess.run([sys.executable, tree], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, line)
 
 
 def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> None:

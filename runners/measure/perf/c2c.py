@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from base.command import CommandResult, output_of, run
+from base.command import CommandResult, ask, output_of, run
 from base.text import one_line, plural
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RefusedError
@@ -92,7 +92,7 @@ def trial_problem(perf: str, modes: Sequence[str]) -> str:
         words = (f"/proc/self/fd/{number}" if word == OUTPUT else word for word in _record(modes))
         command = [perf, *words, "--", "true"]
         environment = perf_environment()
-        done = run(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,))
+        done = ask(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,))
     return _failure_of(done)
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from base.command import CommandResult, run, wait_for
+from base.command import CommandResult, ask, wait_for
 from base.cpulist import format_cpulist
 from base.errors import is_shortage
 from base.text import ended_by, one_line
@@ -342,7 +342,7 @@ def try_perf(perf: str, events: str) -> PerfTrial:
 
 def trial_of(perf: str, events: str) -> tuple[tuple[int, int] | None, str, str]:
     """Return perf's version, what it printed of `true`, and why it does not work, else empty."""
-    first = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
+    first = ask([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
     trial, text = _count_true(perf, events)
     if problem := first.problem or trial.problem:
         return None, "", f"{perf} does not run: {problem}"
@@ -362,7 +362,7 @@ def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
     try:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
         command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
-        counted = run(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=descriptors)
+        counted = ask(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=descriptors)
         return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
     finally:
         for descriptor in descriptors:

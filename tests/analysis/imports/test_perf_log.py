@@ -17,6 +17,10 @@ from tests.support.tools import DATA
 LOGS = DATA / "perf_logs"
 
 
+HEAD = " Performance counter stats for './x':\n"
+END = "  1.0 seconds time elapsed\n"
+
+
 def only(name: str) -> Block:
     (block,) = read_log(LOGS / name)
     return block
@@ -324,6 +328,23 @@ JSON_ROW = (
     ],
 )
 def test_what_is_no_log_is_an_error_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    assert problem(tmp_path, text).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("row", "count", "expected"),
+    [
+        ("{0};;e{0};100;100.00;;\n", 1001, "mine.log:1:1: 1001 events; expected at most 1000"),
+        ("  {0}  e{0}\n", 1001, "mine.log:1:1: 1001 events; expected at most 1000"),
+        ("CPU{0};1;;cycles;9;100.00;;\n", 100_001, "mine.log:100001:1: more than 100000 counts"),
+        ("CPU{0}  9  cycles\n", 100_001, "mine.log:100002:1: more than 100000 counts"),
+    ],
+)
+def test_more_counts_than_a_run_has_are_one_mistake(
+    tmp_path: Path, row: str, count: int, expected: str
+) -> None:
+    head, end = ("", "") if ";" in row else (HEAD, END)
+    text = head + "".join(row.format(number) for number in range(count)) + end
     assert problem(tmp_path, text).startswith(expected)
 
 

@@ -196,6 +196,33 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     assert len(mistakes(tmp_path, text)) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("app,threads,mapping" + "," * 99_997 + "\n", "1:1: 100000 cells; expected at most 2000"),
+        (",".join(f"c{n}" for n in range(20_000)), "1:1: 20000 cells; expected at most 2000"),
+        (HEADER + "x," * 600_000 + "\n", "2:1: 1200000 characters; expected at most 1048576"),
+        (HEADER + '"' + "x" * 200_000 + '"\n', "2:1: no line of CSV (field larger than"),
+        (HEADER + '"lulesh,' * 30_000 + "\n", "2:1: no line of CSV ("),
+        (
+            "app,threads,mapping\n" + "".join(f"a{n},1,m\n" for n in range(20_001)),
+            "20002:1: more than 20000 rows",
+        ),
+    ],
+    ids=["empty columns", "unknown columns", "long row", "large cell", "open quotes", "rows"],
+)
+def test_a_table_that_is_none_is_one_mistake(tmp_path: Path, text: str, expected: str) -> None:
+    (found,) = mistakes(tmp_path, text)
+    assert found.startswith(expected)
+
+
+@pytest.mark.parametrize("row", ["x\n", "lulesh,x,paper,y,m,g,z,w,v\n", ROW])
+def test_no_more_than_a_hundred_mistakes_are_listed(tmp_path: Path, row: str) -> None:
+    found = mistakes(tmp_path, HEADER + row * 500)
+    assert 100 <= len(found) <= 101
+    assert row == ROW or found[-1].endswith(": 100 mistakes above; no more are looked for")
+
+
 def test_invalid_bytes_are_reported_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes(HEADER.encode() + b"lul\xffsh")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.advise.program import UnreadableProgramError, dynamic_names
+from runners.advise.program import dynamic_names
+from runners.host.elf import UnreadableProgramError
 from tests.runners.advise.programs import elf, write_elf
 
 NAMES = ("libm.so.6", "sin", "GOMP_parallel")

@@ -39,6 +39,24 @@ def test_the_newest_generation_is_not_a_matter_of_clocks(tmp_path: Path) -> None
     assert fence.newest_of_all() == {"slot": 2}
 
 
+@pytest.mark.parametrize("generation", ["999999999", "999999500"])
+def test_a_planted_generation_that_none_can_follow_is_named(
+    tmp_path: Path, generation: str
+) -> None:
+    (tmp_path / f"slot.g{generation}").touch()
+    with pytest.raises(StudyError, match=rf"^{tmp_path}/slot\.g{generation}: no worker has"):
+        Fence(tmp_path).claim_next("slot")
+    assert Fence(tmp_path).claim_next("other") == 1
+
+
+@pytest.mark.parametrize(
+    "generation", ["9" * 20, "9" * 240, "-001", "\u0661\u0662\u0663\u0664", "+0001"]
+)
+def test_what_is_no_generation_claims_nothing(tmp_path: Path, generation: str) -> None:
+    (tmp_path / f"slot.g{generation}").touch()
+    assert Fence(tmp_path).claim_next("slot") == 1
+
+
 def test_a_slot_whose_name_begins_as_anothers_is_another(tmp_path: Path) -> None:
     fence = Fence(tmp_path)
     fence.claim("split-a-w001", 7)

@@ -42,6 +42,20 @@ def test_who_submit_at_the_same_time_get_folders_of_their_own(tmp_path: Path) ->
     assert sorted(int(folder.name) for folder in folders) == list(range(1, 25))
 
 
+@pytest.mark.parametrize("name", ["9" * 20, "9" * 255, "-1", "\u0661", "1e3", "+2", "1_0", " 7"])
+def test_a_folder_with_another_name_is_no_submission(tmp_path: Path, name: str) -> None:
+    (tmp_path / "submissions" / name).mkdir(parents=True)
+    assert submissions_of(tmp_path) == []
+    assert new_folder(tmp_path).name == "0001"
+
+
+def test_a_planted_submission_that_none_can_follow_is_named(tmp_path: Path) -> None:
+    planted = tmp_path / "submissions" / "999999999"
+    planted.mkdir(parents=True)
+    with pytest.raises(UserError, match=f"^{planted}: no submission has a number so high"):
+        new_folder(tmp_path)
+
+
 def test_a_folder_without_its_file_is_a_submission_that_was_never_made(tmp_path: Path) -> None:
     new_folder(tmp_path)
     write_submission(submission_of(new_folder(tmp_path)))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from runners.host.lock import is_locked, lock_folder, node_lock
+from runners.host.lock import is_locked, lock_folders, node_lock
 from tests.support.processes import ended
 from tests.support.tools import ROOT, missing, need_tool
 
@@ -164,13 +164,13 @@ def test_a_folder_that_is_not_everybodys_is_not_used(
     tmp_path: Path, shared: Path, mode: int
 ) -> None:
     shared.chmod(mode)
-    assert lock_folder(tmp_path) is None
+    assert lock_folders(tmp_path) == []
     with node_lock(tmp_path):
         assert not list(shared.iterdir())
     everybodys = tmp_path / "dev" / "shm"
     everybodys.mkdir(parents=True)
     everybodys.chmod(0o1777)
-    assert lock_folder(tmp_path) == everybodys
+    assert lock_folders(tmp_path) == [everybodys]
 
 
 def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path, shared: Path) -> None:
@@ -182,3 +182,149 @@ def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path, shared: Path)
     with node_lock(tmp_path):
         pass
     assert len(list(open_files.iterdir())) == before
+
+
+# flock(2) and open(2) of a folder fail with the errors in the environment.
+SHIM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int refused(const char *path) {
+    const char *folder = getenv("SHIM_FOLDER");
+    return folder && strstr(path, folder) != NULL;
+}
+
+int flock(int descriptor, int operation) {
+    char name[64], path[PATH_MAX] = "";
+    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+    if (readlink(name, path, sizeof path - 1) > 0 && getenv("SHIM_FLOCK") && refused(path)) {
+        errno = atoi(getenv("SHIM_FLOCK"));
+        return -1;
+    }
+    int (*real)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "flock");
+    return real(descriptor, operation);
+}
+
+static int opened(const char *symbol, const char *path, int flags, mode_t mode) {
+    if ((flags & O_DIRECTORY) && getenv("SHIM_OPEN") && refused(path)) {
+        errno = atoi(getenv("SHIM_OPEN"));
+        return -1;
+    }
+    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, symbol);
+    return real(path, flags, mode);
+}
+
+int open(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = va_arg(more, mode_t);
+    va_end(more);
+    return opened("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    mode_t mode = va_arg(more, mode_t);
+    va_end(more);
+    return opened("open64", path, flags, mode);
+}
+"""
+
+TAKE = """
+import sys
+from pathlib import Path
+from base.errors import UserError
+from runners.host.lock import node_lock
+try:
+    with node_lock(Path(sys.argv[1])):
+        print("locked")
+except UserError as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a library that makes system calls fail, to be preloaded (ld.so(8))."""
+    folder = tmp_path_factory.mktemp("shim")
+    (folder / "shim.c").write_text(SHIM)
+    command = [need_tool("cc"), "-shared", "-fPIC", "-o", "shim.so", "shim.c", "-ldl"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "shim.so"
+
+
+def taking(
+    root: Path, shim: Path, call: str, error: int, folder: Path, before: tuple[str, ...] = ()
+) -> str:
+    """Return what another process says that takes the lock while a call fails for a folder."""
+    done = subprocess.run(
+        [*before, sys.executable, "-c", TAKE, str(root)],
+        cwd=ROOT,
+        env=os.environ
+        | {"LD_PRELOAD": str(shim), "SHIM_FOLDER": str(folder), f"SHIM_{call}": str(error)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.removesuffix("\n")
+
+
+CANNOT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.EACCES)
+SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+@pytest.mark.parametrize("call", ["FLOCK", "OPEN"])
+@pytest.mark.parametrize("error", CANNOT)
+def test_a_node_whose_folders_cannot_be_locked_is_refused_in_one_line(
+    tmp_path: Path, shared: Path, shim: Path, call: str, error: int
+) -> None:
+    said = taking(tmp_path, shim, call, error, shared)
+    why = f"{shared}: {os.strerror(error)}"
+    assert said.startswith(
+        f"StudyError: this node cannot be locked against another pinstudy: {why}"
+    )
+    assert "\n" not in said
+    assert not is_locked(tmp_path)
+
+
+@pytest.mark.parametrize("call", ["FLOCK", "OPEN"])
+@pytest.mark.parametrize("error", SHORT)
+def test_a_shortage_while_a_node_is_locked_is_a_shortage(
+    tmp_path: Path, shared: Path, shim: Path, call: str, error: int
+) -> None:
+    said = taking(tmp_path, shim, call, error, shared)
+    assert said.startswith(f"ShortageError: this node could not be locked: {os.strerror(error)}")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("error", CANNOT)
+def test_where_one_folder_cannot_be_locked_another_excludes(
+    tmp_path: Path, shared: Path, shim: Path, error: int
+) -> None:
+    if os.geteuid() != 0:
+        missing("a network namespace of its own needs root")
+    other = tmp_path / "dev" / "shm"
+    other.mkdir(parents=True)
+    other.chmod(0o1777)
+    elsewhere = (need_tool("unshare"), "--net")
+    assert taking(tmp_path, shim, "FLOCK", error, shared) == "locked"
+    with held_by_another(tmp_path) as holder:
+        said = taking(tmp_path, shim, "FLOCK", error, shared, elsewhere)
+        assert "another pinstudy is at work" in said
+        assert f"process {holder.pid} of user" in said
+
+
+def test_a_folder_with_two_names_is_locked_once(tmp_path: Path, shared: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "shm").symlink_to(shared)
+    with node_lock(tmp_path):
+        assert is_locked(tmp_path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import ShortageError
 from runners.host.program_files import (
     OpenMPRuntime,
     ProgramFiles,
@@ -19,6 +20,7 @@ from runners.host.program_files import (
     programs_in,
     runtime_among,
 )
+from tests.support.limits import no_more_files
 from tests.support.programs import built
 from tests.support.studies import write_program
 from tests.support.tools import need_tool
@@ -198,6 +200,80 @@ def test_an_ldd_that_was_killed_is_asked_once_more(
     (tmp_path / "ldd.kills").write_text(str(kills))
     path = f"{tmp_path}:{Path(need_tool('cat')).parent}"
     assert loaded_libraries(Path("/bin/true"), {"PATH": path}) == answer
+
+
+# What an ldd does for the program that it is asked about first; $1 is the program.
+SILENT = "exit 1"
+NOTHING_SAID = "exit 0"
+CUT = "printf '\\tlibc.so.6 => /lib/libc.so.6 (0x0'"
+NO_FORK = "echo 'ldd: fork: retry: Resource temporarily unavailable' >&2; exit 1"
+NO_LOADER = "echo '\tnot a dynamic executable' >&2; exit 1"
+FORK_THEN_STATIC = f"{NO_FORK.partition(';')[0]}; {NO_LOADER}"
+KILLED = "kill -9 $$"
+SHORT = (SILENT, NOTHING_SAID, CUT, NO_FORK, NO_LOADER, FORK_THEN_STATIC, KILLED)
+WHOLE = "echo '\tlibc.so.6 => /lib/libc.so.6 (0x0)'"
+
+
+def with_ldd(folder: Path, does: str, otherwise: str, program: Path) -> dict[str, str]:
+    """Write an ldd that does so for a program, and otherwise for all others; return where it is."""
+    text = f'#!/bin/sh\nif [ "$1" = {program} ]; then {does}; else {otherwise}; fi\n'
+    write_program(folder / "ldd", text)
+    return {"PATH": str(folder)}
+
+
+@pytest.fixture
+def dynamic(tmp_path: Path) -> Path:
+    """Give a program that the loader starts."""
+    return compiled(tmp_path / "program", "int main(void) { return 0; }\n")
+
+
+@pytest.mark.parametrize("does", SHORT)
+def test_a_shortage_of_ldd_is_not_a_static_program(
+    tmp_path: Path, dynamic: Path, does: str
+) -> None:
+    environment = with_ldd(tmp_path, does, does, dynamic)
+    with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
+        loaded_libraries(dynamic, environment)
+    with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
+        ProgramReader(environment).read((dynamic,))
+    with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
+        find_runtime(dynamic, environment)
+
+
+@pytest.mark.parametrize("does", [SILENT, NOTHING_SAID, CUT, KILLED])
+def test_a_program_is_not_known_without_an_answer_of_ldd(
+    tmp_path: Path, dynamic: Path, does: str
+) -> None:
+    # It answers again by now.
+    environment = with_ldd(tmp_path, does, WHOLE, dynamic)
+    with pytest.raises(ShortageError, match=f"for the libraries of {dynamic}"):
+        ProgramReader(environment).read((dynamic,))
+
+
+@pytest.mark.parametrize("but", [0, 1, 2, 3, 4])
+def test_a_program_that_cannot_be_read_for_want_of_files_is_not_unknown(
+    dynamic: Path, but: int
+) -> None:
+    with no_more_files(but=but), pytest.raises(ShortageError, match="Too many open files"):
+        ProgramReader(ENVIRONMENT).read((dynamic,))
+
+
+def test_a_program_whose_loader_is_not_ldds_has_a_reason(tmp_path: Path, dynamic: Path) -> None:
+    environment = with_ldd(tmp_path, NO_LOADER, WHOLE, dynamic)
+    assert loaded_libraries(dynamic, environment) == "ldd cannot tell its libraries"
+    files = ProgramReader(environment).read((dynamic,))
+    assert files.unavailable == {"libraries of program": "ldd cannot tell its libraries"}
+
+
+@pytest.mark.parametrize("does", [SILENT, NO_LOADER, KILLED])
+@pytest.mark.parametrize("option", ["-static", "-static-pie"])
+def test_a_static_program_has_no_libraries_whatever_ldd_says(
+    tmp_path: Path, does: str, option: str
+) -> None:
+    text = "int main(void) { return 0; }\n"
+    program = compiled(tmp_path / "program", text, option)
+    assert loaded_libraries(program, with_ldd(tmp_path, does, does, program)) == {}
+    assert loaded_libraries(program, ENVIRONMENT) == {}
 
 
 def test_the_family_is_read_from_the_loaders_answer() -> None:

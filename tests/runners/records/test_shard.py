@@ -25,8 +25,10 @@ from runners.records.reader import (
     read_records,
 )
 from runners.records.shard import LATE, SCHEMA, Shard
+from runners.records.values import TORN, InvalidLine
 from tests.support.limits import files_of_at_most
 from tests.support.ordinary_user import open_folder, ordinary_user
+from tests.support.tools import missing
 
 
 def record(**fields: object) -> dict[str, object]:
@@ -329,6 +331,89 @@ def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path)
     assert cases == of_parts == ["a", "b"]
     # A piece, its text, and the piece before.
     assert peak < 3.3 * LONGEST_LINE
+
+
+def cases_or_problems(folder: Path) -> list[object]:
+    return [
+        line if isinstance(line, InvalidLine) else line["case_id"]
+        for line in lines_of(folder, 1 << 20)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["9" * 19, "9" * 240, "-0001", "\u0661\u0662\u0663\u0664", "+0001", "1e30", "0x0001"]
+)
+def test_a_planted_file_of_another_name_is_no_attempt(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"n-{name}.jsonl").touch()
+    with closing(Shard(tmp_path, "n")) as shard:
+        assert shard.attempt == 1
+    assert list(read_records(tmp_path)) == []
+
+
+def test_a_planted_attempt_that_none_can_follow_is_named(tmp_path: Path) -> None:
+    planted = tmp_path / f"n-{'9' * 18}.jsonl"
+    planted.touch()
+    for _ in range(2):
+        with pytest.raises(UserError, match=f"^{planted}: no attempt has a number so high"):
+            Shard(tmp_path, "n")
+    assert list(tmp_path.iterdir()) == [planted]
+    with closing(Shard(tmp_path, "m")) as shard:
+        assert shard.attempt == 1
+
+
+@pytest.mark.parametrize("name", ["a\nb-0001.jsonl", "\x1b[31m-0001.jsonl", "a\u202e-0001.jsonl"])
+@pytest.mark.parametrize("content", [b"{}\n", None], ids=["no record", "folder"])
+def test_a_planted_name_is_a_part_of_one_line(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    if content is None:
+        (tmp_path / name).mkdir()
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        list(read_records(tmp_path))
+    assert str(caught.value).isprintable()
+
+
+def bytes_read() -> int:
+    """Return how many bytes this process has read (proc(5))."""
+    fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(fields["rchar"])
+
+
+@pytest.mark.parametrize("content", [b"\0", b"x"])
+def test_parts_of_a_line_without_end_read_it_twice_at_most(tmp_path: Path, content: bytes) -> None:
+    good = b'{"schema": 1, "case_id": "%b"}\n'
+    before = bytes_read()
+    size = 0
+    for torn_mib in (24, 48):
+        path = tmp_path / f"n-{torn_mib:04d}.jsonl"
+        with path.open("wb") as stream:
+            stream.write(good % b"a")
+            for _ in range(torn_mib):
+                stream.write(content * (1 << 20))
+            stream.write(b"\n" + good % b"b")
+        size += path.stat().st_size
+    assert cases_or_problems(tmp_path) == ["a", TORN, "b"] * 2
+    assert bytes_read() - before < 2 * size + 2 * LONGEST_LINE
+
+
+def test_holes_of_a_file_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "n-0001.jsonl"
+    with path.open("wb") as stream:
+        stream.write(b'{"schema": 1, "case_id": "a"}\n')
+        stream.truncate(1 << 40)
+        try:
+            stream.seek(os.lseek(stream.fileno(), 1 << 20, os.SEEK_DATA))
+        except OSError as error:
+            assert error.errno == errno.ENXIO
+        else:
+            missing("this file system does not tell where holes are")
+        stream.seek(0, os.SEEK_END)
+        stream.write(b'\n{"schema": 1, "case_id": "b"}\n')
+    before = bytes_read()
+    assert cases_or_problems(tmp_path) == ["a", TORN, "b"]
+    assert bytes_read() - before < 4 * LONGEST_LINE
 
 
 @pytest.mark.parametrize("schema", ["true", '"1"', "0", "-1", "1.0", "null", f'"{"x" * 9999}"'])
