@@ -23,8 +23,8 @@ from base.errors import SHORTAGES, ShortageError, StudyError
 
 # A journal of 4096 CPUs with five settings each.
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-# Longer than anything that is asked takes: perf and schedulers have limits of their own.
-_ANSWER_LIMIT_S = 120.0
+# Longer than anything takes: a restore runs a site's commands, each for a minute at most.
+_ANSWER_LIMIT_S = 600.0
 _LENGTH = struct.Struct("=I")
 _GONE = (
     "root's part of pinstudy has ended from outside: all that was measured is kept, and the next "

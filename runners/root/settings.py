@@ -63,13 +63,16 @@ class UsersSettings:
         purpose = journal.purpose
         known = self._known(journal)
         paths = texts_in(request, "paths")
+        # Before any of them is read: what another file holds would stand in the reason.
+        if unknown := [path for path in paths if not _is_setting(path)]:
+            raise ValueError(f"{unknown[0][:80]!r} is no setting that pinstudy changes")
         found = read_settings(self._tree, [path for path in paths if path not in known])
         if isinstance(found, Unavailable):
             raise ValueError(found.reason)
         values = known | {setting.path: setting.value for setting in found}
         settings = [Setting(path, values[path]) for path in paths if path in values]
-        if invalid := [setting.path for setting in settings if not setting.valid]:
-            raise ValueError(f"{invalid[0][:80]!r} is no setting that pinstudy changes")
+        if not settings:
+            raise ValueError("there is no such setting")
         commands = (tuple(texts_in(request, name)) for name in ("governor_by", "scheduler_by"))
         entry = replace(new_entry(self._tree, settings, *commands), user=self._uid, pid=self._pid)
         check_commands(entry)
@@ -99,8 +102,7 @@ class UsersSettings:
 
     def _writable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
         path = text_in(request, "path")
-        known = Setting(path, "on").valid
-        return {"writable": known and self._tree.writable(path)}, None
+        return {"writable": _is_setting(path) and self._tree.writable(path)}, None
 
     def _restore(self, request: Mapping[str, Any], _file: int | None) -> Answer:
         journal = _open(request)
@@ -115,6 +117,11 @@ class UsersSettings:
         self._saved.pop(journal.purpose, None)
         journal.remove()
         return {}, None
+
+
+def _is_setting(path: str) -> bool:
+    """Whether pinstudy changes a file of this path."""
+    return Setting(path, "on").valid
 
 
 def _open(request: Mapping[str, Any]) -> Journal:

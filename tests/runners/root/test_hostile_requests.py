@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.runners.root.conftest import Asker
-from tests.support.ordinary_user import NOBODY
+from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.processes import alive, descendants, name_of
 from tests.support.wait import until
 
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
+# A setting by its form that no node has.
+NO_POLICY = GOVERNOR.replace("policy0", "policy99999")
 
 
 def test_perf_counts_a_process_of_the_users_own(asker: Asker) -> None:
@@ -127,9 +131,12 @@ def test_no_setting_is_changed_that_is_not_saved(asker: Asker) -> None:
         assert "is not saved" in asker.refusal("put", path=path, value="performance")
         assert asker.ask("writable", path="/etc/passwd") == {"writable": False}
     none: dict[str, Any] = {"governor_by": [], "scheduler_by": []}
-    for path in ("/etc/passwd", "/proc/sys/kernel/core_pattern"):
+    secret = asker.folder.parent / "secret"
+    secret.write_text("of root")
+    secret.chmod(0o600)
+    for path in ("/etc/passwd", "/proc/sys/kernel/core_pattern", str(secret)):
         refused = asker.refusal("save", purpose="study", paths=[path], **none)
-        assert "no setting" in refused
+        assert "no setting that pinstudy changes" in refused and "of root" not in refused
     for purpose in ("../../etc/passwd", "x", ""):
         assert "no such journal" in asker.refusal("save", purpose=purpose, paths=[], **none)
         assert "no such journal" in asker.refusal("forget", purpose=purpose)
@@ -232,3 +239,41 @@ def test_processes_are_seen_by_name_and_time_alone(asker: Asker) -> None:
     texts = asker.ask("processes")["content"].split("\0")
     assert any(text.startswith(f"{asker.pid} (") for text in texts)
     assert all("=" not in text.rpartition(")")[2] for text in texts)
+
+
+REQUESTS = (
+    *("open", "processes", "journal", "save", "put", "writable", "restore", "forget", "program"),
+    *("perf", "perf-enable", "perf-disable", "perf-finish", "perf-close", "perf-trial"),
+    *("c2c-trial", "scheduler", "scheduler-ended", "scheduler-end"),
+)
+FIELDS = (
+    *("path", "value", "purpose", "paths", "governor_by", "scheduler_by", "name", "command"),
+    *("target", "cat", "enabled", "number", "events", "modes", "command_line"),
+)
+_texts = st.sampled_from(
+    ["study", "tune", "perf", "-p", "1", NO_POLICY, "/etc/shadow", "scx_x", ""]
+)
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _texts | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=2),
+    max_leaves=5,
+)
+
+
+def test_whatever_is_asked_is_answered_and_changes_no_file(checkout: Path) -> None:
+    with open_folder() as folder:
+        state = folder / "state"
+        state.mkdir()
+        asker = Asker(checkout, folder, PINSTUDY_STATE=str(state))
+
+        @settings(max_examples=300, deadline=None)
+        @given(st.sampled_from(REQUESTS), st.dictionaries(st.sampled_from(FIELDS), _values))
+        def asked(request: str, fields: dict[str, Any]) -> None:
+            assert isinstance(asker.ask(request, **fields), dict)
+
+        try:
+            asked()
+            assert "error" not in asker.ask("processes")
+            assert [path for path in state.rglob("*") if path.is_file()] == []
+        finally:
+            asker.close()
