@@ -14,6 +14,7 @@ from typing import Any
 from base.command import CommandResult, output_of, run
 from base.text import one_line, plural
 from runners.host.privileges import as_root, invoking_uid
+from runners.host.starter import folder_prefix
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.c2c_samples import (
     FIELDS,
@@ -56,7 +57,7 @@ def recording_folder() -> Iterator[Path]:
     """
     with as_root():
         # $TMPDIR may name a folder of the user's, who could replace this one there.
-        folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if invoking_uid() else None)
+        folder = tempfile.mkdtemp(prefix=folder_prefix(), dir="/tmp" if invoking_uid() else None)
     try:
         yield Path(folder)
     finally:

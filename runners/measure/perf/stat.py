@@ -21,6 +21,7 @@ from base.errors import is_shortage
 from base.text import ended_by, one_line
 from base.waiting import readable
 from runners.host.privileges import as_root
+from runners.host.starter import INSTRUMENT, marked
 from runners.measure.perf.events import OLDEST_PERF, OUTPUT, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
 
@@ -38,7 +39,7 @@ def perf_environment() -> dict[str, str]:
     (perf-config(1)); perf would request the symbols of every library from debuginfod servers.
     """
     fixed = {"LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}
-    return dict(os.environ) | fixed
+    return marked(os.environ, INSTRUMENT) | fixed
 
 
 class PerfStat:
