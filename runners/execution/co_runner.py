@@ -1,85 +1,50 @@
 """The co-runner of a run: a program that runs beside the measured one until that ends.
 
 A process of its own (co_runner_supervisor.py) starts it again whenever it ends. pinstudy talks to
-that process by a pipe, and the co-runner ends with the pipe, however pinstudy ends.
+that process by a pipe, and the co-runner ends with the pipe, however pinstudy ends. The messages
+are in co_runner_messages.py.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
-import struct
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from base.channel import Channel, ChannelError
 from base.command import wait_for
 from base.reading import Reading
 from base.text import one_line
-from base.waiting import readable
+from runners.execution.co_runner_messages import (
+    COUNT,
+    END,
+    Answer,
+    Counted,
+    job_message,
+    job_of,
+    receive,
+)
 from runners.execution.execute import CoRun, Harness, Observation, free_cpus
+from runners.execution.strays import Strays
 from runners.execution.witness import KILL_GRACE_S, KILL_TRIES, LAUNCH_LIMIT_S, LaunchError
+from runners.host.interference import remove_left_folders
+from runners.host.starter import INSTRUMENT, marked
 from runners.placement.thread_trace import seen_fields
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.records.values import FAILED, PLACEMENT_VIOLATED
 
-# After this long, a program whose threads were not seen in their places counts as running: whether
-# they were there is for the proof to say.
-SEEN_LIMIT_S = 10.0
 # To start an interpreter, to launch the program twice, and to see it run.
 START_LIMIT_S = 3 * LAUNCH_LIMIT_S
 END_LIMIT_S = 2 * KILL_TRIES * KILL_GRACE_S
-# Commands to the supervisor, a byte each.
-COUNT, END = b"c", b"e"
 SUPERVISOR = Path(__file__).with_name("co_runner_supervisor.py")
 
-_LENGTH = struct.Struct("=Q")
 _MEASURES = ("beside_elapsed_s", "beside_rate_hz")
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a supervisor has to do.
-
-    `cpus` are those of the supervisor itself, `starter` is the process number of pinstudy, with
-    which it ends.
-    """
-
-    case: Case
-    launch: Launch
-    witness: Path
-    cpus: tuple[int, ...]
-    starter: int
-
-
-def send(descriptor: int, message: object) -> None:
-    """Write a message to a pipe of one's own."""
-    payload = pickle.dumps(message)
-    data = _LENGTH.pack(len(payload)) + payload
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def receive(descriptor: int, limit_s: float | None = None) -> Any:  # noqa: ANN401
-    """Return the next message from a pipe of one's own; raises EOFError without one in time."""
-    (length,) = _LENGTH.unpack(_read(descriptor, _LENGTH.size, limit_s))
-    return pickle.loads(_read(descriptor, length, limit_s))
-
-
-def _read(descriptor: int, length: int, limit_s: float | None) -> bytes:
-    data = b""
-    while len(data) < length:
-        if not readable([descriptor], limit_s):
-            raise EOFError
-        piece = os.read(descriptor, length - len(data))
-        if not piece:
-            raise EOFError
-        data += piece
-    return data
 
 
 class CoRunner:
@@ -95,30 +60,41 @@ class CoRunner:
         allowed = os.sched_getaffinity(0)
         free = free_cpus(allowed, housekeeping_from(case, harness), harness.cores) or allowed
         cpus = tuple(sorted(free))
-        self._job = Job(case.beside, launch, harness.witness, cpus, os.getpid())
-        self._counted_s = self._supervisor_counted_s = 0.0
+        self._job = job_of(case.beside, launch, harness.witness, cpus)
+        self._counted = Counted()
         self.seen = CoRun()
 
     def __enter__(self) -> CoRunner:
         """Start it, and wait until its threads were seen; raises LaunchError where it fails."""
-        self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", str(SUPERVISOR)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # Ctrl-C in a terminal is for pinstudy, which ends it.
-            start_new_session=True,
-        )
+        self._strays = Strays()
+        try:
+            self._supervisor = subprocess.Popen(
+                # Isolated, and started by path: it does not know where the other modules are.
+                [sys.executable, "-I", str(SUPERVISOR), json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # Ctrl-C in a terminal is for pinstudy, which ends it.
+                start_new_session=True,
+                env=marked(os.environ, INSTRUMENT),
+            )
+        except OSError:
+            self._strays.end()
+            raise
+        self._strays.keep(self._supervisor.pid)
         assert self._supervisor.stdin
         assert self._supervisor.stdout
-        self._to, self._from = self._supervisor.stdin.fileno(), self._supervisor.stdout.fileno()
+        self._to = self._supervisor.stdin.fileno()
+        self._answers = Channel(self._supervisor.stdout.fileno())
         try:
-            send(self._to, sys.path)
-            send(self._to, self._job)
-            if problem := receive(self._from, START_LIMIT_S):
-                raise LaunchError(f"its co-runner {self._name} {problem}")
-        except (EOFError, OSError):
+            Channel(self._to).send(job_message(self._job))
+            told = receive(self._answers, Counted, START_LIMIT_S)
+            if told.problem:
+                raise LaunchError(f"its co-runner {self._name} {told.problem}")
+        except ChannelError as error:
             self._end()
-            raise LaunchError(f"its co-runner {self._name} could not be supervised") from None
+            raise LaunchError(
+                f"its co-runner {self._name} could not be supervised ({error})"
+            ) from None
         except BaseException:
             self._end()
             raise
@@ -136,13 +112,14 @@ class CoRunner:
     def start(self) -> None:
         """Note the CPU time that it has used so far; raises LaunchError if it runs no more."""
         try:
-            os.write(self._to, COUNT)
-            problem, *counted = receive(self._from, END_LIMIT_S)
-        except (EOFError, OSError):
-            raise LaunchError(f"its co-runner {self._name} has lost its supervisor") from None
-        if problem:
-            raise LaunchError(f"its co-runner {self._name} {problem}")
-        self._counted_s, self._supervisor_counted_s = counted
+            counted = self._answer(COUNT, Counted)
+        except ChannelError as error:
+            raise LaunchError(
+                f"its co-runner {self._name} has lost its supervisor ({error})"
+            ) from None
+        if counted.problem:
+            raise LaunchError(f"its co-runner {self._name} {counted.problem}")
+        self._counted = counted
 
     def sample(self) -> None:
         """Read nothing: the supervisor sees its threads."""
@@ -150,32 +127,40 @@ class CoRunner:
     def stop(self) -> None:
         """End it, and read what was seen of it."""
         try:
-            os.write(self._to, END)
-            seen: CoRun = receive(self._from, END_LIMIT_S)
-        except (EOFError, OSError):
-            self.seen = CoRun(problem="has lost its supervisor", failed_ns=1)
+            seen = self._answer(END, CoRun)
+        except ChannelError as error:
+            self.seen = CoRun(problem=f"has lost its supervisor ({error})", failed_ns=1)
         else:
-            self.seen = CoRun(
-                seen.windows_ns,
-                seen.problem,
-                seen.failed_ns,
-                max(0.0, seen.cpu_s - self._counted_s),
-                max(0.0, seen.supervisor_cpu_s - self._supervisor_counted_s),
-                seen.proof,
-                seen.threads,
-                seen.looks,
+            counted = self._counted
+            self.seen = replace(
+                seen,
+                cpu_s=max(0.0, seen.cpu_s - counted.cpu_s),
+                supervisor_cpu_s=max(0.0, seen.supervisor_cpu_s - counted.supervisor_cpu_s),
             )
         self._end()
+
+    def _answer(self, command: bytes, kind: type[Answer]) -> Answer:
+        """Return the answer to a command; raises ChannelError where there is none of its kind."""
+        try:
+            os.write(self._to, command)
+        except OSError as error:
+            raise ChannelError("has ended") from error
+        return receive(self._answers, kind, END_LIMIT_S)
 
     def _end(self) -> None:
         """Close the supervisor's pipes, with which it ends the co-runner, and wait for its end."""
         with self._supervisor as supervisor:
-            assert supervisor.stdin
-            supervisor.stdin.close()
+            # The second pipe as well: it may wait to be heard.
+            for pipe in filter(None, (supervisor.stdin, supervisor.stdout)):
+                pipe.close()
             try:
                 wait_for(supervisor, END_LIMIT_S)
             except subprocess.TimeoutExpired:
                 supervisor.kill()
+        self._strays.end()
+        if supervisor.returncode:
+            # It could not remove its own.
+            remove_left_folders(os.geteuid())
 
 
 def housekeeping_from(case: Case, harness: Harness) -> tuple[int, ...]:

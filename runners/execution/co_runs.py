@@ -9,18 +9,29 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from base.channel import Channel, ChannelError
 from base.errors import StudyError
 from base.text import one_line
 from base.waiting import readable
-from runners.execution.co_runner import COUNT, SEEN_LIMIT_S, Job, send
+from runners.execution.co_runner_messages import (
+    COUNT,
+    MAX_WINDOWS,
+    Counted,
+    Job,
+    answer_message,
+)
 from runners.execution.execute import UNSEEN, CoRun, Observation
-from runners.execution.outcome import expected_of, failure_of, proof_of
+from runners.execution.outcome import failure_of, proof_of
 from runners.execution.output_file import OutputFile, working_folder, written_text
 from runners.execution.witness import WitnessProcess
 from runners.host.processes import tree_cpu_s, waited_cpu_s
 from runners.placement.sampler import Pace, PlacementSampler
 from runners.placement.thread_placement import FEW_LOOKS, NEGLIGIBLE_SHARE, Expected, Proof
 from runners.placement.thread_trace import ThreadTrace
+
+# After this long, a program whose threads were not seen in their places counts as running: whether
+# they were there is for the proof to say.
+SEEN_LIMIT_S = 10.0
 
 
 class CoRuns:
@@ -31,8 +42,8 @@ class CoRuns:
 
     def __init__(self, job: Job, commands: int, answers: int) -> None:
         """Nothing is started yet."""
-        self._job, self._commands, self._answers = job, commands, answers
-        (self._expected,) = expected_of(job.case)
+        self._job, self._commands, self._answers = job, commands, Channel(answers)
+        self._expected = job.expected
         # What programs inherit: this process itself keeps off their CPUs.
         self._allowed = os.sched_getaffinity(0)
         self._windows = array("q")
@@ -56,11 +67,11 @@ class CoRuns:
                     self._end(execution)
             self._next = self._current = None
         # Nobody listens where pinstudy was killed.
-        with suppress(BrokenPipeError):
+        with suppress(ChannelError):
             # The measured program may still run.
             while self._told and self._problem and self._obey():
                 pass
-            send(self._answers, self._seen() if self._told else self._problem or "was ended")
+            self._tell(self._seen() if self._told else Counted(self._problem or "was ended"))
 
     def _run(self) -> None:
         self._current = self._prepared()
@@ -83,7 +94,7 @@ class CoRuns:
     def _watch(self, execution: Execution) -> bool:
         """Look at an execution's threads until it ends; return False when it is not to go on."""
         pace = Pace()
-        deadline = time.monotonic() + self._job.case.app.limit_s
+        deadline = time.monotonic() + self._job.app.limit_s
         while True:
             ready = readable((execution.process, self._commands), pace.pause_s)
             if self._commands in ready and not self._obey():
@@ -105,7 +116,10 @@ class CoRuns:
         seen = execution.look_for_team(self._expected)
         if not self._told and (seen or time.monotonic() >= self._began_s + SEEN_LIMIT_S):
             self._told = True
-            send(self._answers, "")
+            self._tell(Counted())
+
+    def _tell(self, answer: Counted | CoRun) -> None:
+        self._answers.send(answer_message(answer))
 
     def _obey(self) -> bool:
         """Carry out a command; return False for the command to end, or when there are no more."""
@@ -114,16 +128,19 @@ class CoRuns:
         living = (execution for execution in (self._current, self._next) if execution)
         living_s = sum(tree_cpu_s(execution.process.witness_pid) for execution in living)
         cpu_s = waited_cpu_s() + living_s
-        send(self._answers, (self._problem, cpu_s, time.process_time()))
+        self._tell(Counted(self._problem, cpu_s, time.process_time()))
         return True
 
     def _finish(self, execution: Execution) -> None:
         """Take the results of an execution that has ended by itself."""
         observed = execution.reap()
-        if failed := failure_of(self._job.case, observed):
+        if failed := failure_of(self._job, observed):
             tail = one_line(observed.stderr[-200:], None)
             self._fail(f"{failed[0]}: {failed[1]}" + (f" ({tail})" if tail else ""))
             self._failed_ns = execution.process.window_ns[1]
+            return
+        if len(self._windows) == 2 * MAX_WINDOWS:
+            self._fail(f"has ended more than {MAX_WINDOWS} times in one run; give it a larger size")
             return
         self._windows.extend(execution.process.window_ns)
         self._proofs.add(proof_of(observed, [self._expected]), observed)
@@ -155,7 +172,7 @@ class CoRuns:
         self._failed_ns = self._failed_ns or time.monotonic_ns()
 
     def _seen(self) -> CoRun:
-        windows = list(zip(self._windows[::2], self._windows[1::2], strict=True))
+        windows = tuple(zip(self._windows[::2], self._windows[1::2], strict=True))
         return CoRun(
             windows,
             self._problem,
@@ -180,7 +197,7 @@ class Execution:
             self._streams = [stack.enter_context(OutputFile()) for _ in range(3)]
             out, err, log = (stream.file for stream in self._streams)
             self._folder: Path | None = stack.enter_context(working_folder(self._writes))
-            started = (job.witness, launch.launcher, launch.program, launch.environment)
+            started = (Path(job.witness), launch.launcher, launch.program, launch.environment)
             self.process = WitnessProcess(*started, out, err, log, folder=self._folder)
             stack.callback(self.process.close)
             self._at_end = stack.pop_all()

@@ -87,7 +87,7 @@ class CoRun:
     CPU time.
     """
 
-    windows_ns: Sequence[tuple[int, int]] = ()
+    windows_ns: tuple[tuple[int, int], ...] = ()
     problem: str = ""
     failed_ns: int = 0
     cpu_s: float = 0.0

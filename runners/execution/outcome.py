@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, Protocol
 
 from base.patterns import Spans, TooSlowError, last_match, matches
 from base.text import ended_by, one_line, printable
+from configs.app import Check, Metric, Size
 from runners.execution.execute import Observation
 from runners.placement.rank_placement import prove_ranks
 from runners.placement.thread_placement import Expected, Proof, Samples, prove
@@ -36,6 +37,27 @@ _COMPLAINT = re.compile(r"^(?:OMP: Warning #\d+|libgomp): .{1,500}$", re.MULTILI
 _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 # What begins one: `1,` before `234.5`, `2.5e-` before `3`, the sign before `7`.
 _BEGINNING = re.compile(r".*(?:\d(?:[.,_']|[eE][+-]?)?|(?:^|[\s=:(])-)", re.ASCII | re.DOTALL)
+
+
+class _JudgedApp(Protocol):
+    @property
+    def limit_s(self) -> float: ...
+    @property
+    def check(self) -> Check: ...
+    @property
+    def metrics(self) -> tuple[Metric, ...]: ...
+
+
+class Judged(Protocol):
+    """What a run's end and output are judged by: a case, or a part of one."""
+
+    @property
+    def app(self) -> _JudgedApp:
+        """Its limit, its check and its metrics."""
+
+    @property
+    def size(self) -> Size:
+        """The size, with what it expects of metrics."""
 
 
 def expected_of(case: Case) -> tuple[Expected, ...]:
@@ -112,7 +134,7 @@ def classify(case: Case, run: Observation, proof: Proof, changed: str = "") -> t
     return OK, ""
 
 
-def failure_of(case: Case, run: Observation) -> tuple[str, str] | None:
+def failure_of(case: Judged, run: Observation) -> tuple[str, str] | None:
     """Return status and reason, as `classify` does, of a run that its end or output fails, or None.
 
     A quiet size prints nothing, so only the exit status shows whether the program's check failed.
@@ -142,7 +164,7 @@ def failure_of(case: Case, run: Observation) -> tuple[str, str] | None:
     return _unexpected_value(case, run)
 
 
-def _unexpected_value(case: Case, run: Observation) -> tuple[str, str] | None:
+def _unexpected_value(case: Judged, run: Observation) -> tuple[str, str] | None:
     """Return the failure of the first metric that is not what the case's size expects, or None."""
     if case.size.quiet or not case.size.expect:
         return None
@@ -156,7 +178,7 @@ def _unexpected_value(case: Case, run: Observation) -> tuple[str, str] | None:
     return None
 
 
-def read_metrics(case: Case, run: Observation) -> tuple[dict[str, float], dict[str, str]]:
+def read_metrics(case: Judged, run: Observation) -> tuple[dict[str, float], dict[str, str]]:
     """Return the numbers the program printed by name, and the reason for each that is absent.
 
     A pattern's last match counts: programs print progress before results.

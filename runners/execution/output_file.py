@@ -16,6 +16,7 @@ from typing import IO, cast
 
 from base.errors import ShortageError, StudyError, is_shortage
 from base.files import read_regular
+from runners.host.starter import folder_prefix
 
 # Metrics and messages are at the beginning and at the end.
 KEPT_BYTES = 512 * 1024
@@ -108,10 +109,12 @@ def working_folder(pattern: str | None) -> Iterator[Path | None]:
 def temporary_folder() -> Iterator[Path]:
     """Yield a new folder for temporary files while the context lasts.
 
+    Its name says whose it is, so that the next run removes it if this process is killed.
+
     Raises StudyError when there is no room for it.
     """
     try:
-        folder = tempfile.mkdtemp(prefix="pinstudy-")
+        folder = tempfile.mkdtemp(prefix=folder_prefix())
     except OSError as error:
         raise _storage_error(error) from None
     try:

@@ -16,8 +16,10 @@ from typing import IO
 
 from base.command import wait_for
 from base.errors import StudyError
+from base.text import one_line
 from base.waiting import readable
 from runners.execution.output_file import temporary_folder
+from runners.execution.strays import Strays
 from runners.execution.witness import (
     LAUNCH_LIMIT_S,
     Ending,
@@ -61,7 +63,13 @@ class RankProcesses:
             if needs_file(launch.mpi, commands):
                 programs.write_text(multiple_programs(commands))
             words = started_ranks(launch.mpi, launch.launcher, commands, str(programs))
-            self._launcher = start_launcher(words, launch.environment, out, err, folder=folder)
+            self._strays = Strays()
+            try:
+                self._launcher = start_launcher(words, launch.environment, out, err, folder=folder)
+                self._strays.keep(self._launcher.pid)
+            except LaunchError:
+                self._strays.end()
+                raise
             try:
                 self._meet(listener, [rank.program for rank in launch.ranks])
             except BaseException:
@@ -161,8 +169,8 @@ class RankProcesses:
         """End all processes."""
         for rank in self._ranks:
             rank.close()
-        reaped = all(rank.reaped for rank in self._ranks)
-        end_launcher(self._launcher, self.witness_pids, reaped=reaped)
+        end_launcher(self._launcher, self.witness_pids)
+        self._strays.end(self.pids)
 
     def _meet(self, listener: socket.socket, programs: Sequence[Sequence[str]]) -> None:
         """Wait for all ranks; raises LaunchError when they are not those that were asked for."""
@@ -171,7 +179,7 @@ class RankProcesses:
         while len(by_number) < len(programs):
             rank = self._accept(listener, deadline)
             self._ranks.append(rank)
-            number = rank.expect("rank", LAUNCH_LIMIT_S)[0]
+            number = one_line(" ".join(rank.expect("rank", LAUNCH_LIMIT_S)))
             if not number.isdecimal() or int(number) not in range(len(programs)):
                 raise LaunchError(
                     f"{self._name} started rank {number} of {len(programs)}; is the launcher that "

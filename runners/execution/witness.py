@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import signal
 import subprocess
 import time
@@ -22,12 +23,17 @@ from base.command import wait_for
 from base.errors import StudyError
 from base.text import ended_by, one_line
 from base.waiting import readable
-from runners.host.processes import children_of
+from runners.execution.strays import Strays, kill_tree, send
+from runners.host.starter import marked
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
 KILL_GRACE_S = 2.0
 KILL_TRIES = 5
+# A report is a word and five numbers.
+_MAX_REPORT = 4096
+_MAX_SHOWN = 80
+_NUMBER = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class Witness:
         """Send the program's arguments; the program waits before its exec from then on."""
         payload = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
         self._send(b"%d\n%b" % (len(payload), payload))
-        self.pid, self.witness_pid = map(int, self.expect("ready", LAUNCH_LIMIT_S))
+        self.pid, self.witness_pid = _numbers(self.expect("ready", LAUNCH_LIMIT_S), 2)
 
     def go(self) -> None:
         """Let the program start."""
@@ -112,12 +118,13 @@ class Witness:
         line = self._line(timeout_s)
         if line is None:
             return False
-        if line[0] == "failed":
-            self._exec_errno = int(line[1])
+        if line[:1] == ["failed"]:
+            (self._exec_errno,) = _numbers(line[1:], 1)
             window = self.expect("ended", KILL_GRACE_S)
         else:
             window = _values(line, "ended")
-        self.window_ns = (int(window[0]), int(window[1]))
+        start_ns, end_ns = _numbers(window, 2)
+        self.window_ns = (start_ns, end_ns)
         self.has_ended = True
         return True
 
@@ -127,8 +134,8 @@ class Witness:
             elapsed_s = time.monotonic() - self._started_s
             return Ending(signal.SIGKILL, elapsed_s, None, None, None)
         self._send(b"r")
-        status, user_us, system_us, max_rss_kb, all_us = map(
-            int, self.expect("reaped", LAUNCH_LIMIT_S)
+        status, user_us, system_us, max_rss_kb, all_us = _numbers(
+            self.expect("reaped", LAUNCH_LIMIT_S), 5
         )
         self.reaped = True
         start_ns, end_ns = self.window_ns
@@ -146,9 +153,10 @@ class Witness:
         """Kill the program until its witness reports the end, else both with all descendants."""
         for _ in range(KILL_TRIES):
             # The program may have left its process group.
-            _signal(self.pid, signal.SIGKILL, os.killpg)
-            _signal(self.pid, signal.SIGKILL)
-            _signal(self.witness_pid, signal.SIGCONT)  # the program may have stopped it
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            send(self.pid, signal.SIGKILL)
+            send(self.witness_pid, signal.SIGCONT)  # the program may have stopped it
             if self.wait_ended(KILL_GRACE_S):
                 return
         self.lose()
@@ -188,13 +196,15 @@ class Witness:
             left = max(0.0, deadline - time.monotonic())
             if not readable([self._report], left):
                 return None
+            if len(self._buffer) > _MAX_REPORT:
+                raise LaunchError(f"{self.name} reports a line without end")
             with contextlib.suppress(ConnectionResetError):
                 if data := os.read(self._report, 4096):
                     self._buffer += data
                     continue
             raise LaunchError(self._failure())
         line, self._buffer = self._buffer.split(b"\n", 1)
-        return line.decode().split()
+        return line.decode(errors="replace").split()
 
 
 class WitnessProcess(Witness):
@@ -223,11 +233,14 @@ class WitnessProcess(Witness):
         words = [*launcher, str(witness), *map(str, descriptors)]
         super().__init__(command, report, words[0], self._launch_failure)
         self._log = log
+        self._strays = Strays()
         try:
             passed = (*descriptors, *inherited)
             self._launcher = start_launcher(words, environment, log, log, stdin, passed, folder)
+            self._strays.keep(self._launcher.pid)
         except LaunchError:
             super().close()
+            self._strays.end()
             raise
         finally:
             os.close(command_read)
@@ -251,7 +264,8 @@ class WitnessProcess(Witness):
     def close(self) -> None:
         """End all processes; when the command pipe closes, the witness kills the program."""
         super().close()
-        end_launcher(self._launcher, self.witness_pids, reaped=self.reaped)
+        end_launcher(self._launcher, self.witness_pids)
+        self._strays.end(self.pids)
 
     def _launch_failure(self) -> str:
         return launch_failure(self._launcher, self.name, self._log)
@@ -266,11 +280,14 @@ def start_launcher(
     descriptors: Collection[int] = (),
     folder: Path | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a launcher in a session of its own, in this folder if any; raises LaunchError."""
+    """Start a launcher in a session of its own, in this folder if any; raises LaunchError.
+
+    What it starts has the mark of this process (runners/host/starter.py).
+    """
     try:
         return subprocess.Popen(
             command,
-            env=dict(environment),
+            env=marked(environment),
             stdin=stdin,
             stdout=out,
             stderr=err,
@@ -282,9 +299,7 @@ def start_launcher(
         raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from error
 
 
-def end_launcher(
-    launcher: subprocess.Popen[bytes], witness_pids: Iterable[int], *, reaped: bool
-) -> None:
+def end_launcher(launcher: subprocess.Popen[bytes], witness_pids: Iterable[int]) -> None:
     """Wait for a launcher whose witnesses have ended, or else end it with all processes."""
     try:
         wait_for(launcher, KILL_GRACE_S)
@@ -294,8 +309,6 @@ def end_launcher(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(launcher.pid, signal.SIGKILL)
         launcher.wait()
-    if not reaped:
-        _kill_session(launcher.pid)
 
 
 def launch_failure(launcher: subprocess.Popen[bytes], name: str, log: IO[bytes]) -> str:
@@ -313,33 +326,18 @@ def launch_failure(launcher: subprocess.Popen[bytes], name: str, log: IO[bytes])
 
 def _values(line: list[str], word: str) -> list[str]:
     """Return the values that follow the word of a report; raises LaunchError for another word."""
-    if line[0] != word:
-        raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
+    if line[:1] != [word]:
+        said = one_line(" ".join(line), _MAX_SHOWN)
+        raise LaunchError(f"pinstudy-witness said {said!r}, expected {word!r}")
     return line[1:]
 
 
-def _signal(pid: int, number: int, send: Callable[[int, int], None] = os.kill) -> None:
-    """Signal a process, unless it is gone or is another user's."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        send(pid, number)
+def _numbers(values: list[str], count: int) -> list[int]:
+    """Return so many numbers of a report; raises LaunchError for anything else.
 
-
-def kill_tree(pid: int) -> None:
-    """Kill a process and all its descendants; all are stopped first, so that none starts others."""
-    pids = [pid]
-    for one in pids:
-        _signal(one, signal.SIGSTOP)
-        pids += children_of(one)
-    for one in pids:
-        _signal(one, signal.SIGKILL)
-
-
-def _kill_session(session: int) -> None:
-    """Kill the rest of the session of a witness that was killed from outside.
-
-    The kernel kills the program with its witness, but not the program's children.
+    A program can write into the pipe of its witness (/proc/PID/fd).
     """
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(int(folder.name)) == session:
-                os.kill(int(folder.name), signal.SIGKILL)
+    if len(values) != count or not all(_NUMBER.fullmatch(value) for value in values):
+        said = one_line(" ".join(values), _MAX_SHOWN)
+        raise LaunchError(f"pinstudy-witness said {said!r}, expected {count} numbers")
+    return [int(value) for value in values]

@@ -3,22 +3,27 @@
 Known daemons change frequencies, masks or interrupts; a warning tells the user how to stop them.
 Orphans of a killed pinstudy compute beside the next study's program, and are killed: a witness
 (runners/witness/witness.cpp) kills its program when its pinstudy is gone, but a stopped witness
-(SIGSTOP) does not.
+(SIGSTOP) does not. They are known by the mark of their starter (runners/host/starter.py); another
+user's, whose mark cannot be read, by a witness that has lost the other end of its pipe.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
+import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from base.errors import StudyError
-from base.text import first_of
+from base.text import first_of, plural
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
+from runners.host.starter import Starter, mark_in, mark_of, starter_of_folder
 from runners.host.tree import Tree, Unavailable, known
 
 # Process name -> the systemd unit that stops it. What each one does:
@@ -49,8 +54,12 @@ _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *_USER_UNITS)}
 _END_LIMIT_S = 5.0
 _PAUSE_S = 0.01
 # As the kernel shows its name in /proc/PID/stat.
-_WITNESS = f"({WITNESS[:NAME_LENGTH]})"
+_WITNESS_NAME = WITNESS[:NAME_LENGTH]
+_WITNESS = f"({_WITNESS_NAME})"
+# Where a run's folders may be that had another $TMPDIR, beside this session's.
+_COMMON_FOLDERS = ("/tmp", "/var/tmp")
 _MAX_BYTES = 4096
+_ROOTS = re.compile(rb"^Uid:\t0\t", re.MULTILINE)
 _MAX_SHOWN = 5
 _PROC = Path("/proc")
 
@@ -94,13 +103,97 @@ def daemon_warning(daemons: Collection[str]) -> str | None:
 
 
 def end_orphans() -> list[str]:
-    """Kill the orphans of this user's killed pinstudies; return a message for the user on each.
+    """Kill what this user's killed pinstudies have left; return a message for the user on each.
 
-    Raises StudyError when this process cannot end an orphan: it is another user's, or waits
-    uninterruptibly in the kernel.
+    Their temporary folders are removed. Raises StudyError when this process cannot end an orphan:
+    it is another user's, or waits uninterruptibly in the kernel.
     """
     own_uid = os.geteuid()
-    return [line for orphan in _orphans() if (line := _end(orphan, own_uid))]
+    lines = [_end_left_by(starter, own_uid) for starter in _gone_starters(own_uid)]
+    lines += [line for orphan in _orphans() if (line := _end(orphan, own_uid))]
+    if removed := remove_left_folders(own_uid):
+        kept = plural(removed, "temporary folder")
+        lines.append(f"removed {kept} of a pinstudy that was killed")
+    return lines
+
+
+def remove_left_folders(own_uid: int) -> int:
+    """Remove the temporary folders of this user's killed pinstudies; return how many there were.
+
+    Links are not followed, and what cannot be removed is left.
+    """
+    stats = _stats()
+    removed = 0
+    for place in sorted({tempfile.gettempdir(), *_COMMON_FOLDERS}):
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                starter = starter_of_folder(entry.name)
+                if starter and starter.is_gone(stats) and _is_folder_of(entry, own_uid):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                    removed += not os.path.lexists(entry.path)
+    return removed
+
+
+def _is_folder_of(entry: os.DirEntry[str], uid: int) -> bool:
+    try:
+        return (
+            entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == uid
+        )
+    except OSError:
+        return False
+
+
+def _gone_starters(own_uid: int) -> list[Starter]:
+    """Return the starters of this user's living processes that have ended themselves."""
+    stats = _stats()
+    starters = dict.fromkeys(starter for starter, _ in _marks(stats, own_uid).values())
+    # Whoever starts pinstudy in what a killed one has left means to keep that.
+    if around := mark_in(os.environ):
+        starters.pop(around[0], None)
+    # As the processes are after that: whoever starts one lives longer.
+    stats = _stats()
+    return [starter for starter in starters if starter.is_gone(stats)]
+
+
+def _marks(stats: Mapping[int, str], uid: int) -> dict[int, tuple[Starter, str]]:
+    """Return the marks of this user's living processes that have one."""
+    return {
+        pid: mark
+        for pid, text in stats.items()
+        if not has_ended(text) and _is_of(pid, uid) and (mark := mark_of(pid))
+    }
+
+
+def _end_left_by(starter: Starter, own_uid: int) -> str:
+    """Kill all that a starter has left, with what descends from it; return a message on it."""
+    names: dict[int, str] = {}
+    keys: set[tuple[int, int]] = set()
+    deadline = time.monotonic() + _END_LIMIT_S
+    problem = ""
+    while left := _left_by(starter, own_uid, keys):
+        new = [task for task in left if task.key not in keys]
+        keys.update(task.key for task in left)
+        names |= {task.pid: task.command for task in left}
+        if time.monotonic() >= deadline:
+            problem = problem or "does not end"
+        if problem:
+            raise _cannot_end(_shown(names), problem, [task.pid for task in left])
+        # All are stopped before the first is killed, so that none starts others meanwhile.
+        number = signal.SIGSTOP if new else signal.SIGKILL
+        problem = _kill([task.pid for task in left], own_uid, number)
+        if not new:
+            time.sleep(_PAUSE_S)
+    return f"ended what a pinstudy that was killed had left running: {_shown(names)}"
+
+
+def _left_by(starter: Starter, uid: int, known_keys: Collection[tuple[int, int]]) -> list[Task]:
+    """Return the living processes with a starter's mark or one of these keys, and descendants."""
+    stats = _stats()
+    marked = {pid for pid, (found, _) in _marks(stats, uid).items() if found == starter}
+    tasks = _living(stats)
+    roots = [pid for pid, task in tasks.items() if pid in marked or task.key in known_keys]
+    pids = dict.fromkeys([*roots, *(pid for root in roots for pid in _descendants(root, stats))])
+    return [tasks[pid] for pid in pids]
 
 
 def _orphans() -> list[Task]:
@@ -124,7 +217,7 @@ def _is_orphan(witness: Task, stats: Mapping[int, str]) -> bool:
         return False  # it has just ended, or is another program of this name
     if not str(pipe).startswith("pipe:"):
         return False
-    family = {witness.pid, *_descendants(witness, stats)}
+    family = {witness.pid, *_descendants(witness.pid, stats)}
     parent = _PROC / str(witness.parent)
     # A user cannot read the descriptors of the runner that works for this user under sudo.
     if not os.access(parent / "fd", os.R_OK) and _is_pinstudy(parent):
@@ -160,31 +253,35 @@ def _end(witness: Task, own_uid: int) -> str:
         now = parse_task(stats.get(witness.pid, ""))
         if now is None or now.key != witness.key or has_ended(stats[witness.pid]):
             break
-        descendants = _descendants(witness, stats)
+        descendants = _descendants(witness.pid, stats)
         names |= descendants
         # The witness adopts orphans of its descendants, so it is killed last.
         problem = _kill(list(descendants) or [witness.pid], own_uid)
         if problem and not names:
             return ""
         if problem or time.monotonic() >= deadline:
-            raise StudyError(
-                f"a pinstudy that was killed has left running: {_listed(names, witness)}; it would "
-                f"disturb what is measured, and {problem or 'does not end'}: end it "
-                f"(sudo kill -9 {' '.join(map(str, [*descendants, witness.pid]))}) and start the "
-                "same command again"
-            )
+            pids = [*descendants, witness.pid]
+            raise _cannot_end(_listed(names, witness), problem or "does not end", pids)
         time.sleep(_PAUSE_S)
     return f"ended what a pinstudy that was killed had left running: {_listed(names, witness)}"
 
 
-def _kill(pids: list[int], own_uid: int) -> str:
-    """Kill processes of this user; return why one of them cannot be killed."""
+def _cannot_end(listed: str, problem: str, pids: Iterable[int]) -> StudyError:
+    return StudyError(
+        f"a pinstudy that was killed has left running: {listed}; it would disturb what is "
+        f"measured, and {problem}: end it (sudo kill -9 {' '.join(map(str, pids))}) and start the "
+        "same command again"
+    )
+
+
+def _kill(pids: Iterable[int], own_uid: int, number: int = signal.SIGKILL) -> str:
+    """Kill processes of this user, or stop them; return why that cannot be done to one of them."""
     for pid in pids:
         try:
             owner = (_PROC / str(pid)).stat().st_uid
             if owner != own_uid:
                 return f"belongs to user {owner}"
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
         except (FileNotFoundError, ProcessLookupError):
             continue
         except PermissionError:
@@ -192,14 +289,13 @@ def _kill(pids: list[int], own_uid: int) -> str:
     return ""
 
 
-def _descendants(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
+def _descendants(process: int, stats: Mapping[int, str]) -> dict[int, str]:
     """Return the living descendants of a process, with their names."""
-    tasks = [task for text in stats.values() if not has_ended(text) and (task := parse_task(text))]
     children: dict[int, list[Task]] = {}
-    for task in tasks:
+    for task in _living(stats).values():
         children.setdefault(task.parent, []).append(task)
     found: dict[int, str] = {}
-    pending = [witness.pid]
+    pending = [process]
     while pending:
         for child in children.get(pending.pop(), []):
             if child.pid not in found:
@@ -208,10 +304,32 @@ def _descendants(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
     return found
 
 
+def _living(stats: Mapping[int, str]) -> dict[int, Task]:
+    tasks = (parse_task(text) for text in stats.values() if not has_ended(text))
+    return {task.pid: task for task in tasks if task}
+
+
+def _is_of(pid: int, uid: int) -> bool:
+    """Return whether a process is of this user, who may read its memory without harm."""
+    process = _PROC / str(pid)
+    try:
+        if process.stat().st_uid != uid:
+            return False
+        # What cannot be traced seems to be root's, and its memory may block every reader.
+        return uid != 0 or _ROOTS.search((process / "status").read_bytes()) is not None
+    except OSError:
+        return False
+
+
 def _stats() -> Mapping[int, str]:
     return known(read_stats(Tree(Path("/")))) or {}
 
 
 def _listed(names: Mapping[int, str], witness: Task) -> str:
-    shown = [f"{name} ({pid})" for pid, name in names.items()] or [f"{WITNESS} ({witness.pid})"]
-    return first_of(shown, _MAX_SHOWN, ", ")
+    return _shown(names or {witness.pid: WITNESS})
+
+
+def _shown(names: Mapping[int, str]) -> str:
+    """List processes; witnesses only where nothing else is left."""
+    programs = {pid: name for pid, name in names.items() if name != _WITNESS_NAME} or names
+    return first_of([f"{name} ({pid})" for pid, name in programs.items()], _MAX_SHOWN, ", ")

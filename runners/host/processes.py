@@ -95,6 +95,12 @@ def has_ended(text: str) -> bool:
     return _state(text) in ("Z", "X")
 
 
+def has_died(pid: int) -> bool:
+    """Return whether a process is a zombie, or gone."""
+    text = _read_stat(f"/proc/{pid}/stat")
+    return text is None or has_ended(text)
+
+
 def is_runnable(text: str) -> bool:
     """Return whether a stat file is of a process or thread that runs or waits only for a CPU."""
     return _state(text) == "R"

@@ -43,6 +43,10 @@ def supervised(
 
     `grace_s` is for --gently. Raises OSError when it cannot be started.
     """
+    # Imported here: the supervisor itself finds no other modules.
+    from runners.host.starter import INSTRUMENT, marked
+
+    options["env"] = marked(options.get("env", os.environ), INSTRUMENT)
     gently = [] if grace_s is None else [GENTLY, str(grace_s)]
     return subprocess.Popen(
         [sys.executable, "-I", __file__, *gently, *command],

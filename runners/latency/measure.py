@@ -19,6 +19,7 @@ from base.files import write_atomically
 from base.text import ended_by, one_line
 from base.units import utc_now
 from runners.host.software import build_of, find_program, for_programs
+from runners.host.starter import marked
 from runners.host.tree import Unavailable, reading_of
 from runners.latency.pairs import LatencyPlan, Pair
 from runners.node.node import Node, read_state
@@ -180,7 +181,9 @@ def _running(
         file.seek(0)
         try:
             # The program prints one line on stderr, when it ends: it fits into the pipe.
-            process = subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe)
+            process = subprocess.Popen(
+                command, stdin=file, stdout=pipe, stderr=pipe, env=marked(os.environ)
+            )
         except OSError as error:
             raise StudyError(f"{program}: cannot be started ({error.strerror})") from None
     with process:

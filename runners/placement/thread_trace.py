@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from base.cpulist import format_cpulist
+from base.cpulist import MAX_CPU, format_cpulist
 
 Mask = tuple[int, ...]
+# The largest numbers of traces in messages: counts, and CPUs.
+MAX_NUMBERS = {
+    "int": 2**62,
+    **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus", "ran_on", "cpu_s_on"), MAX_CPU),
+}
 
 
 @dataclass
@@ -83,3 +89,9 @@ def seen_fields(trace: ThreadTrace) -> dict[str, Any]:
     """Return what records have of the looks at a thread: its last mask, and the looks by CPU."""
     seen = {str(cpu): count for cpu, count in sorted(trace.ran_on.items())}
     return {"allowed": format_cpulist(trace.allowed), "seen": seen}
+
+
+def traces_message(traces: Iterable[ThreadTrace]) -> list[dict[str, Any]]:
+    """Return traces as fields of JSON, which `base.files.structured` reads."""
+    # Not asdict, which would count the pairs of a Counter.
+    return [vars(trace) | {"stays": [vars(stay) for stay in trace.stays]} for trace in traces]

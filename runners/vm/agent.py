@@ -14,10 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from base.channel import Channel
 from runners.execution.execute import Harness, execute
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
-from runners.vm.protocol import Channel, observation_message, read_launch
+from runners.vm.protocol import observation_message, read_launch
 
 PORT = "pinstudy"
 # Software events only: on hybrid hosts a guest has no hardware counters.

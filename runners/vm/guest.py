@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.channel import Channel, ChannelError
 from base.cpulist import format_cpulist
 from base.folders import OpenFolder
 from base.text import one_line
@@ -27,7 +28,7 @@ from runners.host.supervisor import let_go, supervised
 from runners.plan.case import Vcpus
 from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
-from runners.vm.protocol import Channel, ChannelError, greet_qemu, start_cpus
+from runners.vm.protocol import greet_qemu, start_cpus
 from runners.vm.vcpus import Placing, place
 
 # Time that a boot may take, and the agent besides the program; an emulated agent needs seconds.

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
+from base.channel import ChannelError
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation, move_to_housekeeping_cpus
 from runners.host.processes import read_cpu_time
@@ -25,7 +26,7 @@ from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
-from runners.vm.protocol import ChannelError, read_observation
+from runners.vm.protocol import read_observation
 from runners.vm.vcpus import VcpuSampler
 
 # The agent sends `alive` about once a second. In emulated guests on a shared host its first looks

@@ -15,6 +15,10 @@
 // where the launcher takes it, and the program's exit status is this process's own, so that the
 // launcher ends a job of which a rank has failed.
 //
+// Batch systems and pkill(1) signal every process. No signal that can be handled ends this process:
+// those that ask for an end (INT, TERM, HUP, QUIT) end the program, and the report says so; warnings
+// (USR1, USR2, ALRM, XCPU) are for the study, which decides.
+//
 // From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line
 // with their size in bytes; arguments do not come by argv because likwid-pin joins argv with
 // blanks. Then single bytes: 'g' starts the program, 'r' reaps it. End of file at any time means
@@ -36,6 +40,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -45,6 +50,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -65,6 +71,11 @@ constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "
                                           "SLURM_PROCID"};
 // As a shell reports a program that a signal ended.
 constexpr int kSignalStatus = 128;
+// These ask for an end.
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+// These keep their effect: what this process itself does wrong, and what a terminal stops.
+constexpr int kNotBlocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGTRAP,
+                               SIGABRT, SIGSYS, SIGTSTP, SIGTTIN, SIGTTOU};
 
 struct Descriptors {
     int command;
@@ -172,8 +183,13 @@ void end_program(pid_t program) {
     kill(program, SIGKILL);
 }
 
+bool asks_for_end(std::uint32_t number) {
+    return std::any_of(std::begin(kEnding), std::end(kEnding),
+                       [number](int ending) { return number == static_cast<std::uint32_t>(ending); });
+}
+
 /// Waits until the program has died, without reaping it; kills it when the study goes away, or when
-/// the launcher asks for this rank's end.
+/// a signal asks for an end, as a launcher does for a rank's.
 void wait_for_death(pid_t program, int command, int signals) {
     bool orphaned = false;
     for (;;) {
@@ -189,7 +205,7 @@ void wait_for_death(pid_t program, int command, int signals) {
             signalfd_siginfo received{};
             if (read(signals, &received, sizeof received) < 0)
                 continue;
-            if (received.ssi_signo == SIGTERM)
+            if (asks_for_end(received.ssi_signo))
                 end_program(program);
         }
         char byte = 0;
@@ -218,21 +234,22 @@ void end_descendants() {
     }
 }
 
-/// Blocks the signals that `wait_for_death` handles; returns a descriptor that delivers them.
-int block_signals(bool is_rank) {
+/// Blocks all signals that would end this process and leave what it has started; returns a
+/// descriptor that delivers them.
+int block_signals() {
     std::signal(SIGPIPE, SIG_IGN);
-    sigset_t handled;
-    sigemptyset(&handled);
-    sigaddset(&handled, SIGCHLD);
-    if (is_rank)
-        sigaddset(&handled, SIGTERM);
-    sigprocmask(SIG_BLOCK, &handled, nullptr);
-    return signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int number : kNotBlocked)
+        sigdelset(&blocked, number);
+    sigprocmask(SIG_BLOCK, &blocked, nullptr);
+    return signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /// Runs one program as the study commands; returns its wait(2) status, or -1 when it was not
 /// started.
-int witness(const Descriptors& fds, bool is_rank) {
+int witness(const Descriptors& fds) {
+    const int signals = block_signals();
     std::string arguments = read_arguments(fds.command);
     if (arguments.empty())
         return -1;
@@ -245,7 +262,6 @@ int witness(const Descriptors& fds, bool is_rank) {
     Start& start = *static_cast<Start*>(page);
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const int signals = block_signals(is_rank);
     int gate[2];
     if (signals < 0 || pipe2(gate, O_CLOEXEC) != 0)
         give_up("pipe");
@@ -323,7 +339,7 @@ int connect_as_rank(const char* path) {
 
 int witness_of_rank(const char* path) {
     const int study = connect_as_rank(path);
-    const int status = witness({study, study, STDOUT_FILENO, STDERR_FILENO}, true);
+    const int status = witness({study, study, STDOUT_FILENO, STDERR_FILENO});
     if (status < 0)
         return 1;
     return WIFSIGNALED(status) ? kSignalStatus + WTERMSIG(status) : WEXITSTATUS(status);
@@ -343,5 +359,5 @@ int main(int argc, char** argv) {
     }
     const Descriptors fds{descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]),
                           descriptor(argv[4])};
-    return witness(fds, false) < 0 ? 1 : 0;
+    return witness(fds) < 0 ? 1 : 0;
 }

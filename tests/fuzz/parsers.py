@@ -22,6 +22,7 @@ from analysis.records.runs import read_runs
 from analysis.results.card_file import read_card
 from analysis.results.summaries import FILE as SUMMARIES
 from analysis.results.summaries import read_summaries
+from base.channel import ChannelError
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration
@@ -55,7 +56,7 @@ from runners.node.cpufreq import read_cpufreq
 from runners.node.discovery import read_topology
 from runners.node.power_limits import read_power_limits
 from runners.settings.journal import STUDY, Journal
-from runners.vm.protocol import ChannelError, read_observation
+from runners.vm.protocol import read_observation
 from tests.fuzz.scenes import APP, SCENES, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf

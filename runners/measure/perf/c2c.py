@@ -14,6 +14,7 @@ from base.command import CommandResult, ask, output_of, run
 from base.text import one_line, plural
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RefusedError
+from runners.host.starter import folder_prefix
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.c2c_samples import (
     FIELDS,
@@ -52,7 +53,7 @@ _DATA_SIZE = struct.Struct("=48xQ")
 @contextmanager
 def recording_folder() -> Iterator[Path]:
     """Make a folder for a recording, and remove it at the end of the block."""
-    with tempfile.TemporaryDirectory(prefix="pinstudy-c2c-") as folder:
+    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
         yield Path(folder)
 
 

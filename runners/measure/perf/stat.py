@@ -24,6 +24,7 @@ from base.text import ended_by, one_line
 from base.waiting import readable
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RefusedError, RootHelper
+from runners.host.starter import INSTRUMENT, marked
 from runners.measure.perf.events import OLDEST_PERF, OUTPUT, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
 
@@ -41,7 +42,7 @@ def perf_environment() -> dict[str, str]:
     (perf-config(1)); perf would request the symbols of every library from debuginfod servers.
     """
     fixed = {"LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}
-    return dict(os.environ) | fixed
+    return marked(os.environ, INSTRUMENT) | fixed
 
 
 def find_perf() -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,40 @@ def test_the_plan_shows_co_runners_and_the_cpus_that_both_use(tmp_path: Path) ->
     assert f"\nco-runner {name} shares CPUs 8 with the program in 1 case\n" in done.stdout
     assert "\n1 case more: co-runners alone, to compare with\n" in done.stdout
     assert "\nstudy both: 5 cases, " in done.stdout
+
+
+PICKLED = (
+    b"\x80\x04\x95\x1c\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94."
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "times"),
+    [
+        (PICKLED + b"\n", 1),
+        (struct.pack("=Q", len(PICKLED)) + PICKLED, 1),
+        (b'{"problem": {"problem": []}}\n', 9),
+        (b"[" * 100_000 + b"\n", 1),
+        (b"without end " * 100_000, 30),
+    ],
+    ids=["pickle", "pickle as before", "fields", "nested", "endless"],
+)
+def test_what_a_co_runner_says_in_its_supervisors_name_fails_the_run(
+    tmp_path: Path, words: bytes, times: int
+) -> None:
+    (tmp_path / "words").write_bytes(words)
+    # A pipe of the supervisor, which its witness descends from.
+    other = (
+        f"#!/bin/sh\n{BESIDE}"
+        f"for i in $(seq {times}); do cat words >/proc/$2/fd/1; done\n>said\nread _ <gate\n"
+    )
+    write(tmp_path, "#!/bin/sh\nwhile [ ! -e said ] && [ -e /proc/$PPID ]; do :; done\n", other)
+    app = tmp_path / "apps" / "main.yaml"
+    app.write_text(app.read_text() + "limit: 5 s\n")
+    pinstudy(tmp_path, "run", "both.yaml")
+
+    run = by_app(tmp_path)["main", True]
+    assert run["status"] in ("failed", "timeout")
+    if run["status"] == "failed":
+        assert run["reason"].startswith("its co-runner other-plain small x1 scheduler ")
+        assert len(run["reason"]) < 300

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.execution.co_runner import Job, co_run_reading, invalid_reason, receive, send
+from runners.execution.co_runner import co_run_reading, invalid_reason
+from runners.execution.co_runner_messages import job_of
 from runners.execution.co_runs import CoRuns, Proofs
 from runners.execution.execute import CoRun, Observation
 from runners.execution.witness import Ending
@@ -18,8 +19,6 @@ from runners.placement.thread_placement import Proof
 from runners.placement.thread_trace import ThreadTrace
 from runners.plan.command_line import Launch
 from tests.runners.cases import case, observation
-from tests.support.limits import many_open_files
-from tests.support.wait import HANG_S
 
 SECOND = 1_000_000_000
 CASE = case(beside=case())
@@ -32,7 +31,7 @@ def observed(cpu_s: float | None = 1.0, **fields: object) -> Observation:
 
 def reading(windows: list[tuple[float, float]], window: tuple[float, float]) -> Reading:
     """Return the fields of a run from the windows of its co-runner and its own, in seconds."""
-    nanoseconds = [(round(a * SECOND), round(b * SECOND)) for a, b in windows]
+    nanoseconds = tuple((round(a * SECOND), round(b * SECOND)) for a, b in windows)
     seen = CoRun(windows_ns=nanoseconds, proof=PROVED, cpu_s=2.5)
     own = round(window[0] * SECOND), round(window[1] * SECOND)
     return co_run_reading(observed(window_ns=own, co_run=seen))
@@ -131,22 +130,13 @@ def test_the_threads_that_are_shown_are_those_that_worked_most() -> None:
     assert together.looks == 2
 
 
-def test_messages_arrive_beside_many_open_files() -> None:
-    with many_open_files():
-        read, write = os.pipe()
-        send(write, "here")
-        assert receive(read, HANG_S) == "here"
-        os.close(read)
-        os.close(write)
-
-
 def test_a_supervisor_whose_starter_was_killed_ends_without_a_word(tmp_path: Path) -> None:
     commands, no_more = os.pipe()
     nobody, answers = os.pipe()
     os.close(no_more)
     os.close(nobody)
     launch = Launch((), ("/bin/true",), dict(os.environ), {}, ())
-    job = Job(case(), launch, tmp_path / "no witness", tuple(os.sched_getaffinity(0)), os.getpid())
+    job = job_of(case(), launch, tmp_path / "no witness", tuple(os.sched_getaffinity(0)))
     try:
         CoRuns(job, commands, answers).run()
     finally:

@@ -20,6 +20,8 @@ from tests.support.programs import witness
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S, until
 
+# By these a witness ends its program, and not itself.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 EVENTS = "task-clock,context-switches"
 
 
@@ -32,7 +34,7 @@ def perf_of_this_process() -> int:
 
 
 class Struck:
-    """A program with children of its own, of which something is killed while it runs.
+    """A program with children of its own, also daemons, of which something is killed meanwhile.
 
     What is not killed runs until the victim is gone.
     """
@@ -46,7 +48,8 @@ class Struck:
 
     def run(self, launcher: tuple[str, ...] = ()) -> Observation:
         os.mkfifo(self._gate)
-        program = ("/bin/sh", "-c", f"sleep 600 & cat {self._gate}; true")
+        sleepers = "sleep 600 & setsid sleep 600 & env -i setsid /bin/sleep 600 &"
+        program = ("/bin/sh", "-c", f"{sleepers} cat {self._gate}; true")
         launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
         command = perf_command(need_tool("perf"), EVENTS)
         strikes: list[threading.Thread] = []
@@ -61,12 +64,13 @@ class Struck:
             strikes[0].join()
 
     def _strike(self, program: int) -> None:
-        until(lambda: len(children(program)) == 2)
+        until(lambda: sorted(map(name_of, children(program))) == ["cat", *["sleep"] * 3])
         self.processes = [program, parent(program), *children(program)]
         self.processes.append(perf_of_this_process())
         victim = self._victim(program)
         os.kill(victim, self._number)
-        until(lambda: not alive(abs(victim)))
+        # A witness ends its program first.
+        until(lambda: not alive(abs(victim)) or not alive(program))
         self._let_go()
 
     def _let_go(self) -> None:
@@ -76,7 +80,7 @@ class Struck:
         os.close(gate)
 
     def assert_nothing_is_left(self) -> None:
-        assert len(self.processes) == 5
+        assert len(self.processes) == 7
         wait_until_gone(self.processes)
 
 
@@ -112,6 +116,24 @@ def test_a_witness_that_is_killed_takes_program_and_children_with_it(
     with pytest.raises(LaunchError, match=r"^pinstudy-witness was ended by SIGKILL"):
         struck.run(launcher)
     struck.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_witness_that_is_asked_to_end_ends_its_program_and_says_so(
+    tmp_path: Path, number: int
+) -> None:
+    struck = Struck(tmp_path, parent, number)
+    assert struck.run().ending.signal == signal.SIGKILL
+    struck.assert_nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU, signal.SIGPIPE, 34, 64],
+)
+def test_a_witness_leaves_warnings_to_the_study(number: int) -> None:
+    launch = Launch((), ("/bin/sh", "-c", "kill -$0 $PPID", str(number)), {}, {}, ())
+    assert execute(launch, HANG_S, Harness(witness(), None)).ending.exit_code == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -153,3 +175,17 @@ def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
         assert perf.problem == "perf ended with status 3 while it counted"
     finally:
         perf.close()
+
+
+@pytest.mark.parametrize(
+    "words", ["", "ended", "ended x y", "ended 1 2 3", "failed no", "reaped 0", "x" * 100_000]
+)
+def test_what_a_program_says_in_its_witness_name_fails_the_run(words: str) -> None:
+    # The second of the descriptors that the witness's arguments name.
+    script = "set -- $(tr '\\0' ' ' </proc/$PPID/cmdline); echo \"$WORDS\" >/proc/$PPID/fd/$3; cat"
+    launch = Launch(
+        (), ("/bin/sh", "-c", script), {"WORDS": words, "PATH": os.environ["PATH"]}, {}, ()
+    )
+    with pytest.raises(LaunchError, match=r"^pinstudy-witness (said|reports)") as refused:
+        execute(launch, HANG_S, Harness(witness(), None))
+    assert len(str(refused.value)) < 200

@@ -1,0 +1,150 @@
+"""What pinstudy and the supervisor of a co-runner tell each other: fields of JSON.
+
+A co-runner can write into both pipes of its supervisor (/proc/PID/fd), and pinstudy may have rights
+that its user has not. So what is read becomes nothing but numbers and texts, within bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeVar
+
+from base.channel import Channel, ChannelError
+from base.files import structured
+from base.text import one_line
+from configs.app import Check, Metric, Size
+from runners.execution.execute import CoRun
+from runners.execution.outcome import expected_of
+from runners.placement.thread_placement import Expected, Proof
+from runners.placement.thread_trace import MAX_NUMBERS, traces_message
+from runners.plan.case import Case
+from runners.plan.command_line import Launch
+
+# Commands to the supervisor, a byte each.
+COUNT, END = b"c", b"e"
+# More would not fit into a message (base.channel.MAX_BYTES), with 40 bytes each.
+MAX_WINDOWS = 300_000
+
+_MAX_REASON = 1000
+_MAX_OF_JOB = {"failed_status": 255, "cpus": MAX_NUMBERS["cpus"]}
+_VERDICTS = ("proved", "violated", "unproved")
+
+
+@dataclass(frozen=True)
+class JudgedApp:
+    """What a run of the app is judged by; `limit_s` is in seconds."""
+
+    limit_s: float
+    check: Check
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a supervisor has to do.
+
+    `app` and `size` say what a good run is, `expected` where its threads are, and `cpus` are those
+    of the supervisor itself.
+    """
+
+    app: JudgedApp
+    size: Size
+    expected: Expected
+    launch: Launch
+    witness: str
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The CPU seconds of a co-runner and of its supervisor so far; `problem` is why it runs not."""
+
+    problem: str = ""
+    cpu_s: float = 0.0
+    supervisor_cpu_s: float = 0.0
+
+
+Answer = TypeVar("Answer", Counted, CoRun)
+
+
+def job_of(case: Case, launch: Launch, witness: Path, cpus: tuple[int, ...]) -> Job:
+    """Return the job to run a case's program, started by `launch`."""
+    app = JudgedApp(case.app.limit_s, case.app.check, case.app.metrics)
+    (expected,) = expected_of(case)
+    return Job(app, case.size, expected, launch, str(witness), cpus)
+
+
+def job_message(job: Job) -> dict[str, Any]:
+    """Return a job as a message."""
+    return asdict(job)
+
+
+def read_job(message: dict[str, Any]) -> Job:
+    """Return the job of a message; raises ValueError when it holds none."""
+    size = message.get("size")
+    if not isinstance(size, dict):
+        raise ValueError("size is missing")
+    expect = _ranges(size.get("expect"))
+    known = structured(Size, size, expect=expect)
+    return structured(Job, message, _MAX_OF_JOB, size=known)
+
+
+def _ranges(value: object) -> dict[str, tuple[float, float]]:
+    """Return the ranges of metrics, whose numbers may be negative."""
+    if not isinstance(value, dict):
+        raise ValueError("expect is not what it should be")
+    ranges = {}
+    for name, ends in value.items():
+        if not isinstance(ends, list) or len(ends) != 2:
+            raise ValueError("expect is not what it should be")
+        low, high = ends
+        if not all(type(end) in (int, float) and isfinite(end) for end in ends):
+            raise ValueError("expect is not what it should be")
+        ranges[name] = (float(low), float(high))
+    return ranges
+
+
+def answer_message(answer: Counted | CoRun) -> dict[str, Any]:
+    """Return an answer as a message."""
+    if isinstance(answer, Counted):
+        return asdict(answer)
+    return vars(answer) | {
+        "proof": asdict(answer.proof),
+        "threads": traces_message(answer.threads),
+    }
+
+
+def receive(answers: Channel, kind: type[Answer], limit_s: float) -> Answer:
+    """Return the next answer of a supervisor, of this kind.
+
+    Raises ChannelError when none comes in time, or another one.
+    """
+    message = answers.receive(limit_s)
+    if message is None:
+        raise ChannelError(f"no answer within {limit_s:g} s")
+    try:
+        answer: Answer = structured(kind, message, MAX_NUMBERS)
+        return _checked(answer)
+    except ValueError as error:
+        raise ChannelError(f"no answer: {error}") from None
+
+
+def _checked(answer: Answer) -> Answer:
+    """Return an answer with texts that can be shown; raises ValueError for what none has seen."""
+    if isinstance(answer, Counted):
+        return replace(answer, problem=_line(answer.problem))
+    windows = answer.windows_ns
+    if len(windows) > MAX_WINDOWS or any(len(of) != 2 or of[0] > of[1] for of in windows):
+        raise ValueError("windows_ns has no windows")
+    if answer.proof.verdict not in _VERDICTS:
+        raise ValueError("verdict is none")
+    if any(trace.rank for trace in answer.threads):
+        raise ValueError("threads has ranks")
+    proof = Proof(answer.proof.verdict, _line(answer.proof.reason))
+    return replace(answer, problem=_line(answer.problem), proof=proof)
+
+
+def _line(text: str) -> str:
+    return one_line(text[:_MAX_REASON], None)
