@@ -89,14 +89,15 @@ class Shard:
             # Where a file system cannot sync folders, its fsync of the file has to do.
             with suppress(OSError):
                 self._open.sync()
-        except FileExistsError:
+        except BaseException as error:
             self._open.close()
-            raise StudyError(
-                f"{folder}: another pinstudy has just started here; let it finish"
-            ) from None
-        except OSError as error:
-            self._open.close()
-            raise self._not_writable(error) from None
+            if isinstance(error, FileExistsError):
+                raise StudyError(
+                    f"{folder}: another pinstudy has just started here; let it finish"
+                ) from None
+            if isinstance(error, OSError):
+                raise self._not_writable(error) from None
+            raise
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one record as one line and wait until it is on the disk.
