@@ -12,7 +12,9 @@ import signal
 import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from runners.host.processes import children_of, has_died
 from runners.host.starter import INSTRUMENT, mark_of
@@ -88,11 +90,16 @@ def _is_adopted(pid: int) -> bool:
 def _count_runs(change: int) -> None:
     """Adopt orphans while there are runs, and no others of this process's children."""
     global _under_way  # noqa: PLW0603 - the children of a process are global
+    _under_way += change
+    _libc().prctl(_PR_SET_CHILD_SUBREAPER, int(_under_way > 0))
+
+
+@cache
+def _libc() -> Any:  # noqa: ANN401 - functions of the C library
     # Imported here: most commands make no runs.
     import ctypes
 
-    _under_way += change
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(_under_way > 0))
+    return ctypes.CDLL(None)
 
 
 def kill_tree(pid: int) -> list[int]:
