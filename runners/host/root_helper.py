@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -44,19 +45,22 @@ def send_message(
     channel.sendall(payload)
 
 
-def receive_message(channel: socket.socket) -> tuple[dict[str, Any], int | None]:
+def receive_message(channel: socket.socket, limit_s: float) -> tuple[dict[str, Any], int | None]:
     """Return the next message and the open file that came with it, if one did.
 
-    Raises EOFError at the end, ValueError for what is no object of JSON or larger than
-    MAX_MESSAGE_BYTES; no open file is kept then.
+    Raises EOFError at the end, TimeoutError where it is not whole after `limit_s` seconds,
+    ValueError for what is no object of JSON or larger than MAX_MESSAGE_BYTES; no open file is kept
+    then.
     """
+    deadline = time.monotonic() + limit_s
+    channel.settimeout(limit_s)
     head, files, _, _ = socket.recv_fds(channel, _LENGTH.size, 1)
     try:
-        head += _received(channel, _LENGTH.size - len(head))
+        head += _received(channel, _LENGTH.size - len(head), deadline)
         (length,) = _LENGTH.unpack(head)
         if length > MAX_MESSAGE_BYTES:
             raise ValueError("a message is too long")
-        message = json.loads(_received(channel, length))
+        message = json.loads(_received(channel, length, deadline))
         if not isinstance(message, dict):
             raise ValueError("a message is no object")
     except RecursionError:
@@ -68,9 +72,10 @@ def receive_message(channel: socket.socket) -> tuple[dict[str, Any], int | None]
     return message, files[0] if files else None
 
 
-def _received(channel: socket.socket, length: int) -> bytes:
+def _received(channel: socket.socket, length: int, deadline: float) -> bytes:
     data = bytearray()
     while len(data) < length:
+        channel.settimeout(max(0.001, deadline - time.monotonic()))
         piece = channel.recv(min(length - len(data), 1 << 16))
         if not piece:
             raise EOFError
@@ -95,7 +100,6 @@ class RootHelper:
         self._lock = threading.Lock()
         self._files: dict[str, int] = {}
         self._programs: dict[str, str] = {}
-        channel.settimeout(_ANSWER_LIMIT_S)
 
     def ask(
         self, request: str, descriptor: int | None = None, **fields: object
@@ -109,7 +113,7 @@ class RootHelper:
         with self._lock, without_interruption():
             try:
                 send_message(self._channel, {"request": request} | fields, descriptor)
-                answer, received = receive_message(self._channel)
+                answer, received = receive_message(self._channel, _ANSWER_LIMIT_S)
             except (OSError, EOFError, ValueError):
                 # The next request must not meet a late answer either.
                 self._channel.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import parse_cpulist
-from configs.event import event_problem
+from configs.event import BPF_FILE
 from runners.host.processes import read_task
 from runners.host.tree import Tree
 from runners.host.trust import program_for_root
@@ -27,9 +27,16 @@ from runners.root.request import Answer, Handler, switch_in, text_in, texts_in
 
 _PERF = "perf"
 # As perf lists RAPL's events, of packages and of cores (Linux arch/x86/events/rapl.c).
-_ENERGY = re.compile(r"power(?:_core)?/energy-[a-z]{1,16}/", re.ASCII)
-# A breakpoint on any address of the kernel would tell where it has what (perf-list(1)).
-_BREAKPOINT = "mem:"
+_RAPL = r"power(?:_core)?/energy-[a-z]{1,16}/"
+_ENERGY = re.compile(rf"{_RAPL}(?:,{_RAPL}){{0,15}}", re.ASCII)
+# A name, `tracepoint:name`, or a PMU with terms; then modifiers. Without breakpoints (`mem:`): they
+# would tell where the kernel has what.
+_NAME = r"(?!mem:)[A-Za-z][\w-]*(?:\.\w+)*(?::\w+){0,2}"
+_TERM = r"[A-Za-z][\w.-]*(?:=\w+)?"
+_EVENT = rf"(?:{_NAME}|[A-Za-z]\w*/{_TERM}(?:,{_TERM}){{0,15}}/[A-Za-z]{{0,8}})"
+_EVENTS = re.compile(rf"{_EVENT}(?:,{_EVENT}){{0,255}}", re.ASCII)
+_MAX_EVENTS = 16 * 1024
+_MAX_SHOWN = 80
 # One a region of a program, and some for energy.
 _MAX_PERFS = 256
 _MAX_PROCESSES = 4096
@@ -81,7 +88,8 @@ class Perfs:
             self._check_file(file)
         numbers = [] if cat else processes_in(target[1])
         before = [self._look(number) for number in numbers]
-        perf = PerfStat(command, target, cat, enabled, file)
+        # Counters stay off until it is known whose processes they count.
+        perf = PerfStat(command, target, cat, enabled=False, output=file)
         try:
             # None has ended and left its number to another one.
             unchanged = [self._look(number) for number in numbers] == before
@@ -90,6 +98,8 @@ class Perfs:
         if not unchanged:
             perf.close()
             raise ValueError("a process ended while perf attached to it")
+        if enabled:
+            perf.enable()
         answer: dict[str, Any] = {"problem": perf.problem, "command": perf.command}
         if perf.problem:
             perf.close()
@@ -199,18 +209,15 @@ def check_command(
 
 
 def check_events(events: str, energy: bool = False) -> None:
-    """Raise ValueError for a list of events that perf does not count for root's part."""
-    # A comma between slashes is one of a PMU's terms.
-    names = "".join(
-        part.replace(",", "\n") if place % 2 == 0 else f"/{part}/"
-        for place, part in enumerate(events.split("/"))
-    ).split("\n")
-    for name in names:
-        problem = event_problem(name)
-        if problem or name.startswith(_BREAKPOINT):
-            raise ValueError(problem or f"{name}: root's part counts no breakpoints")
-        if energy and not _ENERGY.fullmatch(name):
-            raise ValueError(f"{name}: of whole CPUs root's part counts energy alone")
+    """Raise ValueError for a list of events that root's perf must not be given.
+
+    What perf takes for an event is perf's own affair, and root's perf may take it for a file. So
+    each event has one of two plain forms, in which no file can be named.
+    """
+    form = _ENERGY if energy else _EVENTS
+    if len(events) > _MAX_EVENTS or BPF_FILE.search(events) or form.fullmatch(events) is None:
+        counted = "energy alone of whole CPUs" if energy else "events as `perf list` names them"
+        raise ValueError(f"{events[:_MAX_SHOWN]!r}: root's part counts {counted}")
 
 
 def processes_in(text: str) -> list[int]:

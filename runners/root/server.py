@@ -27,6 +27,9 @@ _SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGTSTP),
 )
+# perf opens one file a thread and event: as many as 500 threads and 64 events need, and no more of
+# the kernel's memory.
+_MAX_FILES = 32 * 1024
 _UNLIMITED = (resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_DATA)
 # Where journals are (runners/settings/journal.py).
 _KEPT = ("PINSTUDY_STATE",)
@@ -40,7 +43,6 @@ def serve(channel: socket.socket, asking: int, user: User) -> None:
     journal, for the next command.
     """
     _stand_alone(channel.fileno(), asking)
-    channel.settimeout(_MESSAGE_LIMIT_S)
     with ExitStack() as at_end, selectors.DefaultSelector() as selector:
         selector.register(channel, selectors.EVENT_READ)
         selector.register(asking, selectors.EVENT_READ)
@@ -73,7 +75,7 @@ def _handlers(channel: socket.socket, user: User, at_end: ExitStack) -> dict[str
 def _answer_next(channel: socket.socket, handlers: dict[str, Handler]) -> bool:
     """Answer the next request; return whether there may be more."""
     try:
-        request, received = receive_message(channel)
+        request, received = receive_message(channel, _MESSAGE_LIMIT_S)
     except (OSError, EOFError, ValueError):
         return False
     try:
@@ -129,8 +131,9 @@ def _stand_alone(*kept: int) -> None:
     for limit in _UNLIMITED:
         with suppress(OSError, ValueError):
             resource.setrlimit(limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for limit, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, _MAX_FILES)):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(limit, (most, most))
 
 
 def _stay(_number: int, _frame: FrameType | None) -> None:

@@ -6,20 +6,24 @@ on the disk, and gives a user no other way to write: neither another file nor an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
+from base.folders import OpenFolder
+from runners.host.lock import lock_holder
 from runners.host.tree import Tree, Unavailable
+from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler, text_in, texts_in
 from runners.settings.journal import (
+    STATE_VARIABLE,
     STUDY,
     TUNE,
     Entry,
     Journal,
-    check_commands,
     new_entry,
     open_journal,
     predates_boot,
@@ -28,6 +32,8 @@ from runners.settings.recovery import restore
 from runners.settings.setting import Setting, read_settings
 
 _ROOT = Path("/")
+# A site's command may be a script of several lines.
+_MAX_COMMAND = 64 * 1024
 
 
 class UsersSettings:
@@ -39,6 +45,7 @@ class UsersSettings:
         self._tree = Tree(_ROOT)
         # What this process has saved, by the journal's purpose.
         self._saved: dict[str, Entry] = {}
+        self._vanished: set[str] = set()
 
     @property
     def handlers(self) -> dict[str, Handler]:
@@ -55,12 +62,11 @@ class UsersSettings:
     @staticmethod
     def _journal(request: Mapping[str, Any], _file: int | None) -> Answer:
         """Answer with a journal's text, where the user cannot enter its folder."""
-        entry = _open(request).read()
+        entry = _journal_of(request).read()
         return ({} if entry is None else {"entry": entry.content}), None
 
     def _save(self, request: Mapping[str, Any], _file: int | None) -> Answer:
-        journal = _open(request)
-        purpose = journal.purpose
+        journal = self._open(request)
         known = self._known(journal)
         paths = texts_in(request, "paths")
         # Before any of them is read: what another file holds would stand in the reason.
@@ -70,62 +76,108 @@ class UsersSettings:
         if isinstance(found, Unavailable):
             raise ValueError(found.reason)
         values = known | {setting.path: setting.value for setting in found}
-        settings = [Setting(path, values[path]) for path in paths if path in values]
+        # None that is saved already is left out: it may have been changed.
+        order = dict.fromkeys((*paths, *known))
+        settings = tuple(Setting(path, values[path]) for path in order if path in values)
         if not settings:
             raise ValueError("there is no such setting")
-        commands = (tuple(texts_in(request, name)) for name in ("governor_by", "scheduler_by"))
+        commands = (_command(request, name) for name in ("governor_by", "scheduler_by"))
         entry = replace(new_entry(self._tree, settings, *commands), user=self._uid, pid=self._pid)
-        check_commands(entry)
         journal.write(entry)
-        self._saved[purpose] = entry
+        self._saved[journal.purpose] = entry
         return {"entry": entry.content}, None
 
     def _known(self, journal: Journal) -> dict[str, str]:
         """Return the values that are saved already; raises StudyError where none may be added."""
         entry = self._saved.get(journal.purpose)
-        if entry is None and journal.exists():
-            entry = journal.read()
+        there = journal.read()
+        if entry is None and there is not None:
             if journal.purpose == STUDY:
                 raise StudyError(f"{journal.path} has settings of another study")
-            if entry and predates_boot(self._tree, entry):
-                entry = None
+            entry = None if predates_boot(self._tree, there) else there
         return {setting.path: setting.value for setting in entry.settings} if entry else {}
 
     def _put(self, request: Mapping[str, Any], _file: int | None) -> Answer:
         setting = Setting(text_in(request, "path"), text_in(request, "value"))
-        saved = {of.path for entry in self._saved.values() for of in entry.settings}
-        if not setting.valid or setting.path not in saved:
+        saved = [
+            purpose
+            for purpose, entry in self._saved.items()
+            if any(known.path == setting.path for known in entry.settings)
+        ]
+        if not setting.valid or not saved:
             raise ValueError("what it was is not saved, so root's part does not change it")
+        self._check_lock()
+        for purpose in saved:
+            self._keep(open_journal(_ROOT, purpose))
         if failed := self._tree.put(setting.path, setting.value):
             raise ValueError(failed.reason)
         return {}, None
+
+    def _keep(self, journal: Journal) -> None:
+        """Write a journal again that has vanished; raises StudyError where there is another one."""
+        mine = self._saved[journal.purpose]
+        there = journal.read()
+        if there is None:
+            self._vanished.add(journal.purpose)
+            journal.write(mine)
+        elif there.process != mine.process:
+            raise StudyError(f"{journal.path} has settings of another study")
 
     def _writable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
         path = text_in(request, "path")
         return {"writable": _is_setting(path) and self._tree.writable(path)}, None
 
     def _restore(self, request: Mapping[str, Any], _file: int | None) -> Answer:
-        journal = _open(request)
+        journal = self._open(request)
         done = restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         if done is None:
             return {}, None
+        done = replace(done, vanished=done.vanished or journal.purpose in self._vanished)
+        self._vanished.discard(journal.purpose)
         fields = {name: getattr(done, name) for name in ("problems", "rebooted", "vanished")}
         return fields | {"entry": done.entry.content}, None
 
     def _forget(self, request: Mapping[str, Any], _file: int | None) -> Answer:
-        journal = _open(request)
-        self._saved.pop(journal.purpose, None)
+        """Give up what cannot be put back, after all else was."""
+        journal = self._open(request)
+        restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         journal.remove()
         return {}, None
+
+    def _open(self, request: Mapping[str, Any]) -> Journal:
+        """Return the journal that a request is about; only who has the node's lock may change it.
+
+        Raises ValueError for another request, StudyError without the lock.
+        """
+        self._check_lock()
+        return _journal_of(request)
+
+    def _check_lock(self) -> None:
+        if lock_holder(_ROOT) != self._pid:
+            raise StudyError("settings are changed only by the pinstudy that has the node's lock")
+
+
+def _journal_of(request: Mapping[str, Any]) -> Journal:
+    purpose = text_in(request, "purpose")
+    if purpose not in (STUDY, TUNE):
+        raise ValueError("there is no such journal of settings")
+    if folder := os.environ.get(STATE_VARIABLE):
+        try:
+            with OpenFolder(Path(folder)) as opened:
+                check_roots_folder(opened.real_path)
+        except OSError as error:
+            raise ValueError(f"${STATE_VARIABLE}: {folder}: {error.strerror}") from None
+    return open_journal(_ROOT, purpose)
+
+
+def _command(request: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return a site's command in a request; raises ValueError for what is too long for one."""
+    command = tuple(texts_in(request, name))
+    if sum(map(len, command)) > _MAX_COMMAND:
+        raise ValueError(f"a command of more than {_MAX_COMMAND} characters")
+    return command
 
 
 def _is_setting(path: str) -> bool:
     """Whether pinstudy changes a file of this path."""
     return Setting(path, "on").valid
-
-
-def _open(request: Mapping[str, Any]) -> Journal:
-    purpose = text_in(request, "purpose")
-    if purpose not in (STUDY, TUNE):
-        raise ValueError("there is no such journal of settings")
-    return open_journal(_ROOT, purpose)

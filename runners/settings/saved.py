@@ -29,6 +29,8 @@ class Saved:
         self._root = root
         self._commands = tuple(governor_command), tuple(scheduler_command)
         self._entry: Entry | None = None
+        # Whether somebody removed the journal, which was written again since.
+        self._vanished = False
         self.journal = open_journal(root, STUDY)
 
     @property
@@ -58,6 +60,7 @@ class Saved:
         # Energy-aware scheduling can be put back only before its governors are.
         ordered = sorted((*before, *new), key=_rank)
         entry = replace(entry, settings=tuple(ordered))
+        self._vanished |= self._entry is not None and not self.journal.exists()
         try:
             self._entry = self.journal.write(entry)
         except StudyError as error:
@@ -67,7 +70,8 @@ class Saved:
     def restore(self) -> Restored | None:
         """Put all settings back; return None when nothing was changed."""
         saved, self._entry = self._entry, None
-        return None if saved is None else restore(self._root, self.journal, saved)
+        done = None if saved is None else restore(self._root, self.journal, saved)
+        return done and replace(done, vanished=done.vanished or self._vanished)
 
 
 def _rank(setting: Setting) -> int:

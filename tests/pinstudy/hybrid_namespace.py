@@ -35,20 +35,23 @@ exec sleep infinity
 class Namespace:
     """The namespace of one test: its cpufreq files are in `cpufreq`, journals in `state`.
 
-    `command` starts pinstudy, with the variables of `environment` in addition.
+    `command` starts pinstudy, with the variables of `environment` in addition; `enter` is the
+    command that enters the namespace.
     """
 
     def __init__(self, folder: Path, pid: int, user: bool) -> None:
         self.folder = folder
         self.cpufreq = folder / "cpufreq"
-        self._states = folder / "state"
-        self.state = self._states / safe_name(os.uname().nodename)
+        self.states = folder / "state"
+        # Root's part makes no folder above that of the host.
+        self.states.mkdir()
+        self.state = self.states / safe_name(os.uname().nodename)
         self.command = argv()
         self.environment: dict[str, str] = {}
         self._started: list[subprocess.Popen[str]] = []
-        self._enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
+        self.enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
         if user:
-            self._enter += ["--user", "--preserve-credentials"]
+            self.enter += ["--user", "--preserve-credentials"]
 
     def start(self, *arguments: str, apart: bool = False) -> subprocess.Popen[str]:
         """Start a pinstudy command, in a session of its own when `apart`.
@@ -57,8 +60,8 @@ class Namespace:
         """
         environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
         process = subprocess.Popen(
-            [*self._enter, "env", f"--chdir={self.folder}", *self.command, *arguments],
-            env=environment | {"PINSTUDY_STATE": str(self._states)} | self.environment,
+            [*self.enter, "env", f"--chdir={self.folder}", *self.command, *arguments],
+            env=environment | {"PINSTUDY_STATE": str(self.states)} | self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

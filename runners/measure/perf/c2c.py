@@ -30,7 +30,7 @@ from runners.measure.perf.events import (
     read_permission,
     unsupported_reason,
 )
-from runners.measure.perf.stat import perf_environment
+from runners.measure.perf.stat import FOLDER, perf_environment
 from runners.node.cpuinfo import first_block, number
 from runners.node.topology import CoreKind
 
@@ -93,7 +93,7 @@ def trial_problem(perf: str, modes: Sequence[str]) -> str:
         words = (f"/proc/self/fd/{number}" if word == OUTPUT else word for word in _record(modes))
         command = [perf, *words, "--", "true"]
         environment = perf_environment()
-        done = ask(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,))
+        done = ask(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,), cwd=FOLDER)
     return _failure_of(done)
 
 

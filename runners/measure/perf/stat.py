@@ -30,6 +30,9 @@ from runners.measure.perf.output import Row, parse_perf_output
 
 # perf explains at length what a user may change; the first sentence names the cause.
 _MAX_REASON_CHARACTERS = 200
+# perf takes an event that it does not know for the name of a file (parse-events.l): it must find no
+# user's where it runs.
+FOLDER = "/proc"
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
 TRIAL_LIMIT_S = 20.0
@@ -129,6 +132,7 @@ class PerfStat:
                 stderr=self._errors,
                 pass_fds=(control_read, ack_write, self._output),
                 start_new_session=True,
+                cwd=FOLDER,
                 env=perf_environment(),
             )
         except OSError as error:
@@ -343,7 +347,7 @@ def try_perf(perf: str, events: str) -> PerfTrial:
 
 def trial_of(perf: str, events: str) -> tuple[tuple[int, int] | None, str, str]:
     """Return perf's version, what it printed of `true`, and why it does not work, else empty."""
-    first = ask([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
+    first = ask([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment(), cwd=FOLDER)
     trial, text = _count_true(perf, events)
     if problem := first.problem or trial.problem:
         return None, "", f"{perf} does not run: {problem}"
@@ -363,7 +367,10 @@ def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
     try:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
         command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
-        counted = ask(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=descriptors)
+        environment = perf_environment()
+        counted = ask(
+            command, TRIAL_LIMIT_S, environment=environment, pass_fds=descriptors, cwd=FOLDER
+        )
         return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
     finally:
         for descriptor in descriptors:

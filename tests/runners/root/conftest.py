@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,32 @@ from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.tools import need_tool
 
 # Asks for each line of JSON, [request, fields, path of a file to send or null], and prints the
-# answer. The request `raw` sends the bytes of its field `data`.
+# answer. The request `raw` sends the bytes of its field `data`, `lock` takes the
+# node's lock, `keep` starts a process that inherits the channel.
 _ASKING = """
-import json, os, sys
+import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
 from base.errors import UserError
 from runners.host import privileges
+from runners.host.lock import node_lock
 from runners.root.server import serve
+from contextlib import ExitStack
+from pathlib import Path
+lock = ExitStack()
 privileges.drop_privileges(serve)
 helper = privileges.root_helper()
 for line in sys.stdin:
     request, fields, path = json.loads(line)
     descriptor = None if path is None else os.open(path, os.O_RDONLY)
     try:
-        if request == "raw":
+        if request == "lock":
+            lock.enter_context(node_lock(Path("/")))
+            answer = {}
+        elif request == "keep":
+            helper._channel.set_inheritable(True)
+            kept = subprocess.Popen(["sleep", "60"], close_fds=False, stdout=subprocess.DEVNULL)
+            answer = {"pid": kept.pid}
+        elif request == "raw":
             helper._channel.sendall(bytes.fromhex(fields["data"]))
             answer = {"sent": True}
         else:
@@ -44,10 +56,13 @@ for line in sys.stdin:
 class Asker:
     """A process of the user nobody with root's part; `folder` is one of nobody's."""
 
-    def __init__(self, checkout: Path, folder: Path, **variables: str) -> None:
+    def __init__(
+        self, checkout: Path, folder: Path, enter: Sequence[str] = (), **variables: str
+    ) -> None:
+        """`enter` is the command that enters the namespaces of a node."""
         self.folder = folder
         self._process = subprocess.Popen(
-            [checkout / ".venv/bin/python", "-c", _ASKING, checkout],
+            [*enter, checkout / ".venv/bin/python", "-c", _ASKING, checkout],
             env={"PATH": os.environ["PATH"], "SUDO_UID": str(NOBODY)} | variables,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

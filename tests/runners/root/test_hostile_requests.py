@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.host.processes import parse_task
+from runners.root.perfs import check_events
 from tests.runners.root.conftest import Asker
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.processes import alive, descendants, name_of
@@ -52,7 +55,7 @@ def test_a_process_that_has_a_privileged_programs_rights_is_not_its_users(asker:
         refused = asker.perf(target=["-p", str(process)])
         assert "is not the user's own" in refused["error"]
     finally:
-        os.kill(process, 9)
+        os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
 
 
@@ -66,7 +69,9 @@ def test_perf_counts_nothing_else(asker: Asker, target: list[str]) -> None:
     [
         *("prog.c", "prog.o", "prog.bpf", "cycles,/tmp/prog.o", "{cycles,instructions}"),
         *("mem:0xffffffff81000000:rw", "cycles -a", "", "-a", "cycles,", "cycles\n-a"),
-        *("cpu/event=1/;id", "a" * 300),
+        *("cpu/event=1/;id", "a" * 20_000, "tmp/r.c/inherit,percore/,task-clock/"),
+        *("tmp/r.c/inherit", "cycles,tmp/r.c/x", "a.c", "a.o:u", "cpu/a.bpf/", "cpu/a.c,b/"),
+        *("../x/y/", "/x/y/", "x//", "cpu/a/b/c/", "task-clock,mem:1:w", "cpu/event=@x/"),
     ],
 )
 def test_no_event_loads_a_program_or_watches_the_kernel(asker: Asker, events: str) -> None:
@@ -74,6 +79,18 @@ def test_no_event_loads_a_program_or_watches_the_kernel(asker: Asker, events: st
     command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", events]
     assert "RefusedError" in asker.perf(command=command)["error"]
     assert "RefusedError" in asker.refusal("perf-trial", events=events)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        "task-clock,context-switches:u,cycles,LLC-load-misses,branch-misses:uk",
+        "cpu_core/cycles/,cpu_atom/event=0x3c,umask=0x1/u,cpu/mem_inst_retired.any,percore/",
+        "sched:sched_switch,syscalls:sys_enter_openat:u,uops_executed.core,armv8_pmuv3_0/l1d_cache/",
+    ],
+)
+def test_the_events_of_perf_list_are_counted(events: str) -> None:
+    check_events(events)
 
 
 def test_of_whole_cpus_energy_alone_is_counted(asker: Asker) -> None:
@@ -131,6 +148,7 @@ def test_no_setting_is_changed_that_is_not_saved(asker: Asker) -> None:
         assert "is not saved" in asker.refusal("put", path=path, value="performance")
         assert asker.ask("writable", path="/etc/passwd") == {"writable": False}
     none: dict[str, Any] = {"governor_by": [], "scheduler_by": []}
+    asker.ask("lock")
     secret = asker.folder.parent / "secret"
     secret.write_text("of root")
     secret.chmod(0o600)
@@ -204,7 +222,7 @@ def test_roots_part_keeps_nothing_of_its_users_session(asker: Asker) -> None:
     assert {(folder / "fd" / str(number)).readlink() for number in range(3)} == {Path("/dev/null")}
     assert len(list((folder / "fd").iterdir())) <= 6
     assert os.getsid(helper) == helper
-    for number in (2, 1, 15):
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         os.kill(helper, number)
     assert asker.ask("writable", path="x") == {"writable": False}
 
@@ -230,15 +248,20 @@ def test_roots_part_and_its_perfs_end_with_the_process_that_asks(asker: Asker) -
     assert made["problem"] == ""
     helper = roots_part_of(asker)
     (perf,) = [pid for pid in descendants(helper) if name_of(pid) == "perf"]
-    os.kill(perf, 19)
+    os.kill(perf, signal.SIGSTOP)
     asker.kill()
     until(lambda: not alive(helper) and not alive(perf))
 
 
 def test_processes_are_seen_by_name_and_time_alone(asker: Asker) -> None:
     texts = asker.ask("processes")["content"].split("\0")
-    assert any(text.startswith(f"{asker.pid} (") for text in texts)
-    assert all("=" not in text.rpartition(")")[2] for text in texts)
+    fields = {text.split()[0]: text.rpartition(") ")[2].split() for text in texts if text}
+    assert str(asker.pid) in fields
+    # proc_pid_stat(5), fields 26 to 30, 35 and 45 to 52.
+    secret = (*range(23, 28), 32, *range(42, 50))
+    assert {of[place] for of in fields.values() for place in secret} == {"0"}
+    (mine,) = {parse_task(text) for text in texts if text.startswith(f"{asker.pid} (")}
+    assert mine is not None and mine.parent == os.getpid() and mine.started > 0
 
 
 REQUESTS = (
@@ -271,9 +294,24 @@ def test_whatever_is_asked_is_answered_and_changes_no_file(checkout: Path) -> No
         def asked(request: str, fields: dict[str, Any]) -> None:
             assert isinstance(asker.ask(request, **fields), dict)
 
+        asker.ask("lock")
         try:
             asked()
             assert "error" not in asker.ask("processes")
             assert [path for path in state.rglob("*") if path.is_file()] == []
         finally:
             asker.close()
+
+
+@pytest.mark.faults
+def test_half_a_request_does_not_keep_roots_part_when_its_asker_is_gone(asker: Asker) -> None:
+    asker.ask("writable", path="x")
+    helper = roots_part_of(asker)
+    # A process that inherits the channel, and keeps it.
+    keeper = asker.ask("keep")["pid"]
+    try:
+        asker.ask("raw", data=b"\xff\0\0\0 ".hex())
+        asker.kill()
+        until(lambda: not alive(helper))
+    finally:
+        os.kill(keeper, signal.SIGKILL)

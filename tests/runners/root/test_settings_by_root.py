@@ -1,0 +1,157 @@
+"""Settings that root's part changes for a user: what their journal holds, and who may change it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.node.node import safe_name
+from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
+from tests.runners.root.conftest import Asker
+from tests.support.ordinary_user import NOBODY, open_folder
+
+NO_COMMANDS: dict[str, Any] = {"governor_by": [], "scheduler_by": []}
+
+
+class Node:
+    """A node with settings, and a process of nobody's with root's part there."""
+
+    def __init__(self, namespace: Namespace, asker: Asker) -> None:
+        self.namespace, self.asker = namespace, asker
+        first = sorted(path.name for path in namespace.cpufreq.glob("policy*"))[0]
+        self.governor = f"{CPUFREQ}/{first}/scaling_governor"
+        self.epp = f"{CPUFREQ}/{first}/energy_performance_preference"
+
+    def save(self, *paths: str, purpose: str = "study") -> dict[str, Any]:
+        return self.asker.ask("save", purpose=purpose, paths=list(paths), **NO_COMMANDS)
+
+    def put(self, path: str, value: str) -> dict[str, Any]:
+        return self.asker.ask("put", path=path, value=value)
+
+    def value(self, path: str) -> str:
+        return (self.namespace.cpufreq / Path(path).relative_to(CPUFREQ)).read_text().strip()
+
+    @property
+    def journal(self) -> Path:
+        return self.namespace.state / "study.json"
+
+    def saved(self) -> dict[str, str]:
+        return dict(json.loads(self.journal.read_text())["settings"])
+
+
+@pytest.fixture
+def node(checkout: Path) -> Iterator[Node]:
+    with open_folder() as folder, hybrid_namespace(folder) as namespace:
+        states = str(namespace.states)
+        asker = Asker(checkout, folder, namespace.enter, PINSTUDY_STATE=states)
+        try:
+            yield Node(namespace, asker)
+        finally:
+            asker.close()
+
+
+def test_who_has_no_lock_changes_nothing(node: Node) -> None:
+    refused = "only by the pinstudy that has the node's lock"
+    assert refused in node.save(node.governor)["error"]
+    for request in ("restore", "forget"):
+        assert refused in node.asker.refusal(request, purpose="study")
+    assert not node.journal.exists()
+
+
+def test_what_was_saved_stays_saved_whatever_is_saved_after_it(node: Node) -> None:
+    node.asker.ask("lock")
+    assert dict(node.save(node.governor)["entry"]["settings"]) == {node.governor: "powersave"}
+    assert node.put(node.governor, "performance") == {}
+    epp = node.value(node.epp)
+    for paths in ([node.epp], [], [node.governor]):
+        node.save(*paths)
+        assert node.saved()[node.governor] == "powersave", "not what it is now"
+    assert node.saved() == {node.governor: "powersave", node.epp: epp}
+
+
+def test_what_is_given_up_is_put_back_first(node: Node) -> None:
+    node.asker.ask("lock")
+    node.save(node.governor)
+    node.put(node.governor, "performance")
+    assert node.asker.ask("forget", purpose="study") == {}
+    assert node.value(node.governor) == "powersave"
+    assert not node.journal.exists()
+    assert "is not saved" in node.put(node.governor, "performance")["error"]
+
+
+def test_a_journal_that_vanished_is_written_again_before_the_next_change(node: Node) -> None:
+    node.asker.ask("lock")
+    node.save(node.governor)
+    node.journal.unlink()
+    assert node.put(node.governor, "performance") == {}
+    assert node.saved() == {node.governor: "powersave"}
+
+
+def test_nothing_is_changed_beside_the_journal_of_another_study(node: Node) -> None:
+    node.asker.ask("lock")
+    node.save(node.governor)
+    entry = json.loads(node.journal.read_text()) | {"pid": 1, "command": ["another"]}
+    node.journal.write_text(json.dumps(entry))
+    assert "another study" in node.put(node.governor, "performance")["error"]
+    assert node.value(node.governor) == "powersave"
+
+
+@pytest.mark.parametrize("size", [120_000, 3_000_000])
+def test_no_command_makes_a_journal_that_nobody_can_read(node: Node, size: int) -> None:
+    node.asker.ask("lock")
+    command = ["x" * 60_000] * (size // 60_000)
+    answer = node.asker.ask(
+        "save", purpose="study", paths=[node.governor], governor_by=command, scheduler_by=[]
+    )
+    assert "a command of more than" in answer["error"] or "without governor_by" in answer["error"]
+    assert not node.journal.exists()
+
+
+def test_a_sites_command_in_the_journal_runs_as_the_user(node: Node) -> None:
+    node.asker.ask("lock")
+    told = node.asker.folder / "told"
+    told.mkdir()
+    os.chown(told, NOBODY, NOBODY)
+    command = ["sh", "-c", f"id -u >>{told}/users; id -G >>{told}/groups", "{governor}"]
+    node.asker.ask(
+        "save", purpose="study", paths=[node.governor], governor_by=command, scheduler_by=[]
+    )
+    node.put(node.governor, "performance")
+    node.asker.ask("restore", purpose="study")
+    assert set((told / "users").read_text().split()) == {str(NOBODY)}
+    assert set((told / "groups").read_text().split()) == {str(NOBODY)}
+
+
+@pytest.mark.parametrize("owner", [NOBODY, 1])
+def test_a_folder_of_state_that_is_not_roots_is_not_used(checkout: Path, owner: int) -> None:
+    with open_folder() as folder, hybrid_namespace(folder) as namespace:
+        state = folder / "others"
+        journal = state / safe_name(os.uname().nodename) / "study.json"
+        journal.parent.mkdir(parents=True)
+        journal.write_text("precious")
+        subprocess.run(["chown", "-R", str(owner), state], check=True)
+        asker = Asker(checkout, folder, namespace.enter, PINSTUDY_STATE=str(state))
+        try:
+            asker.ask("lock")
+            for request in ("restore", "forget", "journal"):
+                assert "is not root's" in asker.refusal(request, purpose="study")
+            assert journal.read_text() == "precious"
+        finally:
+            asker.close()
+
+
+def test_root_makes_no_folder_above_that_of_the_host(checkout: Path) -> None:
+    with open_folder() as folder, hybrid_namespace(folder) as namespace:
+        asker = Asker(checkout, folder, namespace.enter, PINSTUDY_STATE=str(folder / "a" / "b"))
+        try:
+            asker.ask("lock")
+            assert "No such file" in asker.refusal("forget", purpose="study")
+            assert not (folder / "a").exists()
+        finally:
+            asker.close()
