@@ -71,6 +71,14 @@ def read_descriptor(descriptor: int, most: int) -> bytes:
     return _first_bytes(lambda left, done: os.pread(descriptor, left, done), most)
 
 
+def copy_content(source: int, target: int) -> None:
+    """Copy the whole content of an open file into another one; raises OSError."""
+    done = 0
+    while piece := os.pread(source, 1 << 20, done):
+        os.pwrite(target, piece, done)
+        done += len(piece)
+
+
 def _first_bytes(read: Callable[[int, int], bytes], most: int) -> bytes:
     pieces: list[bytes] = []
     done = 0

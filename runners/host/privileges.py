@@ -33,6 +33,9 @@ _TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
 _UMASK, _ROOTS_UMASK = 0o002, 0o022
 # linux/prctl.h
 _PR_SET_DUMPABLE = 4
+# keyctl(2): its number by architecture (Linux arch/*/syscalls), and linux/keyctl.h.
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
+_JOIN_SESSION_KEYRING = 1
 _NO_PROCESS = errno.EAGAIN
 
 
@@ -129,9 +132,13 @@ def _become(user: User) -> None:
     os.setgroups(user.groups)
     os.setresgid(user.gid, user.gid, user.gid)
     os.setresuid(user.uid, user.uid, user.uid)
+    libc = ctypes.CDLL(None)
     # A process that was root's hides its files in /proc from its user, and from itself. Nothing in
     # its memory is root's any more.
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1)
+    libc.prctl(_PR_SET_DUMPABLE, 1)
+    if number := _KEYCTL.get(os.uname().machine):
+        # PAM may have given sudo's session root's keyring (pam_keyinit(8)); this is a new one.
+        libc.syscall(number, _JOIN_SESSION_KEYRING, None)
 
 
 def _started(serve: Serve, user: User) -> socket.socket:
@@ -195,8 +202,9 @@ def give_up_root() -> None:
 def rights_of(uid: int) -> dict[str, Any]:
     """Return the arguments by which subprocess starts a program with a user's rights.
 
-    Empty where this process has these rights. Raises UserError when there is no such user, or when
-    this process may not start programs for that user.
+    Empty where this process has these rights; else the program gets nothing of this process's
+    variables but the PATH. Raises UserError when there is no such user, or when this process may
+    not start programs for that user.
     """
     if uid == os.geteuid():
         return {}
@@ -207,7 +215,8 @@ def rights_of(uid: int) -> dict[str, Any]:
         "user": user.uid,
         "group": user.gid,
         "extra_groups": user.groups,
-        "env": dict(os.environ) | user.variables(),
+        "env": {"PATH": os.environ.get("PATH", os.defpath)} | user.variables(),
+        "cwd": "/",
     }
 
 

@@ -45,16 +45,23 @@ def send_message(
     channel.sendall(payload)
 
 
-def receive_message(channel: socket.socket, limit_s: float) -> tuple[dict[str, Any], int | None]:
-    """Return the next message and the open file that came with it, if one did.
+def receive_message(
+    channel: socket.socket, limit_s: float, files: int = 0
+) -> tuple[dict[str, Any], int | None]:
+    """Return the next message, and the open file that came with it where `files` is 1.
 
-    Raises EOFError at the end, TimeoutError where it is not whole after `limit_s` seconds,
+    Otherwise the kernel drops what was sent: a user's file may have a close that never ends. Raises
+    EOFError at the end, TimeoutError where the message is not whole after `limit_s` seconds,
     ValueError for what is no object of JSON or larger than MAX_MESSAGE_BYTES; no open file is kept
     then.
     """
     deadline = time.monotonic() + limit_s
     channel.settimeout(limit_s)
-    head, files, _, _ = socket.recv_fds(channel, _LENGTH.size, 1)
+    received: list[int] = []
+    if files:
+        head, received, _, _ = socket.recv_fds(channel, _LENGTH.size, files)
+    else:
+        head = channel.recv(_LENGTH.size)
     try:
         head += _received(channel, _LENGTH.size - len(head), deadline)
         (length,) = _LENGTH.unpack(head)
@@ -64,12 +71,12 @@ def receive_message(channel: socket.socket, limit_s: float) -> tuple[dict[str, A
         if not isinstance(message, dict):
             raise ValueError("a message is no object")
     except RecursionError:
-        _close(files)
+        _close(received)
         raise ValueError("a message is nested too deeply") from None
     except BaseException:
-        _close(files)
+        _close(received)
         raise
-    return message, files[0] if files else None
+    return message, received[0] if received else None
 
 
 def _received(channel: socket.socket, length: int, deadline: float) -> bytes:
@@ -101,9 +108,7 @@ class RootHelper:
         self._files: dict[str, int] = {}
         self._programs: dict[str, str] = {}
 
-    def ask(
-        self, request: str, descriptor: int | None = None, **fields: object
-    ) -> tuple[dict[str, Any], int | None]:
+    def ask(self, request: str, **fields: object) -> tuple[dict[str, Any], int | None]:
         """Return the answer to a request, and the open file that came with it.
 
         Raises OSError where root's part met one, ShortageError for a shortage that it met,
@@ -112,8 +117,8 @@ class RootHelper:
         # An answer that an interruption leaves unread would be taken for the next one.
         with self._lock, without_interruption():
             try:
-                send_message(self._channel, {"request": request} | fields, descriptor)
-                answer, received = receive_message(self._channel, _ANSWER_LIMIT_S)
+                send_message(self._channel, {"request": request} | fields)
+                answer, received = receive_message(self._channel, _ANSWER_LIMIT_S, files=1)
             except (OSError, EOFError, ValueError):
                 # The next request must not meet a late answer either.
                 self._channel.close()

@@ -44,7 +44,7 @@ class KernelFiles:
         return {"open": self._open, "processes": self._processes}
 
     @staticmethod
-    def _open(request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _open(request: Mapping[str, Any]) -> Answer:
         path = text_in(request, "path")
         if _READABLE.fullmatch(path) is None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -56,7 +56,7 @@ class KernelFiles:
         return {}, descriptor
 
     @staticmethod
-    def _processes(_request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _processes(_request: Mapping[str, Any]) -> Answer:
         """Answer with the stat file of each process (proc_pid_stat(5)), a NUL behind each."""
         found = read_stats(Tree(Path("/")))
         texts = map(_without_addresses, found.values() if isinstance(found, dict) else ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-import stat
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from runners.host.tree import Tree
 from runners.host.trust import program_for_root
 from runners.measure.energy.cores import core_command
 from runners.measure.perf.c2c import MODES, record_command, trial_problem
-from runners.measure.perf.events import perf_command
+from runners.measure.perf.events import perf_command, read_core_pmus
 from runners.measure.perf.stat import PerfStat, trial_of
 from runners.root.request import Answer, Handler, switch_in, text_in, texts_in
 
@@ -35,7 +35,10 @@ _NAME = r"(?!mem:)[A-Za-z][\w-]*(?:\.\w+)*(?::\w+){0,2}"
 _TERM = r"[A-Za-z][\w.-]*(?:=\w+)?"
 _EVENT = rf"(?:{_NAME}|[A-Za-z]\w*/{_TERM}(?:,{_TERM}){{0,15}}/[A-Za-z]{{0,8}})"
 _EVENTS = re.compile(rf"{_EVENT}(?:,{_EVENT}){{0,255}}", re.ASCII)
+_PMU = re.compile(r"(\w+)/[^/]*/", re.ASCII)
 _MAX_EVENTS = 16 * 1024
+# Where root's recordings are made.
+_FOLDER = "/tmp"
 _MAX_SHOWN = 80
 # One a region of a program, and some for energy.
 _MAX_PERFS = 256
@@ -73,40 +76,56 @@ class Perfs:
         self._perfs.clear()
 
     @staticmethod
-    def _program(request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _program(request: Mapping[str, Any]) -> Answer:
         if text_in(request, "name") != _PERF:
             raise ValueError("root's part starts no such program")
         return {"path": roots_perf()}, None
 
-    def _start(self, request: Mapping[str, Any], file: int | None) -> Answer:
+    def _start(self, request: Mapping[str, Any]) -> Answer:
         command, target = texts_in(request, "command"), texts_in(request, "target")
         cat, enabled = switch_in(request, "cat"), switch_in(request, "enabled")
         if len(self._perfs) >= _MAX_PERFS:
             raise ValueError(f"more than {_MAX_PERFS} perfs at once")
-        check_command(command, target, cat, recording=file is not None)
-        if file is not None:
-            self._check_file(file)
+        recording = switch_in(request, "recording")
+        check_command(command, target, cat, recording=recording)
         numbers = [] if cat else processes_in(target[1])
         before = [self._look(number) for number in numbers]
-        # Counters stay off until it is known whose processes they count.
-        perf = PerfStat(command, target, cat, enabled=False, output=file)
+        file = self._recording() if recording else None
         try:
-            # None has ended and left its number to another one.
+            # Counters stay off until it is known whose processes they count.
+            perf = PerfStat(command, target, cat, enabled=False, output=file)
+            self._check_still(numbers, before, perf)
+            if enabled:
+                perf.enable()
+        except BaseException:
+            if file is not None:
+                os.close(file)
+            raise
+        answer: dict[str, Any] = {"problem": perf.problem, "command": perf.command}
+        if perf.problem:
+            perf.close()
+            return answer, file
+        self._made += 1
+        self._perfs[self._made] = perf
+        return answer | {"number": self._made}, file
+
+    def _check_still(
+        self, numbers: Sequence[int], before: Sequence[tuple[int, int]], perf: PerfStat
+    ) -> None:
+        """Raise ValueError, and end perf, where a number has become another process's."""
+        try:
             unchanged = [self._look(number) for number in numbers] == before
         except ValueError:
             unchanged = False
         if not unchanged:
             perf.close()
             raise ValueError("a process ended while perf attached to it")
-        if enabled:
-            perf.enable()
-        answer: dict[str, Any] = {"problem": perf.problem, "command": perf.command}
-        if perf.problem:
-            perf.close()
-            return answer, None
-        self._made += 1
-        self._perfs[self._made] = perf
-        return answer | {"number": self._made}, None
+
+    def _recording(self) -> int:
+        """Return a descriptor of a new file of the user's, without a name, for perf to write."""
+        with tempfile.TemporaryFile(dir=_FOLDER) as file:
+            os.fchown(file.fileno(), self._uid, -1)
+            return os.dup(file.fileno())
 
     def _look(self, number: int) -> tuple[int, int]:
         """Return a process's or thread's process and its start in clock ticks: no other has both.
@@ -127,28 +146,22 @@ class Perfs:
             raise ValueError(_NOT_OWN.format(number))
         return int(fields["Tgid"]), task.started
 
-    def _check_file(self, file: int) -> None:
-        """Raise ValueError for a file that is not the user's own: root's perf opens it anew."""
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != self._uid:
-            raise ValueError("perf would not write to a file of the user")
-
-    def _enable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _enable(self, request: Mapping[str, Any]) -> Answer:
         perf = self._perf(request)
         perf.enable()
         return {"problem": perf.problem}, None
 
-    def _disable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _disable(self, request: Mapping[str, Any]) -> Answer:
         perf = self._perf(request)
         perf.disable()
         return {"problem": perf.problem}, None
 
-    def _finish(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _finish(self, request: Mapping[str, Any]) -> Answer:
         perf = self._perf(request)
         text = perf.finish()
         return {"text": text, "problem": perf.problem}, None
 
-    def _close(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _close(self, request: Mapping[str, Any]) -> Answer:
         perf = self._perf(request)
         perf.close()
         del self._perfs[request["number"]]
@@ -161,14 +174,14 @@ class Perfs:
         return self._perfs[number]
 
     @staticmethod
-    def _trial(request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _trial(request: Mapping[str, Any]) -> Answer:
         events = text_in(request, "events")
         check_events(events)
         version, text, problem = trial_of(_perf_or_refusal(), events)
         return {"version": version, "text": text, "problem": problem}, None
 
     @staticmethod
-    def _c2c_trial(request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _c2c_trial(request: Mapping[str, Any]) -> Answer:
         modes = tuple(texts_in(request, "modes"))
         if modes not in MODES:
             raise ValueError("perf c2c has no such mode here")
@@ -215,9 +228,13 @@ def check_events(events: str, energy: bool = False) -> None:
     each event has one of two plain forms, in which no file can be named.
     """
     form = _ENERGY if energy else _EVENTS
+    pmus = set(_PMU.findall(events)) - set(() if energy else read_core_pmus(Path("/")))
     if len(events) > _MAX_EVENTS or BPF_FILE.search(events) or form.fullmatch(events) is None:
         counted = "energy alone of whole CPUs" if energy else "events as `perf list` names them"
         raise ValueError(f"{events[:_MAX_SHOWN]!r}: root's part counts {counted}")
+    if pmus and not energy:
+        # Others count no task, or plant probes in the kernel.
+        raise ValueError(f"{', '.join(sorted(pmus))[:_MAX_SHOWN]}: no PMU of this node's cores")
 
 
 def processes_in(text: str) -> list[int]:

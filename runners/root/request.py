@@ -7,9 +7,9 @@ from typing import Any
 
 # An answer's fields, and the open file that goes with it, which is closed once it is sent.
 Answer = tuple[Mapping[str, Any], int | None]
-# Takes a request's fields and the open file that came with it, which stays the server's. Raises
-# ValueError and UserError for what is refused, OSError for what the kernel refuses.
-Handler = Callable[[Mapping[str, Any], int | None], Answer]
+# Takes a request's fields. Raises ValueError and UserError for what is refused, OSError for what
+# the kernel refuses.
+Handler = Callable[[Mapping[str, Any]], Answer]
 
 _MAX_CHARACTERS = 64 * 1024
 _MAX_ITEMS = 64 * 1024

@@ -35,7 +35,7 @@ class Scheduler:
             self._running.end()
             self._running = None
 
-    def _start(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _start(self, request: Mapping[str, Any]) -> Answer:
         command_line = _command_line(text_in(request, "command_line"))
         if problem := unsafe_for_root(command_line):
             raise ValueError(problem)
@@ -45,10 +45,10 @@ class Scheduler:
         self._running = OwnScheduler([str(path), *arguments])
         return {"pid": self._running.pid}, None
 
-    def _ended(self, _request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _ended(self, _request: Mapping[str, Any]) -> Answer:
         return {"ended": self._running is None or self._running.has_ended()}, None
 
-    def _end(self, _request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _end(self, _request: Mapping[str, Any]) -> Answer:
         if self._running is None:
             raise ValueError(_NONE)
         said, status = self._running.end()

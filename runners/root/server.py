@@ -29,8 +29,13 @@ _SIGNALS = (
 )
 # perf opens one file a thread and event: as many as 500 threads and 64 events need, and no more of
 # the kernel's memory.
-_MAX_FILES = 32 * 1024
-_UNLIMITED = (resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_DATA)
+_LIMITS = {
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_NOFILE: 32 * 1024,
+    # A recording (runners/measure/perf/c2c.py) is the largest file.
+    resource.RLIMIT_FSIZE: 2 * 1024**3,
+}
+_UNLIMITED = (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_DATA)
 # Where journals are (runners/settings/journal.py).
 _KEPT = ("PINSTUDY_STATE",)
 _CREDENTIALS = struct.Struct("3i")
@@ -75,14 +80,10 @@ def _handlers(channel: socket.socket, user: User, at_end: ExitStack) -> dict[str
 def _answer_next(channel: socket.socket, handlers: dict[str, Handler]) -> bool:
     """Answer the next request; return whether there may be more."""
     try:
-        request, received = receive_message(channel, _MESSAGE_LIMIT_S)
+        request, _ = receive_message(channel, _MESSAGE_LIMIT_S)
     except (OSError, EOFError, ValueError):
         return False
-    try:
-        fields, descriptor = _answer(request, received, handlers)
-    finally:
-        if received is not None:
-            os.close(received)
+    fields, descriptor = _answer(request, handlers)
     try:
         send_message(channel, fields, descriptor)
     except OSError:
@@ -93,14 +94,12 @@ def _answer_next(channel: socket.socket, handlers: dict[str, Handler]) -> bool:
     return True
 
 
-def _answer(
-    request: dict[str, object], received: int | None, handlers: dict[str, Handler]
-) -> Answer:
+def _answer(request: dict[str, object], handlers: dict[str, Handler]) -> Answer:
     handler = handlers.get(str(request.pop("request", "")))
     if handler is None:
         return {"refused": "root's part knows no such request"}, None
     try:
-        return handler(request, received)
+        return handler(request)
     except OSError as error:
         return {"errno": error.errno or errno.EIO}, None
     except ShortageError as error:
@@ -131,7 +130,7 @@ def _stand_alone(*kept: int) -> None:
     for limit in _UNLIMITED:
         with suppress(OSError, ValueError):
             resource.setrlimit(limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    for limit, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NOFILE, _MAX_FILES)):
+    for limit, most in _LIMITS.items():
         with suppress(OSError, ValueError):
             resource.setrlimit(limit, (most, most))
 

@@ -60,12 +60,12 @@ class UsersSettings:
         }
 
     @staticmethod
-    def _journal(request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _journal(request: Mapping[str, Any]) -> Answer:
         """Answer with a journal's text, where the user cannot enter its folder."""
         entry = _journal_of(request).read()
         return ({} if entry is None else {"entry": entry.content}), None
 
-    def _save(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _save(self, request: Mapping[str, Any]) -> Answer:
         journal = self._open(request)
         known = self._known(journal)
         paths = texts_in(request, "paths")
@@ -97,7 +97,7 @@ class UsersSettings:
             entry = None if predates_boot(self._tree, there) else there
         return {setting.path: setting.value for setting in entry.settings} if entry else {}
 
-    def _put(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _put(self, request: Mapping[str, Any]) -> Answer:
         setting = Setting(text_in(request, "path"), text_in(request, "value"))
         saved = [
             purpose
@@ -123,11 +123,11 @@ class UsersSettings:
         elif there.process != mine.process:
             raise StudyError(f"{journal.path} has settings of another study")
 
-    def _writable(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _writable(self, request: Mapping[str, Any]) -> Answer:
         path = text_in(request, "path")
         return {"writable": _is_setting(path) and self._tree.writable(path)}, None
 
-    def _restore(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _restore(self, request: Mapping[str, Any]) -> Answer:
         journal = self._open(request)
         done = restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         if done is None:
@@ -137,9 +137,12 @@ class UsersSettings:
         fields = {name: getattr(done, name) for name in ("problems", "rebooted", "vanished")}
         return fields | {"entry": done.entry.content}, None
 
-    def _forget(self, request: Mapping[str, Any], _file: int | None) -> Answer:
+    def _forget(self, request: Mapping[str, Any]) -> Answer:
         """Give up what cannot be put back, after all else was."""
         journal = self._open(request)
+        entry = journal.read()
+        if entry and entry.user != self._uid:
+            raise StudyError(f"{journal.path} is of user {entry.user}, who alone may give it up")
         restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         journal.remove()
         return {}, None

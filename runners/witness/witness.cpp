@@ -16,8 +16,8 @@
 // launcher ends a job of which a rank has failed.
 //
 // Batch systems and pkill(1) signal every process. No signal that can be handled ends this process:
-// those that ask for an end (INT, TERM, HUP, QUIT) end the program, and the report says so; warnings
-// (USR1, USR2, ALRM, XCPU) are for the study, which decides.
+// those that ask for an end (INT, TERM, HUP, QUIT) end the program, and the report says so;
+// warnings (USR1, USR2, ALRM, XCPU) are for the study, which decides.
 //
 // From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line
 // with their size in bytes; arguments do not come by argv because likwid-pin joins argv with
@@ -74,7 +74,7 @@ constexpr int kSignalStatus = 128;
 // These ask for an end.
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 // These keep their effect: what this process itself does wrong, and what a terminal stops.
-constexpr int kNotBlocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,  SIGTRAP,
+constexpr int kNotBlocked[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGTRAP,
                                SIGABRT, SIGSYS, SIGTSTP, SIGTTIN, SIGTTOU};
 
 struct Descriptors {
@@ -184,8 +184,9 @@ void end_program(pid_t program) {
 }
 
 bool asks_for_end(std::uint32_t number) {
-    return std::any_of(std::begin(kEnding), std::end(kEnding),
-                       [number](int ending) { return number == static_cast<std::uint32_t>(ending); });
+    return std::any_of(std::begin(kEnding), std::end(kEnding), [number](int ending) {
+        return number == static_cast<std::uint32_t>(ending);
+    });
 }
 
 /// Waits until the program has died, without reaping it; kills it when the study goes away, or when

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from base.command import CommandResult, ask, wait_for
 from base.cpulist import format_cpulist
 from base.errors import is_shortage
+from base.files import copy_content
 from base.text import ended_by, one_line
 from base.waiting import readable
 from runners.host.privileges import root_helper
@@ -235,11 +236,12 @@ class PerfOfRoot:
         output: int | None,
     ) -> None:
         """Raises ShortageError when the host is short of what any process needs."""
-        self._helper = helper
+        self._helper, self._output = helper, output
         self._number: int | None = None
+        self._recording: int | None = None
         self.problem, self.command = "", (*command, *target)
         options = {"command": list(command), "target": list(target), "cat": cat, "enabled": enabled}
-        answer = self._ask("perf", output, **options)
+        answer = self._ask("perf", recording=output is not None, **options)
         if "number" in answer:
             self._number = answer["number"]
             self.command = tuple(answer["command"])
@@ -256,17 +258,26 @@ class PerfOfRoot:
 
     def finish(self) -> str:
         """Stop counting and return what perf wrote; empty when it did not count to the end."""
-        return "" if self.problem else str(self._ask("perf-finish").get("text", ""))
+        text = "" if self.problem else str(self._ask("perf-finish").get("text", ""))
+        if self._output is not None and self._recording is not None:
+            # perf of root's wrote into a file that root's part has made: it opens none of a user's.
+            copy_content(self._recording, self._output)
+        return text
 
     def close(self) -> None:
         """End perf if it still runs, and free its buffers."""
         if self._number is not None:
             self._ask("perf-close")
             self._number = None
+        if self._recording is not None:
+            os.close(self._recording)
+            self._recording = None
 
-    def _ask(self, request: str, output: int | None = None, **fields: object) -> dict[str, Any]:
+    def _ask(self, request: str, **fields: object) -> dict[str, Any]:
         try:
-            answer, _ = self._helper.ask(request, output, number=self._number, **fields)
+            answer, received = self._helper.ask(request, number=self._number, **fields)
+            if received is not None:
+                self._recording = received
         except OSError as error:
             answer = {"problem": f"{self.command[0]}: {error.strerror}"}
         except RefusedError as error:

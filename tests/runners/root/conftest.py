@@ -14,9 +14,9 @@ import pytest
 from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.tools import need_tool
 
-# Asks for each line of JSON, [request, fields, path of a file to send or null], and prints the
-# answer. The request `raw` sends the bytes of its field `data`, `lock` takes the
-# node's lock, `keep` starts a process that inherits the channel.
+# Asks for each line of JSON, [request, fields], and prints the answer. The request `raw` sends the
+# bytes of its field `data`, `lock` takes the node's lock, `keep` starts a process that inherits the
+# channel.
 _ASKING = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
@@ -30,8 +30,7 @@ lock = ExitStack()
 privileges.drop_privileges(serve)
 helper = privileges.root_helper()
 for line in sys.stdin:
-    request, fields, path = json.loads(line)
-    descriptor = None if path is None else os.open(path, os.O_RDONLY)
+    request, fields = json.loads(line)
     try:
         if request == "lock":
             lock.enter_context(node_lock(Path("/")))
@@ -44,9 +43,10 @@ for line in sys.stdin:
             helper._channel.sendall(bytes.fromhex(fields["data"]))
             answer = {"sent": True}
         else:
-            answer, received = helper.ask(request, descriptor, **fields)
+            answer, received = helper.ask(request, **fields)
             if received is not None:
-                answer = answer | {"content": os.pread(received, 1 << 20, 0).decode()}
+                content = os.pread(received, 1 << 20, 0).decode(errors="replace")
+                answer = answer | {"content": content, "owner": os.fstat(received).st_uid}
     except (OSError, UserError) as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps(answer), flush=True)
@@ -75,18 +75,17 @@ class Asker:
         """The process number."""
         return self._process.pid
 
-    def ask(self, request: str, file: Path | None = None, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
+    def ask(self, request: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return the answer to a request, or its `error`."""
         assert self._process.stdin and self._process.stdout
-        named = None if file is None else str(file)
-        self._process.stdin.write(json.dumps([request, fields, named]) + "\n")
+        self._process.stdin.write(json.dumps([request, fields]) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
-    def refusal(self, request: str, file: Path | None = None, **fields: Any) -> str:  # noqa: ANN401
+    def refusal(self, request: str, **fields: Any) -> str:  # noqa: ANN401
         """Return why a request is not answered."""
-        answer = self.ask(request, file, **fields)
+        answer = self.ask(request, **fields)
         return str(answer.get("error") or answer.get("problem"))
 
     def sleeper(self, user: int = NOBODY) -> int:
@@ -101,7 +100,9 @@ class Asker:
         perf = self.ask("program", name="perf")["path"]
         command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", "task-clock:u"]
         fields: dict[str, Any] = {"command": command, "target": ["-p", str(self.sleeper())]}
-        return self.ask("perf", **{**fields, "cat": False, "enabled": True, **changes})
+        return self.ask(
+            "perf", **{**fields, "cat": False, "enabled": True, "recording": False, **changes}
+        )
 
     def kill(self) -> None:
         """Kill the process that asks."""

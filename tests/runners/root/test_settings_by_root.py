@@ -85,6 +85,18 @@ def test_what_is_given_up_is_put_back_first(node: Node) -> None:
     assert "is not saved" in node.put(node.governor, "performance")["error"]
 
 
+def test_what_another_has_changed_is_put_back_and_not_given_up(node: Node) -> None:
+    node.asker.ask("lock")
+    node.save(node.governor)
+    node.put(node.governor, "performance")
+    entry = json.loads(node.journal.read_text())
+    node.journal.write_text(json.dumps(entry | {"user": 0}))
+    assert "of user 0, who alone" in node.asker.refusal("forget", purpose="study")
+    assert node.journal.exists()
+    assert node.asker.ask("restore", purpose="study")["problems"] == {}
+    assert node.value(node.governor) == "powersave"
+
+
 def test_a_journal_that_vanished_is_written_again_before_the_next_change(node: Node) -> None:
     node.asker.ask("lock")
     node.save(node.governor)
