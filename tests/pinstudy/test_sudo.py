@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 from runners.records.reader import read_records
 from tests.pinstudy.hybrid_namespace import Namespace, hybrid_namespace
 from tests.support.ordinary_user import AS_NOBODY, NOBODY, open_folder, users_pinstudy
+from tests.support.processes import roots_part_of
 from tests.support.studies import two_kinds, write_app, write_program, write_study
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S, until
@@ -234,6 +236,24 @@ def test_what_a_killed_study_of_the_user_has_changed_is_put_back_by_the_next_com
     done = node.run("doctor")
 
     assert "put back the settings that a study had left changed" in done.stderr
+    assert node.settings() == before and list(node.state.iterdir()) == []
+
+
+def test_a_study_whose_roots_part_is_killed_says_so_and_the_next_command_restores(
+    work: UsersWork, node: Namespace
+) -> None:
+    before = node.settings()
+    study = node.start("run", "who.yaml", *two_kinds())
+    until((work.folder / "began").exists)
+    os.kill(roots_part_of(study.pid), signal.SIGKILL)
+    (work.folder / "hold").unlink()
+
+    _, err = study.communicate(timeout=HANG_S)
+
+    assert study.returncode == 1 and "root's part of pinstudy has ended" in err, err
+    assert "Traceback" not in err
+    assert node.settings() != before
+    node.run("doctor")
     assert node.settings() == before and list(node.state.iterdir()) == []
 
 

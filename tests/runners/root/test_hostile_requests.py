@@ -16,7 +16,7 @@ from runners.measure.perf.events import read_core_pmus
 from runners.root.perfs import check_events
 from tests.runners.root.conftest import Asker
 from tests.support.ordinary_user import NOBODY, open_folder
-from tests.support.processes import alive, descendants, name_of
+from tests.support.processes import alive, descendants, name_of, roots_part_of
 from tests.support.wait import until
 
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
@@ -229,7 +229,7 @@ def test_fields_of_another_type_are_refused_and_more_can_be_asked(
 
 def test_roots_part_keeps_nothing_of_its_users_session(asker: Asker) -> None:
     asker.ask("writable", path="x")
-    helper = roots_part_of(asker)
+    helper = roots_part_of(asker.pid)
     folder = Path(f"/proc/{helper}")
     assert (folder / "cwd").readlink() == Path("/")
     assert {(folder / "fd" / str(number)).readlink() for number in range(3)} == {Path("/dev/null")}
@@ -240,26 +240,10 @@ def test_roots_part_keeps_nothing_of_its_users_session(asker: Asker) -> None:
     assert asker.ask("writable", path="x") == {"writable": False}
 
 
-def roots_part_of(asker: Asker) -> int:
-    """Return the process of root's part."""
-    folders = Path("/proc").glob("[0-9]*")
-    (helper,) = [pid for folder in folders if _asks_for(pid := int(folder.name), asker.pid)]
-    return helper
-
-
-def _asks_for(pid: int, asking: int) -> bool:
-    """Whether a process has a pidfd of the process that asks."""
-    folder = Path(f"/proc/{pid}/fdinfo")
-    try:
-        return any(f"Pid:\t{asking}\n" in info.read_text() for info in folder.iterdir())
-    except OSError:
-        return False
-
-
 def test_roots_part_and_its_perfs_end_with_the_process_that_asks(asker: Asker) -> None:
     made = asker.perf()
     assert made["problem"] == ""
-    helper = roots_part_of(asker)
+    helper = roots_part_of(asker.pid)
     (perf,) = [pid for pid in descendants(helper) if name_of(pid) == "perf"]
     os.kill(perf, signal.SIGSTOP)
     asker.kill()
@@ -319,7 +303,7 @@ def test_whatever_is_asked_is_answered_and_changes_no_file(checkout: Path) -> No
 @pytest.mark.faults
 def test_half_a_request_does_not_keep_roots_part_when_its_asker_is_gone(asker: Asker) -> None:
     asker.ask("writable", path="x")
-    helper = roots_part_of(asker)
+    helper = roots_part_of(asker.pid)
     # A process that inherits the channel, and keeps it.
     keeper = asker.ask("keep")["pid"]
     try:
