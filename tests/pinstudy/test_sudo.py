@@ -67,11 +67,13 @@ class UsersWork:
         """Make the user nobody the owner of all files in the folder."""
         subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", self.folder], check=True)
 
-    def by_sudo(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run pinstudy by sudo as the user nobody, with umask 0."""
+    def by_sudo(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run pinstudy by sudo as the user nobody, with umask 0 and these variables."""
         namespace = ("unshare", "--mount", "sh", "-c", IN_NAMESPACE, "sh", str(self.sudoers))
         nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-        return self._run(*namespace, *nobody, "sudo", "-n", str(self.command), *arguments)
+        user = ("env", *(f"{name}={value}" for name, value in variables.items()))
+        by_sudo = ("/usr/bin/sudo", "-n", str(self.command), *arguments)
+        return self._run(*namespace, *nobody, *user, *by_sudo)
 
     def as_root(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run pinstudy as root, with the variable that sudo sets."""
@@ -184,6 +186,69 @@ def test_governors_are_roots_to_set_and_their_journal_is_roots(
 
         assert refused.returncode == 1 and "is not root's" in refused.stderr
         assert node.settings() == before
+
+
+# A sudo that keeps what it can: only LD_ variables never get through it.
+KEEPING = """\
+nobody ALL=(root) NOPASSWD: {command}
+Defaults !use_pty, !secure_path
+Defaults env_keep += "PATH HOME PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT SPACK_ENV ENV"
+Defaults env_keep += "BASH_ENV LD_PRELOAD LD_LIBRARY_PATH PINSTUDY_STATE PERF_CONFIG TMPDIR"
+"""
+PLANTED = (
+    *("id", "python3", "python", "perf", "sh", "readlink", "env", "ldd", "cat", "true", "head"),
+    *("dirname", "basename", "taskset", "lstopo", "numactl", "likwid-pin", "uname", "dash"),
+)
+
+
+def test_nothing_of_the_users_session_chooses_what_root_runs(work: UsersWork) -> None:
+    need_tool("sudo")
+    work.sudoers.unlink()
+    work.sudoers.write_text(KEEPING.format(command=work.command))
+    work.sudoers.chmod(0o440)
+    proof = work.folder / "proof"
+    tells = f"/usr/bin/id -u >>{proof}"
+    programs = work.folder / "programs"
+    programs.mkdir()
+    for name in PLANTED:
+        write_program(programs / name, f"#!/bin/sh\n{tells}\nexit 1\n")
+    view = work.folder / ".spack-env/view/bin"
+    view.mkdir(parents=True)
+    write_program(view / "python3", f"#!/bin/sh\n{tells}\nexit 1\n")
+    code = f"import os; os.system({tells!r})\n"
+    packages = work.folder / "packages"
+    for folder in (packages, *_user_sites(work.folder)):
+        folder.mkdir(parents=True)
+        for name in ("sitecustomize.py", "usercustomize.py", "click.py", "base.py", "json.py"):
+            (folder / name).write_text(code)
+        (folder / "planted.pth").write_text(code)
+    (work.folder / "rc").write_text(f"{tells}\n")
+    work.give_to_nobody()
+    session = {
+        "PATH": f"{programs}:.:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": str(work.folder),
+        "PYTHONPATH": str(packages),
+        "PYTHONSTARTUP": str(packages / "click.py"),
+        "PYTHONINSPECT": "1",
+        "SPACK_ENV": str(work.folder),
+        "ENV": str(work.folder / "rc"),
+        "BASH_ENV": str(work.folder / "rc"),
+        "LD_PRELOAD": str(work.folder / "none.so"),
+        "PINSTUDY_STATE": str(work.folder),
+        "PERF_CONFIG": str(work.folder / "rc"),
+    }
+
+    for command in (["doctor"], ["plan", "who.yaml"], ["run", "who.yaml"], ["restore"], ["tables"]):
+        done = work.by_sudo(*command, **session)
+        assert "Traceback" not in done.stderr, done.stderr
+
+    # Its own commands do run for the user's part of pinstudy: with the user's rights.
+    assert set(proof.read_text().split()) == {str(NOBODY)}
+
+
+def _user_sites(home: Path) -> list[Path]:
+    """Return the folders of a home where any Python looks for packages."""
+    return [home / f".local/lib/python3.{minor}/site-packages" for minor in range(10, 16)]
 
 
 @pytest.fixture
