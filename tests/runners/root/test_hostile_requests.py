@@ -273,10 +273,11 @@ FIELDS = (
 _texts = st.sampled_from(
     ["study", "tune", "perf", "-p", "1", NO_POLICY, "/etc/shadow", "scx_x", ""]
 )
-_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | _texts | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=2),
-    max_leaves=5,
+_scalars = st.none() | st.booleans() | st.integers() | st.floats() | _texts | st.text(max_size=20)
+_values = (
+    _scalars
+    | st.lists(_scalars | st.lists(_scalars, max_size=2), max_size=3)
+    | st.dictionaries(_texts, _scalars, max_size=2)
 )
 
 
