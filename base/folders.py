@@ -142,13 +142,16 @@ class OpenFolder:
 
         Raises OSError also on a file system that cannot do it.
         """
-        descriptor = os.open(
-            ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._descriptor
-        )
+        descriptor = self.readable()
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def readable(self) -> int:
+        """Return a descriptor that can be synced, locked and listed; the caller closes it."""
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        return os.open(".", flags, dir_fd=self._descriptor)
 
     def close(self) -> None:
         """Close the folder; nothing in it changes."""

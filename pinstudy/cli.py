@@ -168,10 +168,10 @@ def main() -> None:
             exec("")
 
 
-def _serve(channel: socket.socket, asking: int, user: User) -> None:
+def _serve(requests: int, answers: socket.socket, asking: int, user: User) -> None:
     from runners.root.server import serve
 
-    serve(channel, asking, user)
+    serve(requests, answers, asking, user)
 
 
 def _typed() -> str:

@@ -66,12 +66,6 @@ def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
         yield
 
 
-def lock_holder(root: Path) -> int | None:
-    """Return the process that holds the node's lock, as the kernel knows it; None without one."""
-    holder = _socket_holder(_name_of(root))
-    return holder[0] if holder else None
-
-
 def is_locked(root: Path) -> bool:
     """Whether a living process holds the lock of the node."""
     lock = _acquire(root)

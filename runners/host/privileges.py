@@ -54,8 +54,9 @@ class User:
         return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
 
 
-# What serves the requests of root's part until its channel's other end, a process, is gone.
-Serve = Callable[[socket.socket, int, User], None]
+# What serves a user's requests, from a pipe, by answers to a socket, until the process of a pidfd
+# is gone.
+Serve = Callable[[int, socket.socket, int, User], None]
 
 # The user whose rights this process has taken, and root's part: global, as its ids are.
 _invoker: User | None = None
@@ -108,7 +109,7 @@ def drop_privileges(serve: Serve, environment: Mapping[str, str] = os.environ) -
     if user is None:
         return
     try:
-        _helper = RootHelper(_started(serve, user))
+        _helper = _started(serve, user)
         _become(user)
     except OSError as error:
         if is_shortage(error):
@@ -141,36 +142,40 @@ def _become(user: User) -> None:
         libc.syscall(number, _JOIN_SESSION_KEYRING, None)
 
 
-def _started(serve: Serve, user: User) -> socket.socket:
-    """Start root's part; return this side of its channel."""
+def _started(serve: Serve, user: User) -> RootHelper:
+    """Start root's part; return who asks it."""
     own, roots = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    # Nothing can be sent to root's end, and so no open file.
+    roots.shutdown(socket.SHUT_RD)
+    requests, asks = os.pipe()
     asking = os.pidfd_open(os.getpid())
     try:
         child = os.fork()
         if child == 0:
-            _serve_alone(serve, own, roots, asking, user)
+            _serve_alone(serve, requests, roots, asking, user)
         _, status = os.waitpid(child, 0)
         if status:
             raise OSError(_NO_PROCESS, os.strerror(_NO_PROCESS))
     except OSError:
         own.close()
+        os.close(asks)
         raise
     finally:
         roots.close()
+        os.close(requests)
         os.close(asking)
-    return own
+    return RootHelper(asks, own)
 
 
 def _serve_alone(
-    serve: Serve, own: socket.socket, roots: socket.socket, asking: int, user: User
+    serve: Serve, requests: int, answers: socket.socket, asking: int, user: User
 ) -> None:
     """Serve in a process that is no child of the one that asks; never return."""
     status = 1
     try:
         # It is not among the processes that a study starts, waits for and ends.
         if os.fork() == 0:
-            own.close()
-            serve(roots, asking, user)
+            serve(requests, answers, asking, user)
         status = 0
     finally:
         os._exit(status)

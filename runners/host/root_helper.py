@@ -1,9 +1,10 @@
 """Root's part of a pinstudy that a user started by sudo, and how it is asked.
 
 pinstudy itself works with the user's rights, and cannot regain others. What needs root's, it asks
-of a small process (runners/root), by a pair of sockets: a request is one object of JSON, the answer
-another one, which may come with an open file. The user owns this side, so root's side believes
-nothing of a request.
+of a small process (runners/root). A request is one object of JSON, and comes by a pipe, which takes
+no open files: the close of a user's file may never end. The answer is another one, by a socket that
+takes nothing from the user, and may come with an open file. The user owns this side, so root's side
+believes nothing of a request.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from base.command import without_interruption
 from base.errors import SHORTAGES, ShortageError, StudyError
+from base.waiting import readable
 
 # A journal of 4096 CPUs with five settings each.
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -33,57 +34,81 @@ _GONE = (
 )
 
 
-def send_message(
-    channel: socket.socket, message: Mapping[str, Any], descriptor: int | None = None
+def write_message(requests: int, message: Mapping[str, Any]) -> None:
+    """Write a request to a pipe; raises OSError when nobody reads."""
+    data = _framed(message)
+    while data:
+        data = data[os.write(requests, data) :]
+
+
+def read_message(requests: int, limit_s: float) -> dict[str, Any]:
+    """Return the next request of a pipe.
+
+    Raises EOFError at the end, TimeoutError where it is not whole after `limit_s` seconds,
+    ValueError for what is no object of JSON or larger than MAX_MESSAGE_BYTES.
+    """
+    deadline = time.monotonic() + limit_s
+
+    def read(length: int) -> bytes:
+        if not readable([requests], max(0.0, deadline - time.monotonic())):
+            raise TimeoutError
+        return os.read(requests, length)
+
+    return _message(read)
+
+
+def send_answer(
+    answers: socket.socket, message: Mapping[str, Any], descriptor: int | None = None
 ) -> None:
-    """Send a message, with an open file if there is one; raises OSError when nobody reads."""
+    """Send an answer, with an open file if there is one; raises OSError when nobody reads."""
+    data = _framed(message)
+    socket.send_fds(answers, [data[: _LENGTH.size]], [] if descriptor is None else [descriptor])
+    answers.sendall(data[_LENGTH.size :])
+
+
+def receive_answer(answers: socket.socket) -> tuple[dict[str, Any], int | None]:
+    """Return the next answer, and the open file that came with it, if one did.
+
+    Raises as `read_message` does; no open file is kept then.
+    """
+    head, files, _, _ = socket.recv_fds(answers, _LENGTH.size, 1)
+
+    def read(length: int) -> bytes:
+        nonlocal head
+        piece, head = (head[:length], head[length:]) if head else (answers.recv(length), b"")
+        return piece
+
+    try:
+        return _message(read), files[0] if files else None
+    except BaseException:
+        _close(files)
+        raise
+
+
+def _framed(message: Mapping[str, Any]) -> bytes:
     payload = json.dumps(message).encode()
     if len(payload) > MAX_MESSAGE_BYTES:
         raise OSError(errno.EMSGSIZE, os.strerror(errno.EMSGSIZE))
-    files = [] if descriptor is None else [descriptor]
-    socket.send_fds(channel, [_LENGTH.pack(len(payload))], files)
-    channel.sendall(payload)
+    return _LENGTH.pack(len(payload)) + payload
 
 
-def receive_message(
-    channel: socket.socket, limit_s: float, files: int = 0
-) -> tuple[dict[str, Any], int | None]:
-    """Return the next message, and the open file that came with it where `files` is 1.
-
-    Otherwise the kernel drops what was sent: a user's file may have a close that never ends. Raises
-    EOFError at the end, TimeoutError where the message is not whole after `limit_s` seconds,
-    ValueError for what is no object of JSON or larger than MAX_MESSAGE_BYTES; no open file is kept
-    then.
-    """
-    deadline = time.monotonic() + limit_s
-    channel.settimeout(limit_s)
-    received: list[int] = []
-    if files:
-        head, received, _, _ = socket.recv_fds(channel, _LENGTH.size, files)
-    else:
-        head = channel.recv(_LENGTH.size)
+def _message(read: Callable[[int], bytes]) -> dict[str, Any]:
+    (length,) = _LENGTH.unpack(_whole(read, _LENGTH.size))
+    if length > MAX_MESSAGE_BYTES:
+        raise ValueError("a message is too long")
     try:
-        head += _received(channel, _LENGTH.size - len(head), deadline)
-        (length,) = _LENGTH.unpack(head)
-        if length > MAX_MESSAGE_BYTES:
-            raise ValueError("a message is too long")
-        message = json.loads(_received(channel, length, deadline))
-        if not isinstance(message, dict):
-            raise ValueError("a message is no object")
+        message = json.loads(_whole(read, length))
     except RecursionError:
-        _close(received)
         raise ValueError("a message is nested too deeply") from None
-    except BaseException:
-        _close(received)
-        raise
-    return message, received[0] if received else None
+    if not isinstance(message, dict):
+        raise ValueError("a message is no object")
+    return message
 
 
-def _received(channel: socket.socket, length: int, deadline: float) -> bytes:
+def _whole(read: Callable[[int], bytes], length: int) -> bytes:
     data = bytearray()
     while len(data) < length:
-        channel.settimeout(max(0.001, deadline - time.monotonic()))
-        piece = channel.recv(min(length - len(data), 1 << 16))
+        piece = read(min(length - len(data), 1 << 16))
         if not piece:
             raise EOFError
         data += piece
@@ -102,11 +127,13 @@ class RefusedError(StudyError):
 class RootHelper:
     """Asks root's part; one request at a time, from any thread."""
 
-    def __init__(self, channel: socket.socket) -> None:
-        self._channel = channel
+    def __init__(self, requests: int, answers: socket.socket) -> None:
+        """Keep this side of the pipe for requests, and of the sockets for answers."""
+        self._requests, self._answers = requests, answers
         self._lock = threading.Lock()
         self._files: dict[str, int] = {}
         self._programs: dict[str, str] = {}
+        answers.settimeout(_ANSWER_LIMIT_S)
 
     def ask(self, request: str, **fields: object) -> tuple[dict[str, Any], int | None]:
         """Return the answer to a request, and the open file that came with it.
@@ -117,11 +144,11 @@ class RootHelper:
         # An answer that an interruption leaves unread would be taken for the next one.
         with self._lock, without_interruption():
             try:
-                send_message(self._channel, {"request": request} | fields)
-                answer, received = receive_message(self._channel, _ANSWER_LIMIT_S, files=1)
+                write_message(self._requests, {"request": request} | fields)
+                answer, received = receive_answer(self._answers)
             except (OSError, EOFError, ValueError):
                 # The next request must not meet a late answer either.
-                self._channel.close()
+                self._hang_up()
                 raise StudyError(_GONE) from None
         if number := answer.get("errno"):
             if number in SHORTAGES:
@@ -160,7 +187,12 @@ class RootHelper:
 
     def close(self) -> None:
         """Let root's part end."""
-        with suppress(OSError):
-            self._channel.close()
+        self._hang_up()
         _close(list(self._files.values()))
         self._files.clear()
+
+    def _hang_up(self) -> None:
+        if self._requests >= 0:
+            os.close(self._requests)
+        self._requests = -1
+        self._answers.close()

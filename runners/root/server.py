@@ -15,7 +15,7 @@ from types import FrameType
 
 from base.errors import ShortageError, UserError
 from runners.host.privileges import User
-from runners.host.root_helper import receive_message, send_message
+from runners.host.root_helper import read_message, send_answer
 from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler
 
@@ -41,34 +41,35 @@ _KEPT = ("PINSTUDY_STATE",)
 _CREDENTIALS = struct.Struct("3i")
 
 
-def serve(channel: socket.socket, asking: int, user: User) -> None:
-    """Answer a user's requests until the process of the pidfd `asking`, or its channel, has ended.
+def serve(requests: int, answers: socket.socket, asking: int, user: User) -> None:
+    """Answer a user's requests until the process of the pidfd `asking`, or the pipe, has ended.
 
     What was started for the user is ended then. Settings that are still changed stay in their
     journal, for the next command.
     """
-    _stand_alone(channel.fileno(), asking)
+    _stand_alone(requests, answers.fileno(), asking)
+    answers.settimeout(_MESSAGE_LIMIT_S)
     with ExitStack() as at_end, selectors.DefaultSelector() as selector:
-        selector.register(channel, selectors.EVENT_READ)
+        selector.register(requests, selectors.EVENT_READ)
         selector.register(asking, selectors.EVENT_READ)
         handlers: dict[str, Handler] = {}
         # Requests that were sent before the end are not answered: nobody waits for them.
         while all(key.fd != asking for key, _ in selector.select()):
             # Most commands ask nothing.
-            handlers = handlers or _handlers(channel, user, at_end)
-            if not _answer_next(channel, handlers):
+            handlers = handlers or _handlers(answers, user, at_end)
+            if not _answer_next(requests, answers, handlers):
                 return
 
 
-def _handlers(channel: socket.socket, user: User, at_end: ExitStack) -> dict[str, Handler]:
+def _handlers(answers: socket.socket, user: User, at_end: ExitStack) -> dict[str, Handler]:
     """Return what answers each request; `at_end` ends what they have started."""
     from runners.root.kernel_files import KernelFiles
     from runners.root.perfs import Perfs
     from runners.root.scheduler import Scheduler
     from runners.root.settings import UsersSettings
 
-    # The kernel kept who made the channel: the process that asks, before it was the user's.
-    credentials = channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    # The kernel kept who made the sockets: the process that asks, before it was the user's.
+    credentials = answers.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, _, _ = _CREDENTIALS.unpack(credentials)
     perfs, scheduler = Perfs(user.uid), Scheduler()
     at_end.callback(perfs.close)
@@ -77,15 +78,15 @@ def _handlers(channel: socket.socket, user: User, at_end: ExitStack) -> dict[str
     return {name: handler for part in parts for name, handler in part.handlers.items()}
 
 
-def _answer_next(channel: socket.socket, handlers: dict[str, Handler]) -> bool:
+def _answer_next(requests: int, answers: socket.socket, handlers: dict[str, Handler]) -> bool:
     """Answer the next request; return whether there may be more."""
     try:
-        request, _ = receive_message(channel, _MESSAGE_LIMIT_S)
+        request = read_message(requests, _MESSAGE_LIMIT_S)
     except (OSError, EOFError, ValueError):
         return False
     fields, descriptor = _answer(request, handlers)
     try:
-        send_message(channel, fields, descriptor)
+        send_answer(answers, fields, descriptor)
     except OSError:
         return False
     finally:

@@ -14,7 +14,6 @@ from typing import Any
 
 from base.errors import StudyError
 from base.folders import OpenFolder
-from runners.host.lock import lock_holder
 from runners.host.tree import Tree, Unavailable
 from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler, text_in, texts_in
@@ -66,7 +65,8 @@ class UsersSettings:
         return ({} if entry is None else {"entry": entry.content}), None
 
     def _save(self, request: Mapping[str, Any]) -> Answer:
-        journal = self._open(request)
+        journal = _journal_of(request)
+        journal.lock()
         known = self._known(journal)
         paths = texts_in(request, "paths")
         # Before any of them is read: what another file holds would stand in the reason.
@@ -106,7 +106,6 @@ class UsersSettings:
         ]
         if not setting.valid or not saved:
             raise ValueError("what it was is not saved, so root's part does not change it")
-        self._check_lock()
         for purpose in saved:
             self._keep(open_journal(_ROOT, purpose))
         if failed := self._tree.put(setting.path, setting.value):
@@ -128,7 +127,8 @@ class UsersSettings:
         return {"writable": _is_setting(path) and self._tree.writable(path)}, None
 
     def _restore(self, request: Mapping[str, Any]) -> Answer:
-        journal = self._open(request)
+        journal = _journal_of(request)
+        journal.lock()
         done = restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         if done is None:
             return {}, None
@@ -139,25 +139,14 @@ class UsersSettings:
 
     def _forget(self, request: Mapping[str, Any]) -> Answer:
         """Give up what cannot be put back, after all else was."""
-        journal = self._open(request)
+        journal = _journal_of(request)
+        journal.lock()
         entry = journal.read()
         if entry and entry.user != self._uid:
             raise StudyError(f"{journal.path} is of user {entry.user}, who alone may give it up")
         restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         journal.remove()
         return {}, None
-
-    def _open(self, request: Mapping[str, Any]) -> Journal:
-        """Return the journal that a request is about; only who has the node's lock may change it.
-
-        Raises ValueError for another request, StudyError without the lock.
-        """
-        self._check_lock()
-        return _journal_of(request)
-
-    def _check_lock(self) -> None:
-        if lock_holder(_ROOT) != self._pid:
-            raise StudyError("settings are changed only by the pinstudy that has the node's lock")
 
 
 def _journal_of(request: Mapping[str, Any]) -> Journal:

@@ -8,6 +8,7 @@ that wrote it is gone, and `tune`, which stays in force until `pinstudy restore`
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import sys
@@ -146,6 +147,40 @@ def _home() -> Path:
         return Path("/")
 
 
+# Root's folders that this process has locked, by path: global, as the locks of a process are.
+_locked: dict[Path, int] = {}
+
+
+def lock_state(folder: Path) -> None:
+    """Keep every other process of root's from changing settings, until `unlock_state` or the end.
+
+    The node's lock (runners/host/lock.py) is for users too, who may pass it on. Raises StudyError
+    where another process has this one; a file system without locks has none.
+    """
+    if folder in _locked:
+        return
+    with OpenFolder(folder) as opened:
+        descriptor = opened.readable()
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise StudyError(
+            f"{folder}: another pinstudy that root has started changes settings now; let it finish"
+        ) from None
+    except OSError:
+        os.close(descriptor)
+        return
+    _locked[folder] = descriptor
+
+
+def unlock_state() -> None:
+    """Let other processes change settings."""
+    while _locked:
+        _, descriptor = _locked.popitem()
+        os.close(descriptor)
+
+
 def open_journal(root: Path, purpose: str) -> Journal:
     """Return the journal of a node for this user: root's own for a process that may be root."""
     return Journal(state_folder(root), purpose, root == Path("/") and may_be_root())
@@ -196,6 +231,7 @@ class Journal:
             with _closed_to_others(), OpenFolder(self.path.parent, make=True) as folder:
                 if self._of_root:
                     check_roots_folder(folder.real_path)
+                    lock_state(self.path.parent)
                 folder.replace(self.path.name, json.dumps(entry.content, indent=1).encode())
                 # Settings may change only once the journal would survive a power cut.
                 folder.sync()
@@ -242,6 +278,15 @@ class Journal:
         except ValueError as error:
             raise self._refused(str(error)) from None
 
+    def lock(self) -> None:
+        """Keep other processes of root's from changing what root's journal is about.
+
+        Raises StudyError where another one does. It lasts until the journal is removed.
+        """
+        if self._of_root:
+            with suppress(FileNotFoundError):
+                lock_state(self.path.parent)
+
     def remove(self) -> None:
         """Remove the file and sync its folder; raises StudyError when that fails."""
         if self.helper:
@@ -254,6 +299,7 @@ class Journal:
                     with suppress(FileNotFoundError):
                         folder.remove(name)
                 folder.sync()
+            unlock_state()
         except FileNotFoundError:
             # The folder is gone, and the journal with it.
             return

@@ -95,6 +95,7 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
     with without_interruption():
         if helper := journal.helper:
             return _restored_by(helper, journal)
+        journal.lock()
         entry, vanished = _entry(journal, known)
         if entry is None:
             return None

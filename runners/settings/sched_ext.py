@@ -35,6 +35,9 @@ UNLOAD_LIMIT_S = 10.0
 _GRACE_S = 10.0
 _PAUSE_S = 0.02
 _EXIT = "EXIT:"
+_OPTION = re.compile(
+    r"--?[A-Za-z][A-Za-z0-9-]*(?:=[A-Za-z0-9_,:+%-]+)?|[0-9]+(?:\.[0-9]+)?[a-z%]{0,3}", re.ASCII
+)
 _VERSION = re.compile(r"_[0-9]+\..*")
 _NO_TIME = CpuTime(0.0, 0.0)
 
@@ -106,7 +109,14 @@ def unsafe_for_root(command_line: str) -> str | None:
             f"{command_line} names a file, which root does not open for the user of sudo: log in "
             "as root"
         )
-    found = program_for_root(command_line.split()[0])
+    program, *arguments = command_line.split()
+    if unknown := [word for word in arguments if _OPTION.fullmatch(word) is None]:
+        # scx_chaos(1) runs what stands behind `--`, and other words may be names of files.
+        return (
+            f"{command_line} has the argument {unknown[0]}; root takes options and numbers alone "
+            "from the user of sudo, such as --slice-us=5000: log in as root"
+        )
+    found = program_for_root(program)
     return found if isinstance(found, str) else None
 
 

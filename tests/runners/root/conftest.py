@@ -15,32 +15,27 @@ from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.tools import need_tool
 
 # Asks for each line of JSON, [request, fields], and prints the answer. The request `raw` sends the
-# bytes of its field `data`, `lock` takes the node's lock, `keep` starts a process that inherits the
-# channel.
+# bytes of its field `data`, `file` sends an open file, `keep` starts a process that inherits the
+# pipe of requests.
 _ASKING = """
-import json, os, subprocess, sys
+import json, os, socket, subprocess, sys
 sys.path[0] = sys.argv[1]
 from base.errors import UserError
 from runners.host import privileges
-from runners.host.lock import node_lock
 from runners.root.server import serve
-from contextlib import ExitStack
-from pathlib import Path
-lock = ExitStack()
 privileges.drop_privileges(serve)
 helper = privileges.root_helper()
 for line in sys.stdin:
     request, fields = json.loads(line)
     try:
-        if request == "lock":
-            lock.enter_context(node_lock(Path("/")))
-            answer = {}
+        if request == "file":
+            socket.send_fds(helper._answers, [b"x"], [0])
         elif request == "keep":
-            helper._channel.set_inheritable(True)
+            os.set_inheritable(helper._requests, True)
             kept = subprocess.Popen(["sleep", "60"], close_fds=False, stdout=subprocess.DEVNULL)
             answer = {"pid": kept.pid}
         elif request == "raw":
-            helper._channel.sendall(bytes.fromhex(fields["data"]))
+            os.write(helper._requests, bytes.fromhex(fields["data"]))
             answer = {"sent": True}
         else:
             answer, received = helper.ask(request, **fields)

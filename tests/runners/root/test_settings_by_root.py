@@ -15,6 +15,7 @@ from runners.node.node import safe_name
 from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
 from tests.runners.root.conftest import Asker
 from tests.support.ordinary_user import NOBODY, open_folder
+from tests.support.wait import until
 
 NO_COMMANDS: dict[str, Any] = {"governor_by": [], "scheduler_by": []}
 
@@ -56,16 +57,29 @@ def node(checkout: Path) -> Iterator[Node]:
             asker.close()
 
 
-def test_who_has_no_lock_changes_nothing(node: Node) -> None:
-    refused = "only by the pinstudy that has the node's lock"
-    assert refused in node.save(node.governor)["error"]
-    for request in ("restore", "forget"):
-        assert refused in node.asker.refusal(request, purpose="study")
-    assert not node.journal.exists()
+def test_one_process_of_roots_at_a_time_changes_settings(node: Node, checkout: Path) -> None:
+    node.save(node.governor)
+    states = str(node.namespace.states)
+    other = Asker(checkout, node.namespace.folder, node.namespace.enter, PINSTUDY_STATE=states)
+    try:
+        saves = {"paths": [node.epp]} | NO_COMMANDS
+        for request, fields in (("save", saves), ("restore", {}), ("forget", {})):
+            refused = other.refusal(request, purpose="study", **fields)
+            assert "changes settings now" in refused
+        assert node.put(node.governor, "performance") == {}
+        # Root who logged in changes nothing either.
+        root = node.namespace.run("restore")
+        assert root.returncode == 1 and "changes settings now" in root.stderr
+        assert node.saved() == {node.governor: "powersave"}
+
+        node.asker.kill()
+        until(lambda: "error" not in other.ask("restore", purpose="study"))
+        assert node.value(node.governor) == "powersave" and not node.journal.exists()
+    finally:
+        other.close()
 
 
 def test_what_was_saved_stays_saved_whatever_is_saved_after_it(node: Node) -> None:
-    node.asker.ask("lock")
     assert dict(node.save(node.governor)["entry"]["settings"]) == {node.governor: "powersave"}
     assert node.put(node.governor, "performance") == {}
     epp = node.value(node.epp)
@@ -76,7 +90,6 @@ def test_what_was_saved_stays_saved_whatever_is_saved_after_it(node: Node) -> No
 
 
 def test_what_is_given_up_is_put_back_first(node: Node) -> None:
-    node.asker.ask("lock")
     node.save(node.governor)
     node.put(node.governor, "performance")
     assert node.asker.ask("forget", purpose="study") == {}
@@ -86,7 +99,6 @@ def test_what_is_given_up_is_put_back_first(node: Node) -> None:
 
 
 def test_what_another_has_changed_is_put_back_and_not_given_up(node: Node) -> None:
-    node.asker.ask("lock")
     node.save(node.governor)
     node.put(node.governor, "performance")
     entry = json.loads(node.journal.read_text())
@@ -98,7 +110,6 @@ def test_what_another_has_changed_is_put_back_and_not_given_up(node: Node) -> No
 
 
 def test_a_journal_that_vanished_is_written_again_before_the_next_change(node: Node) -> None:
-    node.asker.ask("lock")
     node.save(node.governor)
     node.journal.unlink()
     assert node.put(node.governor, "performance") == {}
@@ -106,7 +117,6 @@ def test_a_journal_that_vanished_is_written_again_before_the_next_change(node: N
 
 
 def test_nothing_is_changed_beside_the_journal_of_another_study(node: Node) -> None:
-    node.asker.ask("lock")
     node.save(node.governor)
     entry = json.loads(node.journal.read_text()) | {"pid": 1, "command": ["another"]}
     node.journal.write_text(json.dumps(entry))
@@ -116,7 +126,6 @@ def test_nothing_is_changed_beside_the_journal_of_another_study(node: Node) -> N
 
 @pytest.mark.parametrize("size", [120_000, 3_000_000])
 def test_no_command_makes_a_journal_that_nobody_can_read(node: Node, size: int) -> None:
-    node.asker.ask("lock")
     command = ["x" * 60_000] * (size // 60_000)
     answer = node.asker.ask(
         "save", purpose="study", paths=[node.governor], governor_by=command, scheduler_by=[]
@@ -126,7 +135,6 @@ def test_no_command_makes_a_journal_that_nobody_can_read(node: Node, size: int) 
 
 
 def test_a_sites_command_in_the_journal_runs_as_the_user(node: Node) -> None:
-    node.asker.ask("lock")
     told = node.asker.folder / "told"
     told.mkdir()
     os.chown(told, NOBODY, NOBODY)
@@ -150,7 +158,6 @@ def test_a_folder_of_state_that_is_not_roots_is_not_used(checkout: Path, owner: 
         subprocess.run(["chown", "-R", str(owner), state], check=True)
         asker = Asker(checkout, folder, namespace.enter, PINSTUDY_STATE=str(state))
         try:
-            asker.ask("lock")
             for request in ("restore", "forget", "journal"):
                 assert "is not root's" in asker.refusal(request, purpose="study")
             assert journal.read_text() == "precious"
@@ -162,7 +169,6 @@ def test_root_makes_no_folder_above_that_of_the_host(checkout: Path) -> None:
     with open_folder() as folder, hybrid_namespace(folder) as namespace:
         asker = Asker(checkout, folder, namespace.enter, PINSTUDY_STATE=str(folder / "a" / "b"))
         try:
-            asker.ask("lock")
             assert "No such file" in asker.refusal("forget", purpose="study")
             assert not (folder / "a").exists()
         finally:
