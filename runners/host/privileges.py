@@ -133,13 +133,16 @@ def _become(user: User) -> None:
     os.setgroups(user.groups)
     os.setresgid(user.gid, user.gid, user.gid)
     os.setresuid(user.uid, user.uid, user.uid)
-    libc = ctypes.CDLL(None)
     # A process that was root's hides its files in /proc from its user, and from itself. Nothing in
     # its memory is root's any more.
-    libc.prctl(_PR_SET_DUMPABLE, 1)
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1)
+    leave_session_keyring()
+
+
+def leave_session_keyring() -> None:
+    """Have a new session keyring: that of sudo's session may be root's (pam_keyinit(8))."""
     if number := _KEYCTL.get(os.uname().machine):
-        # PAM may have given sudo's session root's keyring (pam_keyinit(8)); this is a new one.
-        libc.syscall(number, _JOIN_SESSION_KEYRING, None)
+        ctypes.CDLL(None).syscall(number, _JOIN_SESSION_KEYRING, None)
 
 
 def _started(serve: Serve, user: User) -> RootHelper:

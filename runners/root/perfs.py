@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ _MAX_SHOWN = 80
 # One a region of a program, and some for energy.
 _MAX_PERFS = 256
 _MAX_PROCESSES = 4096
+# Of the kernel's memory; 1000 threads and 32 events. perf raises its own limit of files as root.
+_MAX_COUNTERS = 32 * 1024
 _NOT_OWN = "process {} is not the user's own"
 _PROCESS = re.compile(r"[0-9]{1,7}", re.ASCII)
 
@@ -89,6 +92,8 @@ class Perfs:
         recording = switch_in(request, "recording")
         check_command(command, target, cat, recording=recording)
         numbers = [] if cat else processes_in(target[1])
+        if _counters(target[0], numbers, command[-1]) > _MAX_COUNTERS:
+            raise ValueError(f"more than {_MAX_COUNTERS} counters")
         before = [self._look(number) for number in numbers]
         file = self._recording() if recording else None
         try:
@@ -186,6 +191,16 @@ class Perfs:
         if modes not in MODES:
             raise ValueError("perf c2c has no such mode here")
         return {"problem": trial_problem(_perf_or_refusal(), modes)}, None
+
+
+def _counters(option: str, numbers: Sequence[int], events: str) -> int:
+    """Return about how many counters perf opens: one an event and thread, on each core PMU."""
+    threads = len(numbers)
+    if option == "-p":
+        for number in numbers:
+            with suppress(OSError):
+                threads += len(os.listdir(f"/proc/{number}/task"))  # noqa: PTH208 - names alone
+    return threads * (events.count(",") + 1)
 
 
 def roots_perf() -> str:

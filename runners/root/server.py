@@ -9,12 +9,12 @@ import selectors
 import signal
 import socket
 import struct
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
 from base.errors import ShortageError, UserError
-from runners.host.privileges import User
+from runners.host.privileges import User, leave_session_keyring
 from runners.host.root_helper import read_message, send_answer
 from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler
@@ -27,15 +27,11 @@ _SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGTSTP),
 )
-# perf opens one file a thread and event: as many as 500 threads and 64 events need, and no more of
-# the kernel's memory.
 _LIMITS = {
     resource.RLIMIT_CORE: 0,
-    resource.RLIMIT_NOFILE: 32 * 1024,
     # A recording (runners/measure/perf/c2c.py) is the largest file.
     resource.RLIMIT_FSIZE: 2 * 1024**3,
 }
-_UNLIMITED = (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_DATA)
 # Where journals are (runners/settings/journal.py).
 _KEPT = ("PINSTUDY_STATE",)
 _CREDENTIALS = struct.Struct("3i")
@@ -110,13 +106,14 @@ def _answer(request: dict[str, object], handlers: dict[str, Handler]) -> Answer:
 
 
 def _stand_alone(*kept: int) -> None:
-    """Keep nothing of the user's session: terminal, folder, files, variables, limits, signals."""
+    """Keep nothing of the user's session but its limits, for what runs as the user here."""
     for number in _SIGNALS:
         # Handled and not ignored: programs would inherit that (execve(2)).
         signal.signal(number, _stay)
     _set_variables()
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.setsid()
+    leave_session_keyring()
     os.chdir("/")
     null = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
@@ -128,12 +125,13 @@ def _stand_alone(*kept: int) -> None:
         first = descriptor + 1
     os.closerange(first, os.sysconf("SC_OPEN_MAX"))
     os.umask(0o022)
-    for limit in _UNLIMITED:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     for limit, most in _LIMITS.items():
-        with suppress(OSError, ValueError):
-            resource.setrlimit(limit, (most, most))
+        soft, hard = (_lower(now, most) for now in resource.getrlimit(limit))
+        resource.setrlimit(limit, (soft, hard))
+
+
+def _lower(now: int, most: int) -> int:
+    return most if now == resource.RLIM_INFINITY else min(now, most)
 
 
 def _stay(_number: int, _frame: FrameType | None) -> None:

@@ -95,6 +95,8 @@ class UsersSettings:
             if journal.purpose == STUDY:
                 raise StudyError(f"{journal.path} has settings of another study")
             entry = None if predates_boot(self._tree, there) else there
+            if entry and entry.user != self._uid:
+                raise StudyError(f"{journal.path} is of user {entry.user}: restore it first")
         return {setting.path: setting.value for setting in entry.settings} if entry else {}
 
     def _put(self, request: Mapping[str, Any]) -> Answer:

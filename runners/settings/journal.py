@@ -36,6 +36,7 @@ SYSTEM_FOLDER = Path("/var/lib/pinstudy")
 # 4096 CPUs with five settings of some 100 bytes each.
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_ARGUMENTS = 100
+_MAX_ARGUMENT = 200
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,10 @@ def new_entry(
 ) -> Entry:
     """Return the entry of this process and boot."""
     arguments = sys.argv[1 : 1 + _MAX_ARGUMENTS]
-    command = ("pinstudy", *(printable(argument, allowed="") for argument in arguments))
+    command = (
+        "pinstudy",
+        *(printable(argument[:_MAX_ARGUMENT], allowed="") for argument in arguments),
+    )
     boot_id = boot_id_of(tree)
     return Entry(
         tuple(settings),
@@ -196,12 +200,12 @@ class Journal:
     def __init__(self, folder: Path, purpose: str, of_root: bool = False) -> None:
         self.path = folder / f"{purpose}.json"
         self.purpose = purpose
-        self._of_root = of_root
+        self.of_root = of_root
 
     @property
     def helper(self) -> RootHelper | None:
         """Root's part, if the journal is for it to write."""
-        return root_helper() if self._of_root else None
+        return root_helper() if self.of_root else None
 
     def exists(self) -> bool:
         """Whether the journal exists; False when that cannot be checked."""
@@ -229,7 +233,7 @@ class Journal:
             if self.helper:
                 return self._written_by(self.helper, entry)
             with _closed_to_others(), OpenFolder(self.path.parent, make=True) as folder:
-                if self._of_root:
+                if self.of_root:
                     check_roots_folder(folder.real_path)
                     lock_state(self.path.parent)
                 folder.replace(self.path.name, json.dumps(entry.content, indent=1).encode())
@@ -261,7 +265,7 @@ class Journal:
         try:
             with OpenFolder(self.path.parent) as folder:
                 raw, owner = _read_own(folder.inside(self.path.name))
-                if self._of_root:
+                if self.of_root:
                     check_roots_folder(folder.real_path)
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -283,7 +287,7 @@ class Journal:
 
         Raises StudyError where another one does. It lasts until the journal is removed.
         """
-        if self._of_root:
+        if self.of_root:
             with suppress(FileNotFoundError):
                 lock_state(self.path.parent)
 

@@ -106,6 +106,9 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
         problems = put_in_force(
             tree, entry.settings, entry.restore_command, entry.user, entry.scheduler_command
         )
+        if problems and journal.of_root:
+            # A site's command is the user's, and may do nothing.
+            problems = put_in_force(tree, entry.settings)
         if not problems and not vanished:
             journal.remove()
         return Restored(journal, entry, problems, vanished=vanished)

@@ -60,6 +60,13 @@ def test_a_process_that_has_a_privileged_programs_rights_is_not_its_users(asker:
         os.waitpid(process, 0)
 
 
+def test_the_kernels_memory_for_counters_has_a_bound(asker: Asker) -> None:
+    perf = asker.ask("program", name="perf")["path"]
+    command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", ",".join(["task-clock"] * 256)]
+    mine = str(asker.sleeper())
+    assert "counters" in asker.perf(command=command, target=["-p", ",".join([mine] * 200)])["error"]
+
+
 @pytest.mark.parametrize("target", [["-a"], ["-C", "0"], ["-p", "x"], ["-p"], ["-p", "-1"], []])
 def test_perf_counts_nothing_else(asker: Asker, target: list[str]) -> None:
     assert "Error" in asker.perf(target=target)["error"]

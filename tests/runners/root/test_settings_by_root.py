@@ -148,6 +148,21 @@ def test_a_sites_command_in_the_journal_runs_as_the_user(node: Node) -> None:
     assert set((told / "groups").read_text().split()) == {str(NOBODY)}
 
 
+def test_a_command_that_does_nothing_leaves_no_setting_changed(node: Node) -> None:
+    fields = {"paths": [node.governor], "governor_by": ["true"], "scheduler_by": []}
+    node.asker.ask("save", purpose="study", **fields)
+    node.put(node.governor, "performance")
+    assert node.asker.ask("restore", purpose="study")["problems"] == {}
+    assert node.value(node.governor) == "powersave"
+
+
+def test_what_root_has_tuned_is_not_taken_over(node: Node) -> None:
+    tuned = node.namespace.run("tune", status=0)
+    assert "undo it with" in tuned.stdout
+    assert "of user 0: restore it first" in node.save(node.epp, purpose="tune")["error"]
+    assert json.loads((node.namespace.state / "tune.json").read_text())["user"] == 0
+
+
 @pytest.mark.parametrize("owner", [NOBODY, 1])
 def test_a_folder_of_state_that_is_not_roots_is_not_used(checkout: Path, owner: int) -> None:
     with open_folder() as folder, hybrid_namespace(folder) as namespace:

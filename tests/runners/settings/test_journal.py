@@ -249,3 +249,13 @@ def test_a_journal_that_names_no_user_is_its_owners(tmp_path: Path) -> None:
     journal.path.write_text(json.dumps(data))
     entry = journal.read()
     assert entry is not None and entry.user == os.geteuid()
+
+
+def test_a_command_line_of_any_length_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["pinstudy", *["\x01" * 100_000] * 200])
+    entry = new_entry(node(tmp_path), [GOVERNOR])
+    assert len(json.dumps(entry.content)) < 1_000_000
+    assert Journal(tmp_path / "state", STUDY).write(entry) == entry
+    assert Journal(tmp_path / "state", STUDY).read() == entry
