@@ -53,17 +53,25 @@ _COUNT = re.compile(
     rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
 )
 # They are looked for where they begin: a search for the blanks before them is quadratic in these.
-_SHARE = re.compile(r"(?<=\s)[(\[]\s*(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$")
-_ERROR = re.compile(r"(?<=\s)\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,2})%\s*\)\s*$")
-_ELAPSED = re.compile(
-    rf"\s*(?P<mean>{_SECONDS})(?: \+- (?P<error>{_SECONDS}))? seconds time elapsed(?P<rest>.*)"
+# "(scaled from 66.67%)" is how perf before 3.1 says it.
+_SHARE = re.compile(
+    r"(?<=\s)[(\[]\s*(?:scaled from\s+)?(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$"
 )
-_USAGE = re.compile(rf"\s*(?P<seconds>{_SECONDS})(?: \+- {_SECONDS})? seconds (?P<of>user|sys)\b.*")
+_ERROR = re.compile(r"(?<=\s)\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,3})%\s*\)\s*$")
+_ELAPSED = re.compile(
+    rf"\s*(?P<mean>{_SECONDS})(?:\s+\+-\s+(?P<error>{_SECONDS}))?\s+seconds\s+time\s+elapsed"
+    r"(?P<rest>.*)"
+)
+_USAGE = re.compile(
+    rf"\s*(?P<seconds>{_SECONDS})(?:\s+\+-\s+{_SECONDS})?\s+seconds\s+(?P<of>user|sys)\b.*"
+)
 _UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
 # A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring", and
 # perf's usual ones: "(software)  #  824.4 cs/sec  cs_per_second".
 _METRICS = re.compile(r"(?:[A-Za-z]\w*|(?:[A-Za-z]\w* )?\(\w+\))\s+#")
-_OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
+_OLD_CLOCK = re.compile(r"(?P<event>\S+)\s+\((?P<unit>msec)\)")
+_OLD_RAW = re.compile(r"raw 0x(?P<code>[0-9a-f]{1,16})")
+_UTILISED = re.compile(r"\s#\s+(?P<cpus>[0-9]{1,6}[.,][0-9]{1,9})\s+CPUs\b")
 # Events that could be taken for the unit in front of another event.
 _COMMON_EVENTS = SOFTWARE_EVENTS | {"cycles", "instructions", "branches"}
 # psignal(3) after the program's name, which perf prints before its counts.
@@ -79,9 +87,15 @@ _ENDED = re.compile(rf"(?P<program>.*): (?P<signal>{_SIGNALS})(?: \(core dumped\
 _MAX_EVENTS = 1000
 _MAX_ROWS = 100_000
 
-# Without a clock, shares are kept as times of this length.
-_NOMINAL_NS = 1_000_000_000
+# Without a clock, shares are kept as times of this length: decades, so that no count in it is more
+# than a CPU's clock.
+_NOMINAL_NS = 10**18
 _CLOCKS = ("task-clock", "cpu-clock")
+# Units differ by a thousand or more, two readings of one time by much less.
+_ANOTHER_UNIT = 30
+# PMUs that count for no program (perf_invalid_context in their Linux drivers): beside them, perf
+# counted everything on all CPUs.
+_OF_NODE = re.compile(r"power|uncore_\w+|cstate_\w+|amd_(?:df|l3|umc)\w*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -191,6 +205,8 @@ class _OpenText:
     elapsed: re.Match[str] | None = None
     used: dict[str, float] = field(default_factory=dict)
     in_table: bool = False
+    # Behind a clock without a unit: how many CPUs perf says were busy, and the line.
+    utilised: tuple[float, int] | None = None
 
 
 def _text_blocks(lines: Sequence[str]) -> list[Block]:
@@ -251,6 +267,9 @@ def _read_line(block: _OpenText, number: int, line: str) -> None:
     row = _text_row(line)
     if row:
         block.rows.append(row)
+        metric = _UTILISED.search(line)
+        if metric and _is_clock(row) and "msec" not in line:
+            block.utilised = decimal(metric["cpus"]), number
         _check_rows(number, len(block.rows))
     elif not _METRICS.match(text):
         raise _LogError(number, f"{text[:60]!r} is no line of perf stat; expected a count")
@@ -269,6 +288,10 @@ def _text_row(line: str) -> Row | None:
     if names is None:
         return None
     pmu, event, modifiers = names
+    if not unit and canonical_event(event) in _CLOCKS:
+        # Nanoseconds are whole; before 3.17 milliseconds had six decimals and no unit.
+        in_msec = event.endswith("-msecs") or _has_decimals(count["value"])
+        unit = "msec" if in_msec else ""
     percent = decimal(error["percent"]) if error else None
     row = Row(event, pmu, modifiers, None, unit, 0, "counted", count["place"], None, percent)
     if count["value"] == "<not counted>":
@@ -285,9 +308,10 @@ def _text_row(line: str) -> Row | None:
 
 
 def _unit_and_event(what: str) -> tuple[str, str]:
-    old = _OLD_CLOCK.fullmatch(what)
-    if old:
+    if old := _OLD_CLOCK.fullmatch(what):
         return old["unit"], old["event"]
+    if raw := _OLD_RAW.fullmatch(what):
+        return "", f"r{raw['code']}"
     unit, _, event = what.partition(" ")
     is_unit = _UNIT.fullmatch(unit) and canonical_event(unit) not in _COMMON_EVENTS
     if event and not event.lstrip().startswith("[") and is_unit:
@@ -302,11 +326,16 @@ def localised(text: str) -> float:
     The last group is of three digits, and perf has 2 decimals, or 6 in old versions: 3 are decimals
     only where the groups before them have another sign.
     """
-    text = re.sub("[\xa0\u202f]", " ", text)
-    groups, signs = re.split("[^0-9]", text), re.findall("[^0-9]", text)
-    if signs and (len(groups[-1]) != 3 or len(set(signs)) > 1):
+    groups = re.split("[^0-9]", text)
+    if _has_decimals(text):
         return float("".join(groups[:-1]) + "." + groups[-1])
     return float("".join(groups))
+
+
+def _has_decimals(text: str) -> bool:
+    signs = re.findall("[^0-9]", re.sub("[\xa0\u202f]", " ", text))
+    last = re.split("[^0-9]", text)[-1]
+    return bool(signs) and (len(last) != 3 or len(set(signs)) > 1)
 
 
 def decimal(text: str) -> float:
@@ -320,6 +349,7 @@ def _closed_text(block: _OpenText) -> Block:
     runs = int(block.header["runs"] or 1)
     mean_s = decimal(block.elapsed["mean"])
     clock_ns = _clock_ns(block.rows)
+    _check_unit(block, clock_ns, mean_s)
     return Block(
         line=block.line,
         text="\n".join([block.header[0], *block.lines]),
@@ -334,10 +364,25 @@ def _closed_text(block: _OpenText) -> Block:
         elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
         user_s=block.used.get("user"),
         system_s=block.used.get("sys"),
-        system_wide=_of_all_cpus(block.header),
+        system_wide=_of_all_cpus(block.header) or _counts_the_node(block.rows),
         clock=clock_ns is not None,
         failure=block.failure,
     )
+
+
+def _check_unit(block: _OpenText, clock_ns: int | None, mean_s: float) -> None:
+    """Raise _LogError where perf's number of busy CPUs shows that a clock has another unit."""
+    if block.utilised is None or not clock_ns or not mean_s:
+        return
+    cpus, line = block.utilised
+    found = clock_ns / 1e9 / mean_s
+    # It has three decimals.
+    if not cpus / _ANOTHER_UNIT - 0.001 <= found <= (cpus + 0.001) * _ANOTHER_UNIT:
+        raise _LogError(
+            line,
+            f"a clock without a unit, which is no time of {cpus:g} CPUs in {mean_s:g} s: expected "
+            "milliseconds with decimals or whole nanoseconds",
+        )
 
 
 def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
@@ -353,9 +398,13 @@ def in_ns(clock: float, unit: str) -> float:
     return clock * (1e6 if unit == "msec" else 1)
 
 
+def _is_clock(row: Row) -> bool:
+    return canonical_event(row.event) in _CLOCKS
+
+
 def _clock_ns(rows: Sequence[Row]) -> int | None:
     """Return the program's CPU time."""
-    clocks = (row for row in rows if row.event in _CLOCKS and row.aggregate is None)
+    clocks = (row for row in rows if _is_clock(row) and row.aggregate is None)
     return next((round(in_ns(row.value, row.unit)) for row in clocks if row.value), None)
 
 
@@ -454,9 +503,15 @@ def _closed_rows(block: _OpenRows) -> Block:
         elapsed_error_s=error_s,
         user_s=_seconds(rows, "user_time"),
         system_s=_seconds(rows, "system_time"),
-        system_wide=any(
-            row.aggregate or (row.pmu == "power" and row.state == "counted") for row in rows
-        ),
+        system_wide=_counts_the_node(rows),
+    )
+
+
+def _counts_the_node(rows: Sequence[Row]) -> bool:
+    """Return whether there are counts of single CPUs, or of what is outside all cores."""
+    return any(
+        row.aggregate or (row.state == "counted" and _OF_NODE.fullmatch(row.pmu or ""))
+        for row in rows
     )
 
 

@@ -376,3 +376,66 @@ def test_whatever_a_file_holds_there_is_no_traceback(lines: list[str], end: str)
             assert len(str(error).splitlines()) == 1
         else:
             assert all(block.line >= 1 for block in blocks)
+
+
+# perf 2.6.31 and up (tools/perf/builtin-stat.c, nsec_printout, print_noise, print_stat).
+OLDEST = """
+ Performance counter stats for './solve 4' (3 runs):
+
+    3147.437358  task-clock-msecs         #      1.793 CPUs    ( +-   0.180% )
+           1753  context-switches         #      0.001 M/sec   ( +-   3.090% )
+              4  CPU-migrations           #      0.000 M/sec   ( +-   0.000% )
+      <not counted>  cache-misses
+     9531213213  cycles                   #   3028.213 M/sec   ( +-   0.020% )  (scaled from 66.67%)
+            250  raw 0x1a8                #      0.000 M/sec   ( +-   0.020% )
+
+    1.755402157  seconds time elapsed   ( +-   8.561% )
+
+"""
+
+
+def test_the_oldest_forms_of_perf_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(OLDEST)
+
+    (block,) = read_log(path)
+
+    clock, switches, migrations, misses, cycles, raw = block.rows
+    assert (clock.value, clock.unit, clock.error_percent) == (3147.437358, "msec", 0.18)
+    assert (switches.value, migrations.value, misses.value) == (1753, 4, None)
+    assert (cycles.value, cycles.always) == (9531213213, False)
+    assert cycles.run_ns == pytest.approx(0.6667 * 3_147_437_358, abs=1)
+    assert (raw.event, raw.value) == ("r1a8", 250)
+    assert (block.elapsed_s, block.repeats) == (1.755402157, 3)
+    assert block.elapsed_error_s == pytest.approx(0.08561 * 1.755402157)
+
+
+@pytest.mark.parametrize(
+    ("clock", "ns"),
+    [
+        ("55565.778954 task-clock", 55_565_778_954),
+        ("55565,778954 task-clock", 55_565_778_954),
+        ("55.565,778954 cpu-clock", 55_565_778_954),
+        ("55565.000000 task-clock-msecs", 55_565_000_000),
+        ("55,565.78 msec task-clock", 55_565_780_000),
+        ("55565.778954 task-clock  (msec)", 55_565_778_954),
+        # Of late 2025.
+        ("55,565,778,954 task-clock", 55_565_778_954),
+        ("55565778954 task-clock:u", 55_565_778_954),
+    ],
+)
+def test_a_clock_has_the_unit_of_its_perf(tmp_path: Path, clock: str, ns: int) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(f"{HEAD}  {clock}     #    0.999 CPUs utilized\n  55.644597914 seconds time "
+                    "elapsed\n")  # fmt: skip
+
+    (block,) = read_log(path)
+
+    assert block.rows[0].run_ns == ns
+
+
+def test_a_clock_of_another_unit_is_told_from_the_busy_cpus(tmp_path: Path) -> None:
+    text = f"{HEAD}  55565 task-clock     #    0.999 CPUs utilized\n  55.6 seconds time elapsed\n"
+    assert problem(tmp_path, text).startswith(
+        "mine.log:2:1: a clock without a unit, which is no time of 0.999 CPUs in 55.6 s"
+    )
