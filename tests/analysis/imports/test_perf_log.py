@@ -439,3 +439,128 @@ def test_a_clock_of_another_unit_is_told_from_the_busy_cpus(tmp_path: Path) -> N
     assert problem(tmp_path, text).startswith(
         "mine.log:2:1: a clock without a unit, which is no time of 0.999 CPUs in 55.6 s"
     )
+
+
+J_CLOCK = (
+    '{"counter-value" : "314.610000", "unit" : "msec", "event" : "task-clock", "event-runtime" : '
+    '314610000, "pcnt-running" : 100.00, "metric-value" : "0.990000", "metric-unit" : "CPUs"}'
+)
+J_TIME = (
+    '{"counter-value" : "350000000.000000", "unit" : "ns", "event" : "duration_time", '
+    '"event-runtime" : 350000000, "pcnt-running" : 100.00}'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # perf 6.12: no metric follows.
+        f"{J_CLOCK}\n{J_TIME.replace('100.00}', '100.00, }')}\n",
+        f"{J_CLOCK.replace(', ', ', , ')}\n{J_TIME.replace('{', '{, ')}\n",
+        J_CLOCK.replace(': "0.990000"', ": ") + f"\n{J_TIME}\n",
+        J_CLOCK.replace('"0.990000"', "-nan") + f"\n{J_TIME}\n",
+        # A locale with decimal commas.
+        f"{J_CLOCK.replace('.', ',')}\n{J_TIME.replace('.', ',')}\n",
+        # Tools that collect or show JSON.
+        f"{J_CLOCK} {J_TIME}\n",
+        f"{J_CLOCK},{J_TIME}\n",
+        f"[{J_CLOCK},\n{J_TIME}]\n",
+        f"[\n{J_CLOCK},\n{J_TIME}\n]\n",
+        f"{J_CLOCK}\n{J_TIME}\n".replace(", ", ",\n  ").replace("{", "{\n  ").replace("}", "\n}"),
+    ],
+)
+def test_json_that_is_not_quite_perf_s_rows_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(text)
+
+    (block,) = read_log(path)
+
+    assert values(block) == {"task-clock": 314.61, "duration_time": 350_000_000}
+    assert block.elapsed_s == 0.35
+    assert all(row.always for row in block.rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (J_CLOCK.replace('"task-clock"', "task-clock"), "1:1: *; broken JSON (column 61: "),
+        (f"{J_CLOCK[:80]}\n{J_TIME}", "1:1: *; broken JSON (column 75: Unterminated string"),
+        (f"{J_CLOCK}\n{J_TIME[:70]}", "2:1: *; broken JSON (column 65: Unterminated string"),
+        (J_TIME.replace("unit", "event"), "1:1: *; broken JSON (a name is there twice)"),
+        ('{"CPUs utilized" : "0.990"}', "1:1: *; derived numbers only (--metric-only), no counts"),
+        (
+            "CPUs utilized,/sec,/sec,GHz,insn per cycle,\n0.990,1.0,2.0,3.7,2.1,\n",
+            "1:1: *; derived numbers only (--metric-only), no counts",
+        ),
+        (f"{HEAD}  CPUs utilized   GHz\n   0.9   3.7\n{END}", "2:1: *; derived numbers only"),
+        ("3147.437358,task-clock\n", "1:1: *; it has no running time, as in perf before 4.1"),
+        ("CPU0;9;msec;cpu-clock;0.10%\n", "1:1: *; it has no running time, as in perf before 4.1"),
+        # Decimal commas between commas.
+        ("18,50,Joules,power/energy-pkg/,1001759924,100,00,,\n", "1:1: *numbers with decimal"),
+        ("CPU0,18,50,Joules,power/energy-pkg/,10017,100,00,,\n", "1:1: *numbers with decimal"),
+        ("S0,8,18,50,Joules,power/energy-pkg/,10017,100,00,,\n", "1:1: *numbers with decimal"),
+        ("5,,page-faults,0,52%,10017,100,00,,\n", "1:1: *; numbers with decimal commas in a log"),
+        ("314,61,msec,task-clock,314610000,100,00,0,990,CPUs\n", "1:1: *numbers with decimal"),
+        (f"{ROW}./x: Killed\n", "2:1: perf said of the program: Killed; expected its counts below"),
+    ],
+)  # fmt: skip
+def test_what_is_no_row_has_its_own_cause(tmp_path: Path, text: str, expected: str) -> None:
+    place, _, cause = expected.partition("*")
+    found = problem(tmp_path, text)
+    assert found.startswith(f"mine.log:{place}")
+    assert cause in found
+    assert len(found.splitlines()) == 1
+
+
+# Linux tools/perf/builtin-stat.c, util/stat-display.c, util/parse-events.c, util/evlist.c.
+NOTES = """Events disabled
+Events enabled
+WARNING: events were regrouped to match PMUs
+Warning:
+cpu_core/topdown-retiring/ event is not supported by the kernel.
+kernel.perf_event_paranoid=2, trying to fall back to excluding kernel and hypervisor  samples
+WARNING: grouped events cpus do not match.
+Events with CPUs not matching the leader will be removed from the group.
+  anon group { cycles, power/energy-pkg/ }
+Using CPUID GenuineIntel-6-97-2
+Control descriptor is not initialized
+[ perf stat: executing run #1 ... ]
+task-clock: 314610000 314610000 314610000
+"""
+
+
+@pytest.mark.parametrize("rows", [ROW, f"{HEAD}  5 page-faults\n{END}"])
+def test_perf_s_own_words_beside_its_counts_are_passed_over(tmp_path: Path, rows: str) -> None:
+    path = tmp_path / "mine.log"
+    begin, _, end = rows.rpartition("\n  5 ")
+    inside = f"{begin}\n{NOTES}  5 {end}" if begin else f"{NOTES}{end}{NOTES}"
+    path.write_text(inside)
+
+    (block,) = read_log(path)
+
+    assert values(block) == {"page-faults": 5}
+    assert "'hello' is no row" in problem(tmp_path, f"{NOTES}hello\n{ROW}")
+
+
+def test_rows_below_the_signal_that_ended_the_program_are_of_a_failed_run(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"./x: Segmentation fault\n{ROW}{ROW}")
+    assert [block.failure for block in read_log(path)] == [
+        "perf said of the program: Segmentation fault", "",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t", ":"])
+@pytest.mark.parametrize("place", ["S0*8*", "S0-D0-L3-ID8*2*", "CPU0*", ""])
+def test_decimal_commas_between_other_separators_are_read(
+    tmp_path: Path, separator: str, place: str
+) -> None:
+    path = tmp_path / "mine.csv"
+    row = f"{place}18,50*Joules*power/energy-pkg/*1001759924*100,00**\n"
+    path.write_text(row.replace("*", separator))
+
+    (block,) = read_log(path)
+
+    assert [(row.value, row.aggregate, row.always) for row in block.rows] == [
+        (18.5, place.partition("*")[0] or None, True)
+    ]
