@@ -327,6 +327,7 @@ NOT_IN_LOG = "not in the imported perf log"
 _KINDS = {"cpu_core": ("P",), "cpu_atom": ("E",), "cpu_lowpower": ("LP-E",)}
 _OF_POWER = ("power_pkg_w", "energy_net_j", "idle_power_w")
 _OF_TIME = ("edp_js", "ed2p_js2")
+_ONE_CPU = re.compile(r"(?:CPU)?[0-9]+")
 # By how much a CPU's clock under -a and the elapsed time differ: for perf's own start (0.7 ms were
 # seen), and as a share.
 _START_S = 0.002
@@ -387,16 +388,24 @@ def _energy(block: Block) -> Reading:
 def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
     """Return the joules of an event, packages summed, or why there are none.
 
-    An event that perf was asked for twice has two rows of the same energy.
+    An event that perf was asked for twice has two rows of the same energy. A package's counter is
+    read on one of its CPUs: rows of the others say nothing.
     """
-    matching = (row for row in rows if row.event == event and row.pmu in ("power", None))
-    parts = {row.aggregate: row for row in matching}.values()
+    matching = [row for row in rows if row.event == event and row.pmu in ("power", None)]
+    of_counters = [row for row in matching if not _is_beside_the_counter(row)]
+    parts = {row.aggregate: row for row in of_counters or matching}.values()
     for row in parts:
         if row.value is None:
             return Unavailable(f"{row.name}: {row.state}")
         if row.unit != UNIT:
             return Unavailable(f"{row.name}: counted in {row.unit or 'no unit'}, not in {UNIT}")
     return sum(row.value or 0.0 for row in parts) if parts else Unavailable(NOT_IN_LOG)
+
+
+def _is_beside_the_counter(row: Row) -> bool:
+    """Return whether a row is of a core or CPU on which nobody reads a counter of its package."""
+    of_one_cpu = row.summed is None and _ONE_CPU.fullmatch(row.aggregate or "")
+    return row.state == "not counted" and (row.summed == 0 or bool(of_one_cpu))
 
 
 def _times(block: Block) -> Reading:

@@ -627,3 +627,64 @@ def test_what_an_old_perf_scaled_is_no_complete_count(tmp_path: Path) -> None:
     assert (record["task_clock_s"], record["migrations"]) == (55.565778954, 4341)
     assert record["freq_mean_ghz"] == pytest.approx(149053980907 / 55565778954)
     assert "counted for 67% of the time only" in record["unavailable"]["instructions"]
+
+
+PER_CORE = {
+    "txt": " Performance counter stats for 'system wide':\n\n"
+    "S0-D0-C0   1              3.73 Joules power/energy-pkg/\n"
+    "S0-D0-C1   0     <not counted> Joules power/energy-pkg/\n"
+    "S1-D0-C0   1              1.27 Joules power/energy-pkg/\n\n"
+    "  1.001404046 seconds time elapsed\n",
+    "csv": "S0-D0-C1,0,<not counted>,Joules,power/energy-pkg/,0,100.00,,\n"
+    "S0-D0-C0,1,3.73,Joules,power/energy-pkg/,1001404046,100.00,,\n"
+    "S1-D0-C0,1,1.27,Joules,power/energy-pkg/,1001404046,100.00,,\n"
+    "S0-D0-C1,0,<not counted>,ns,duration_time,0,100.00,,\n"
+    "S0-D0-C0,1,1001404046,ns,duration_time,1001404046,100.00,,\n",
+    "json": "\n".join(
+        f'{{"core" : "{core}", "aggregate-number" : {summed}, "counter-value" : "{value}", '
+        f'"unit" : "{unit}", "event" : "{event}", "event-runtime" : 9, "pcnt-running" : 100.00}}'
+        for core, summed, value, unit, event in (
+            ("S0-D0-C0", 1, "3.730000", "Joules", "power/energy-pkg/"),
+            ("S0-D0-C1", 0, "<not counted>", "Joules", "power/energy-pkg/"),
+            ("S1-D0-C0", 1, "1.270000", "Joules", "power/energy-pkg/"),
+            ("S0-D0-C0", 1, "1001404046.000000", "ns", "duration_time"),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("form", PER_CORE)
+def test_cores_without_a_counter_of_their_package_say_nothing(tmp_path: Path, form: str) -> None:
+    log = tmp_path / f"log.{form}"
+    for ending, text in (
+        ("", PER_CORE[form]),
+        ("-newer", PER_CORE[form].replace("aggregate-number", "counters")),
+    ):
+        log.write_text(text)
+        import_logs([log], tmp_path / f"of{ending}", OPTIONS)
+        (record,) = records(tmp_path / f"of{ending}")
+        assert (record["energy_pkg_j"], record["elapsed_s"]) == (5.0, 1.001404046)
+
+
+def test_a_package_whose_counter_was_not_read_leaves_no_sum(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    for at, rows in enumerate((
+        "S0  1  3.73 Joules power/energy-pkg/\nS1  1  <not counted> Joules power/energy-pkg/\n",
+        "S0  0  <not counted> Joules power/energy-pkg/\n",
+    )):  # fmt: skip
+        log.write_text(
+            f" Performance counter stats for 'system wide':\n\n{rows}\n 1.0 seconds time elapsed\n"
+        )
+        import_logs([log], tmp_path / f"of-{at}", OPTIONS)
+        (record,) = records(tmp_path / f"of-{at}")
+        assert record["unavailable"]["energy_pkg_j"] == "power/energy-pkg/: not counted"
+
+
+def test_under_no_aggregation_only_cpus_with_a_counter_have_energy(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(
+        " Performance counter stats for 'system wide':\n\nCPU0  3.73 Joules power/energy-pkg/\n"
+        "CPU1  <not counted> Joules power/energy-pkg/\n\n  1.0 seconds time elapsed\n"
+    )
+    import_logs([log], tmp_path, OPTIONS)
+    assert records(tmp_path)[0]["energy_pkg_j"] == 3.73
