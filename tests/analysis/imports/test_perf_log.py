@@ -564,3 +564,9 @@ def test_decimal_commas_between_other_separators_are_read(
     assert [(row.value, row.aggregate, row.always) for row in block.rows] == [
         (18.5, place.partition("*")[0] or None, True)
     ]
+
+
+def test_a_log_that_a_shell_of_windows_redirected_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode("utf-16"))
+    assert read_log(path)[0].rows == only("german.txt").rows
