@@ -76,14 +76,15 @@ _NOTES = re.compile(
 _MAX_OBJECT_LINES = 40
 _MAX_OBJECT_LETTERS = 4096
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
-_BETWEEN_OBJECTS = re.compile(r"\}\s*,?\s*\{")
+_BETWEEN_OBJECTS = re.compile(r"\}\s*(?:,\s*)?\{")
 
 # What is printed for people.
 _HEADER = re.compile(
-    r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>[0-9]{1,9}) runs\))?:\s*"
+    r"\s*Performance\s+counter\s+stats\s+for\s+(?P<who>\S.*?)"
+    r"(?:\s{1,9}\((?P<runs>[0-9]{1,9})\s{1,9}runs\))?\s{0,9}:\s*"
 )
-_HEADER_BEGINS = re.compile(r"\s*Performance counter stats for '")
-_HEADER_ENDS = re.compile(r".*'(?: \([0-9]{1,9} runs\))?:\s*")
+_HEADER_BEGINS = re.compile(r"\s*Performance\s+counter\s+stats\s+for\s+'")
+_HEADER_ENDS = re.compile(r".*'(?:\s{1,9}\([0-9]{1,9}\s{1,9}runs\))?\s{0,9}:\s*")
 _INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
 # As many groups of digits as a 64-bit count needs, with one sign between all of them, and another
 # one before the decimals. India's groups in front of the last are pairs (11,75,08,755).
@@ -595,7 +596,7 @@ def _why_no_json_row(line: str) -> str:
         else:
             where = "a name is there twice"
         return f"broken JSON ({where}); record it again with -x\\; or as the text for people"
-    if "event" not in found and "counter-value" not in found:
+    if any(map(_METRIC_UNIT.search, found)):
         return _NO_COUNTS
     return "expected its counter-value, event, event-runtime and pcnt-running, each once"
 

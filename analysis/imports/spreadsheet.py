@@ -125,7 +125,8 @@ def _decimal(signs: dict[str, Field], unsure: dict[str, Field], path: str, separ
         raise ConfigError([Problem(path, comma.line, comma.column, problem)])
     if signs:
         return next(iter(signs))
-    if "," in unsure and (separator == "," or "." in unsure):
+    # Offices write semicolons because commas are their decimal signs.
+    if "," in unsure and separator != ";" and (separator == "," or "." in unsure):
         field = unsure[","]
         fine, coarse = field.text.replace(",", "."), field.text.replace(",", "")
         problem = f"{shown(field.text)} may be {fine} or {coarse}; write it as one of them"

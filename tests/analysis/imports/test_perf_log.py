@@ -394,6 +394,17 @@ OLDEST = """
 """
 
 
+def test_blanks_between_words_may_be_any(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(
+        "Performance  counter stats for  './x'  (4  runs) :\n\n  5\tpage-faults\n\n"
+        "\t1.5  +-  0.1   seconds\ttime  elapsed\n"
+    )
+    (block,) = read_log(path)
+    assert (block.repeats, block.elapsed_s, block.elapsed_error_s) == (4, 1.5, 0.1)
+    assert values(block) == {"page-faults": 5}
+
+
 def test_the_oldest_forms_of_perf_are_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.log"
     path.write_text(OLDEST)
@@ -487,6 +498,7 @@ def test_json_that_is_not_quite_perf_s_rows_is_read(tmp_path: Path, text: str) -
         (f"{J_CLOCK[:80]}\n{J_TIME}", "1:1: *; broken JSON (column 75: Unterminated string"),
         (f"{J_CLOCK}\n{J_TIME[:70]}", "2:1: *; broken JSON (column 65: Unterminated string"),
         (J_TIME.replace("unit", "event"), "1:1: *; broken JSON (a name is there twice)"),
+        ('{"results" : 1}', "1:1: *; expected its counter-value, event, event-runtime and"),
         ('{"CPUs utilized" : "0.990"}', "1:1: *; derived numbers only (--metric-only), no counts"),
         (
             "CPUs utilized,/sec,/sec,GHz,insn per cycle,\n0.990,1.0,2.0,3.7,2.1,\n",

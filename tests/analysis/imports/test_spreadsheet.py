@@ -98,6 +98,14 @@ def test_what_offices_and_pandas_write_is_the_plain_table(
     assert imported(tmp_path, table) == PLAIN
 
 
+def test_between_semicolons_a_comma_before_three_digits_is_a_decimal_one(tmp_path: Path) -> None:
+    header = "app;threads;mapping;elapsed_mean_s;context_switches_mean\n"
+    table = imported(tmp_path, f"{header}solve;1;scheduler;45,073;1.234\n")
+    assert table.splitlines()[1] == "solve,1,scheduler,45.073,1234"
+    tabs = header.replace(";", "\t") + "solve\t1\tscheduler\t45.073\t1,234\n"
+    assert "'1,234' may be 1.234 or 1234" in first_mistake(tmp_path, tabs)
+
+
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
