@@ -50,7 +50,7 @@ _METRIC_VALUE = re.compile(rf"(?:{_PLACE}|[+-]?[0-9]+(?:[.,][0-9]+)?|-?nan)?")
 _FIELD_END = re.compile(r"[,;|\s]+")
 # What is looked at of a line that is no row.
 _MAX_LETTERS = 2000
-# Up to 4.1: a value, from 3.14 its unit, its event, under -r its error, and no running time.
+# Before 4.1: a value, from 3.14 its unit, its event, under -r its error, and no running time.
 _WITHOUT_TIME = re.compile(
     rf"(?:(?:{_PLACE})(?P<between>[^\w.]{{1,8}}))?(?P<value>{_VALUE})(?P<separator>[^\w.<%/\"+-]{{1,8}}?)"
     r"(?:\w{0,16}(?P=separator))?(?P<event>[A-Za-z][\w./:=-]*)(?:(?P=separator)[0-9.]{1,9}%)?",
@@ -100,7 +100,7 @@ _COUNT = re.compile(
     rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
 )
 # They are looked for where they begin: a search for the blanks before them is quadratic in these.
-# "(scaled from 66.67%)" is how perf before 3.1 says it.
+# "(scaled from 66.67%)" is how perf up to about 3.0 says it.
 _SHARE = re.compile(
     r"(?<=\s)[(\[]\s*(?:scaled from\s+)?(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$"
 )
@@ -140,8 +140,8 @@ _NOMINAL_NS = 10**18
 _CLOCKS = ("task-clock", "cpu-clock")
 # Units differ by a thousand or more, two readings of one time by much less.
 _ANOTHER_UNIT = 30
-# PMUs that count for no program (perf_invalid_context in their Linux drivers): beside them, perf
-# counted everything on all CPUs.
+# PMUs that count for no program (perf_invalid_context in their Linux drivers): beside a count of
+# theirs, all was counted on all CPUs. The header of a log for people tells that by itself.
 _OF_NODE = re.compile(r"power|uncore_\w+|cstate_\w+|amd_(?:df|l3|umc)\w*", re.ASCII)
 
 
@@ -413,7 +413,7 @@ def _closed_text(block: _OpenText) -> Block:
         elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
         user_s=block.used.get("user"),
         system_s=block.used.get("sys"),
-        system_wide=_of_all_cpus(block.header) or _counts_the_node(block.rows),
+        system_wide=_of_all_cpus(block.header),
         clock=clock_ns is not None,
         failure=block.failure,
     )
@@ -596,7 +596,7 @@ def _why_no_json_row(line: str) -> str:
         else:
             where = "a name is there twice"
         return f"broken JSON ({where}); record it again with -x\\; or as the text for people"
-    if any(map(_METRIC_UNIT.search, found)):
+    if not found or any(map(_METRIC_UNIT.search, found)):
         return _NO_COUNTS
     return "expected its counter-value, event, event-runtime and pcnt-running, each once"
 

@@ -582,7 +582,7 @@ def test_counts_of_all_cpus_are_noticed_where_the_log_does_not_tell(
         assert ("cycles" in record, "migrations" in record) == (not told, not told)
         if told:
             assert record["unavailable"]["migrations"].startswith(
-                "8 CPUs were busy all the time, and 4 threads cannot do that: counted on all CPUs "
+                "8 CPUs were busy all the time, which --threads 4 cannot do: counted on all CPUs "
                 "(-a; then say --all-cpus)"
             )
 

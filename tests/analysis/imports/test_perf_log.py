@@ -499,6 +499,7 @@ def test_json_that_is_not_quite_perf_s_rows_is_read(tmp_path: Path, text: str) -
         (f"{J_CLOCK}\n{J_TIME[:70]}", "2:1: *; broken JSON (column 65: Unterminated string"),
         (J_TIME.replace("unit", "event"), "1:1: *; broken JSON (a name is there twice)"),
         ('{"results" : 1}', "1:1: *; expected its counter-value, event, event-runtime and"),
+        ("{}", "1:1: *; derived numbers only (--metric-only), no counts"),
         ('{"CPUs utilized" : "0.990"}', "1:1: *; derived numbers only (--metric-only), no counts"),
         (
             "CPUs utilized,/sec,/sec,GHz,insn per cycle,\n0.990,1.0,2.0,3.7,2.1,\n",
