@@ -234,9 +234,9 @@ def _why_no_count(count: RawCount) -> str:
     """Return why no core can have counted this while the program ran; empty if one can."""
     name = f"{count.pmu}/{count.event}/" if count.pmu else count.event
     if count.event in _NEVER_ZERO and count.value == 0:
-        # Of a short visit, all may have been the kernel's.
-        is_short = count.running_ns < (1 - MULTIPLEXED_BELOW) * count.enabled_ns
-        if not (count.user_only and is_short):
+        # Of a short visit, all may have been the kernel's; of a shorter one, the switch to it.
+        short = 1 - MULTIPLEXED_BELOW if count.user_only else _PRINTED_TO
+        if count.running_ns >= short * count.enabled_ns:
             time_s = count.running_ns / 1e9
             return f"{name}: 0 in {time_s:.3g} s, {CANNOT_BE}: its counter stands still"
     if count.event == "cycles" and count.value > MAX_GHZ * count.running_ns:
