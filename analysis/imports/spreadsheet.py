@@ -31,11 +31,14 @@ _GROUPS = "'\u2019\xa0\u202f "
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a table is written: the sign before decimals, and the columns that mean something."""
+    """How a table is written: the sign before decimals, and the columns that are kept.
 
-    names: Sequence[str]
-    decimal: str = "."
-    kept: Sequence[int] = ()
+    Of each column, `holds` is a "count", another "number" or "text".
+    """
+
+    holds: Sequence[str]
+    decimal: str
+    kept: Sequence[int]
 
 
 def read_table(text: str, path: str) -> Iterator[list[Field]]:
@@ -70,6 +73,7 @@ def _known_columns(header: str, separator: str) -> int:
 def _layout_of(rows: Iterator[list[Field]], path: str, separator: str) -> _Layout:
     header = next((row for row in rows if any(field.text for field in row)), [])
     names = [field.text for field in header]
+    holds = [_what_it_holds(name) for name in names]
     if len(names) == 1 and not is_column(names[0]):
         problem = (
             f"{shown(names[0])} is one column; expected a line of columns such as "
@@ -77,7 +81,7 @@ def _layout_of(rows: Iterator[list[Field]], path: str, separator: str) -> _Layou
         )
         raise ConfigError([Problem(path, header[0].line, 1, problem)])
     if not any(map(is_column, names)):
-        return _Layout(names, kept=range(len(names)))
+        return _Layout(holds, ".", range(len(names)))
     unnamed = {at for at, name in enumerate(names) if _INDEX_NAME.fullmatch(name)}
     with_text, with_more = set[int](), set[int]()
     signs: dict[str, Field] = {}
@@ -88,14 +92,20 @@ def _layout_of(rows: Iterator[list[Field]], path: str, separator: str) -> _Layou
                 with_text.add(at)
                 if at > 0 or not _WHOLE.fullmatch(row[at].text):
                     with_more.add(at)
-        for name, field in zip(names, row, strict=False):
-            if holds_number(name) and not field.text.isdigit():
+        for what, field in zip(holds, row, strict=False):
+            if what != "text" and not field.text.isdigit():
                 sign, is_sure = _decimal_sign(field.text)
                 if sign:
                     (signs if is_sure else unsure).setdefault(sign, field)
     # An index counts the rows; a column without a name and cells is no column.
     kept = [at for at in range(len(names)) if at not in unnamed or at in with_more]
-    return _Layout(names, _decimal(signs, unsure, path, separator), kept)
+    return _Layout(holds, _decimal(signs, unsure, path, separator), kept)
+
+
+def _what_it_holds(name: str) -> str:
+    if holds_count(name):
+        return "count"
+    return "number" if holds_number(name) else "text"
 
 
 def _decimal_sign(text: str) -> tuple[str, bool]:
@@ -135,23 +145,23 @@ def _decimal(signs: dict[str, Field], unsure: dict[str, Field], path: str, separ
 
 
 def _plain_row(row: Sequence[Field], layout: _Layout) -> list[Field]:
-    width = len(layout.names)
+    width = len(layout.holds)
     if any(field.text for field in row[width:]) or len(row) < width:
         # A row of another length is a mistake, which is told where rows are checked.
         return list(row)
     return [
-        replace(row[at], text=_plain_text(layout.names[at], row[at].text, layout.decimal))
+        replace(row[at], text=_plain_text(layout.holds[at], row[at].text, layout.decimal))
         for at in layout.kept
     ]
 
 
-def _plain_text(name: str, text: str, decimal: str) -> str:
-    if not holds_number(name):
+def _plain_text(what: str, text: str, decimal: str) -> str:
+    if what == "text":
         return "" if text in _NO_TEXT else text
     if text.lower() in _NO_NUMBER:
         return ""
     number = _plain_number(text, decimal)
-    return number.partition(".")[0] if holds_count(name) and _WHOLE.fullmatch(number) else number
+    return number.partition(".")[0] if what == "count" and _WHOLE.fullmatch(number) else number
 
 
 def _plain_number(text: str, decimal: str) -> str:

@@ -88,7 +88,7 @@ def _wide_encoding(data: bytes) -> str:
 
 
 def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[Field]]:
-    """Yield the fields of each line that is not blank.
+    """Yield the fields of each line that is not blank and has more than separators.
 
     Raises ConfigError for a line that is no CSV, such as one whose quotes are not closed: a line
     is a row, and no line break belongs into a cell. Raises it, too, for a row of too many cells
@@ -97,7 +97,7 @@ def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[Fiel
     rows = 0
     for number, line in enumerate(text.split("\n"), 1):
         row = line.removesuffix("\r")
-        if not row.strip():
+        if not row.replace(separator, "").strip():
             continue
         rows += 1
         try:
