@@ -153,7 +153,7 @@ def _summaries(
             **{name: str(value) for name, value in each.identity.fields.items()},
             **{name: value for name, value in each.identity.meaning.items() if value},
             "n": str(count),
-            **summary_fields(each.block, count, energy.block if energy else each.block),
+            **summary_fields(each, count, energy or each),
         }
         yield each.where, each.identity, columns
 
@@ -290,7 +290,7 @@ def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> 
     history.add_log(run)
     repetition = history.repetition(run)
     failure = _failure(run, energy)
-    measured = run_fields(run.block, energy.block if energy else run.block)
+    measured = run_fields(run, energy or run)
     imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
     if energy:
         history.add_log(energy)
@@ -327,6 +327,11 @@ NOT_IN_LOG = "not in the imported perf log"
 _KINDS = {"cpu_core": ("P",), "cpu_atom": ("E",), "cpu_lowpower": ("LP-E",)}
 _OF_POWER = ("power_pkg_w", "energy_net_j", "idle_power_w")
 _OF_TIME = ("edp_js", "ed2p_js2")
+_ONE_CPU = re.compile(r"(?:CPU)?[0-9]+")
+# By how much a CPU's clock under -a and the elapsed time differ: for perf's own start (2 ms were
+# seen, on 2 CPUs), and as a share.
+_START_S = 0.01
+_CLOCKS_DIFFER = 0.005
 _OF_ALL_CPUS = "counted on all CPUs (-a, -C), not of the program"
 # Deviations are known to about as many digits as perf prints of its errors.
 _DIGITS = 3
@@ -346,12 +351,12 @@ _MEASURES = {
 }
 
 
-def run_fields(block: Block, energy: Block) -> Reading:
+def run_fields(run: _Log, energy: _Log) -> Reading:
     """Return the measured fields of a single run; what the logs lack has its reason.
 
     `energy` is the log that has the energy, another one or the same.
     """
-    return _counters(block) | _times(block) | _energy_fields(energy, block.elapsed_s)
+    return _counters(run) | _times(run.block) | _energy_fields(energy.block, run.block.elapsed_s)
 
 
 def _energy_fields(block: Block, elapsed_s: float | None) -> Reading:
@@ -383,16 +388,24 @@ def _energy(block: Block) -> Reading:
 def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
     """Return the joules of an event, packages summed, or why there are none.
 
-    An event that perf was asked for twice has two rows of the same energy.
+    An event that perf was asked for twice has two rows of the same energy. A package's counter is
+    read on one of its CPUs: rows of the others say nothing.
     """
-    matching = (row for row in rows if row.event == event and row.pmu in ("power", None))
-    parts = {row.aggregate: row for row in matching}.values()
+    matching = [row for row in rows if row.event == event and row.pmu in ("power", None)]
+    of_counters = [row for row in matching if not _is_beside_the_counter(row)]
+    parts = {row.aggregate: row for row in of_counters or matching}.values()
     for row in parts:
         if row.value is None:
             return Unavailable(f"{row.name}: {row.state}")
         if row.unit != UNIT:
             return Unavailable(f"{row.name}: counted in {row.unit or 'no unit'}, not in {UNIT}")
     return sum(row.value or 0.0 for row in parts) if parts else Unavailable(NOT_IN_LOG)
+
+
+def _is_beside_the_counter(row: Row) -> bool:
+    """Return whether a row is of a core or CPU on which nobody reads a counter of its package."""
+    of_one_cpu = row.summed is None and _ONE_CPU.fullmatch(row.aggregate or "")
+    return row.state == "not counted" and (row.summed == 0 or bool(of_one_cpu))
 
 
 def _times(block: Block) -> Reading:
@@ -407,7 +420,8 @@ def _times(block: Block) -> Reading:
     return Reading(times, {name: why for name, why in absent.items() if name not in times})
 
 
-def _counters(block: Block) -> Reading:
+def _counters(log: _Log) -> Reading:
+    block = log.block
     if block.system_wide:
         return no_counters(_OF_ALL_CPUS)
     rows = tuple(row for row in block.rows if row.pmu != "power")
@@ -418,7 +432,27 @@ def _counters(block: Block) -> Reading:
     reading = read_counters(PerfOutput(rows, ()), _kinds(rows), kernel_share=kernel_share)
     if not block.clock:
         _forget_times(reading)
+    if why := _why_of_all_cpus(log, reading):
+        return Reading({}, no_counters(why).unavailable | reading.unavailable)
     return reading
+
+
+def _why_of_all_cpus(log: _Log, counters: Reading) -> str:
+    """Return what shows that all CPUs were counted, which old and short forms of logs do not say.
+
+    Under -a a clock ticks on each CPU for the whole time, so that a whole number of CPUs is busy.
+    """
+    threads, elapsed_s = int(log.identity.fields["threads"]), log.block.elapsed_s
+    clock_s = float(counters.fields.get("task_clock_s", 0.0))
+    cpus = round(clock_s / elapsed_s) if elapsed_s else 0
+    if not elapsed_s or cpus <= threads:
+        return ""
+    if abs(clock_s / cpus - elapsed_s) > _START_S + _CLOCKS_DIFFER * elapsed_s:
+        return ""
+    return (
+        f"{cpus} CPUs were busy all the time, which --threads {threads} cannot do: counted on all "
+        "CPUs (-a; then say --all-cpus), or there were more threads"
+    )
 
 
 def _kinds(rows: Sequence[Row]) -> Mapping[str, Sequence[str]]:
@@ -443,22 +477,23 @@ def _forget_times(reading: Reading) -> None:
         count["enabled_ns"] = count["running_ns"] = None
 
 
-def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
+def summary_fields(average: _Log, repeats: int, energy: _Log) -> dict[str, str]:
     """Return the columns of a summary (`elapsed_mean_s`, …) that averages of runs give.
 
-    `energy` is the block that has the energy, another one or the same. Means are as perf printed
+    `energy` is the log that has the energy, another one or the same. Means are as perf printed
     them. Where counts were extrapolated, their mean is undone by the mean share: exact when the
     share was the same in all runs; no deviation is given for it.
     """
+    block = average.block
     columns: dict[str, str] = {}
     if block.elapsed_text:
         columns["elapsed_mean_s"] = block.elapsed_text
         columns |= _deviation("elapsed_s", block.elapsed_error_s, repeats)
-    measured = _counters(block) | _times(block) | _energy(energy)
+    measured = _counters(average) | _times(block) | _energy(energy.block)
     for name, event in _MEASURES.items():
         if name in measured.fields:
             digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MAX_DIGITS
-            rows = energy.rows if name in ENERGY.values() else block.rows
+            rows = energy.block.rows if name in ENERGY.values() else block.rows
             columns[with_unit_last(name, "mean")] = plain(float(measured.fields[name]), digits)
             columns |= _deviation(name, _error_of(rows, event), repeats)
     reasons = {name: measured.unavailable.get(name) for name in ("elapsed_s", *_MEASURES)}

@@ -8,6 +8,7 @@ counting for a part of the time only.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from analysis.records.files import read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown
 from base.units import MAX_DURATION_S
-from runners.measure.perf.output import Row, parse_perf_output, split_event
+from runners.measure.perf.output import Row, parse_object, parse_perf_output, split_event
 from runners.measure.perf.scaling import SOFTWARE_EVENTS, canonical_event
 
 WHAT = "a log of perf stat"
@@ -29,15 +30,61 @@ _VALUE = r"(?:[+-]?\d{1,20}(?:[.,]\d{1,20})?|<not counted>|<not supported>)"
 _FIRST_FIELD = re.compile(rf"(?P<value>{_VALUE})(?P<separator>[^\w.<%/\"+-]{{1,8}})\S", re.ASCII)
 # Names of CPUs, cores, caches, … of a node.
 _PLACE = r"[SDLCN][0-9]+(?:-[A-Z]+[0-9]+)*|CPU[0-9]+"
+_NO_COUNTS = "derived numbers only (--metric-only), no counts; expected a log of counts"
 _PART_OF_NODE = re.compile(rf"{_PLACE}|[0-9]+")
-_DECIMAL_COMMA = re.compile(r"(\d+),(\d+%?)", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"\s*(-?\d+),(\d+%?)\s*", re.ASCII)
+# The part of the node that a row is of, and how many counts it sums, where commas separate nothing.
+_LEADING_PLACE = re.compile(
+    rf"(?P<place>{_PLACE})(?P<separator>[^\w.,<%/\"+-]{{1,8}}?)(?:(?P<summed>\d{{1,6}})(?P=separator))?"
+    rf"(?={_VALUE}(?P=separator))",
+    re.ASCII,
+)
+# Lines that are no rows, and why. Number by number under a locale with decimal commas:
+# "18,50,Joules,", "cycles,0,52%,".
+_COMMA_TWICE = re.compile(r"(?:^|,)-?\d+,\d+,[A-Za-z]{1,16},|[A-Za-z/],\d+,\d+%,", re.ASCII)
+# --metric-only: units of metrics in the first line, their values in the next.
+_METRIC_UNIT = re.compile(
+    r"\bGHz\b|\bCPUs utilized\b|\binsn per cycle\b|/sec\b|\bof all \w|%\s+\w", re.ASCII
+)
+_METRIC_VALUE = re.compile(rf"(?:{_PLACE}|[+-]?[0-9]+(?:[.,][0-9]+)?|-?nan)?")
+_FIELD_END = re.compile(r"[,;|\s]+")
+# What is looked at of a line that is no row.
+_MAX_LETTERS = 2000
+# Before 4.1: a value, from 3.14 its unit, its event, under -r its error, and no running time.
+_WITHOUT_TIME = re.compile(
+    rf"(?:(?:{_PLACE})(?P<between>[^\w.]{{1,8}}))?(?P<value>{_VALUE})(?P<separator>[^\w.<%/\"+-]{{1,8}}?)"
+    r"(?:\w{0,16}(?P=separator))?(?P<event>[A-Za-z][\w./:=-]*)(?:(?P=separator)[0-9.]{1,9}%)?",
+    re.ASCII,
+)
+# What perf itself says on stderr, beside rows that are redirected from there (Linux
+# tools/perf/builtin-stat.c and util/{stat-display,parse-events,evlist}.c; most under -v only).
+_NOTES = re.compile(
+    r"Events (?:disabled|enabled)|(?i:warning):.*|\[ perf stat: executing run #\d+ \.\.\. \]"
+    r"|.* event is not supported by the kernel\.|failed to read counter .*"
+    r"|kernel\.perf_event_paranoid=.*, trying to fall back to excluding .*"
+    r"|Events with CPUs not matching the leader will be removed from the group\."
+    r"|(?:anon )?group \{.*\}|[\w-]+ group \{.*\}"
+    r"|The events in group usually have to be from the same PMU\. Try reorganizing the group\."
+    r"|Some events weren't counted\. Try disabling the NMI watchdog:"
+    r"|echo [01] > /proc/sys/kernel/nmi_watchdog|perf stat \.\.\."
+    r"|Topdown accuracy may decrease when measuring long periods\."
+    r"|Please print the result regularly, e\.g\. -I1000"
+    r"|Using CPUID .*|Control descriptor is not initialized|evlist after sorting/fixing: .*"
+    r"|\S+ -> \S+|\S+: \d+ \d+ \d+"
+)
+# Objects of JSON that a tool wrote over several lines have one line a name.
+_MAX_OBJECT_LINES = 40
+_MAX_OBJECT_LETTERS = 4096
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_BETWEEN_OBJECTS = re.compile(r"\}\s*(?:,\s*)?\{")
 
 # What is printed for people.
 _HEADER = re.compile(
-    r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>[0-9]{1,9}) runs\))?:\s*"
+    r"\s*Performance\s+counter\s+stats\s+for\s+(?P<who>\S.*?)"
+    r"(?:\s{1,9}\((?P<runs>[0-9]{1,9})\s{1,9}runs\))?\s{0,9}:\s*"
 )
-_HEADER_BEGINS = re.compile(r"\s*Performance counter stats for '")
-_HEADER_ENDS = re.compile(r".*'(?: \([0-9]{1,9} runs\))?:\s*")
+_HEADER_BEGINS = re.compile(r"\s*Performance\s+counter\s+stats\s+for\s+'")
+_HEADER_ENDS = re.compile(r".*'(?:\s{1,9}\([0-9]{1,9}\s{1,9}runs\))?\s{0,9}:\s*")
 _INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
 # As many groups of digits as a 64-bit count needs, with one sign between all of them, and another
 # one before the decimals. India's groups in front of the last are pairs (11,75,08,755).
@@ -49,21 +96,29 @@ _GROUPED = (
 _NUMBER = rf"{_GROUPED}|[0-9]{{1,20}}(?:[.,][0-9]{{1,9}})?"
 _SECONDS = r"[0-9]{1,12}(?:[.,][0-9]{1,12})?"
 _COUNT = re.compile(
-    rf"\s*(?:(?P<place>{_PLACE})\s+(?:[0-9]{{1,6}}\s+(?=\S+\s+\D))?)?"
+    rf"\s*(?:(?P<place>{_PLACE})\s+(?:(?P<summed>[0-9]{{1,6}})\s+(?=\S+\s+\D))?)?"
     rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
 )
 # They are looked for where they begin: a search for the blanks before them is quadratic in these.
-_SHARE = re.compile(r"(?<=\s)[(\[]\s*(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$")
-_ERROR = re.compile(r"(?<=\s)\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,2})%\s*\)\s*$")
-_ELAPSED = re.compile(
-    rf"\s*(?P<mean>{_SECONDS})(?: \+- (?P<error>{_SECONDS}))? seconds time elapsed(?P<rest>.*)"
+# "(scaled from 66.67%)" is how perf up to about 3.0 says it.
+_SHARE = re.compile(
+    r"(?<=\s)[(\[]\s*(?:scaled from\s+)?(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$"
 )
-_USAGE = re.compile(rf"\s*(?P<seconds>{_SECONDS})(?: \+- {_SECONDS})? seconds (?P<of>user|sys)\b.*")
+_ERROR = re.compile(r"(?<=\s)\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,3})%\s*\)\s*$")
+_ELAPSED = re.compile(
+    rf"\s*(?P<mean>{_SECONDS})(?:\s+\+-\s+(?P<error>{_SECONDS}))?\s+seconds\s+time\s+elapsed"
+    r"(?P<rest>.*)"
+)
+_USAGE = re.compile(
+    rf"\s*(?P<seconds>{_SECONDS})(?:\s+\+-\s+{_SECONDS})?\s+seconds\s+(?P<of>user|sys)\b.*"
+)
 _UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
 # A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring", and
 # perf's usual ones: "(software)  #  824.4 cs/sec  cs_per_second".
 _METRICS = re.compile(r"(?:[A-Za-z]\w*|(?:[A-Za-z]\w* )?\(\w+\))\s+#")
-_OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
+_OLD_CLOCK = re.compile(r"(?P<event>\S+)\s+\((?P<unit>msec)\)")
+_OLD_RAW = re.compile(r"raw 0x(?P<code>[0-9a-f]{1,16})")
+_UTILISED = re.compile(r"\s#\s+(?P<cpus>[0-9]{1,6}[.,][0-9]{1,9})\s+CPUs\b")
 # Events that could be taken for the unit in front of another event.
 _COMMON_EVENTS = SOFTWARE_EVENTS | {"cycles", "instructions", "branches"}
 # psignal(3) after the program's name, which perf prints before its counts.
@@ -79,9 +134,15 @@ _ENDED = re.compile(rf"(?P<program>.*): (?P<signal>{_SIGNALS})(?: \(core dumped\
 _MAX_EVENTS = 1000
 _MAX_ROWS = 100_000
 
-# Without a clock, shares are kept as times of this length.
-_NOMINAL_NS = 1_000_000_000
+# Without a clock, shares are kept as times of this length: decades, so that no count in it is more
+# than a CPU's clock.
+_NOMINAL_NS = 10**18
 _CLOCKS = ("task-clock", "cpu-clock")
+# Units differ by a thousand or more, two readings of one time by much less.
+_ANOTHER_UNIT = 30
+# PMUs that count for no program (perf_invalid_context in their Linux drivers): beside a count of
+# theirs, all was counted on all CPUs. The header of a log for people tells that by itself.
+_OF_NODE = re.compile(r"power|uncore_\w+|cstate_\w+|amd_(?:df|l3|umc)\w*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -191,6 +252,8 @@ class _OpenText:
     elapsed: re.Match[str] | None = None
     used: dict[str, float] = field(default_factory=dict)
     in_table: bool = False
+    # Behind a clock without a unit: how many CPUs perf says were busy, and the line.
+    utilised: tuple[float, int] | None = None
 
 
 def _text_blocks(lines: Sequence[str]) -> list[Block]:
@@ -243,7 +306,7 @@ def _read_line(block: _OpenText, number: int, line: str) -> None:
         # A metric that continues the line above, or the runs' times one by one (--table).
         block.in_table = text.startswith("# Table of individual measurements")
         return
-    if not text or block.in_table:
+    if not text or block.in_table or _NOTES.fullmatch(text):
         return
     block.elapsed = _ELAPSED.fullmatch(line)
     if block.elapsed:
@@ -251,9 +314,13 @@ def _read_line(block: _OpenText, number: int, line: str) -> None:
     row = _text_row(line)
     if row:
         block.rows.append(row)
+        metric = _UTILISED.search(line)
+        if metric and _is_clock(row) and "msec" not in line:
+            block.utilised = decimal(metric["cpus"]), number
         _check_rows(number, len(block.rows))
     elif not _METRICS.match(text):
-        raise _LogError(number, f"{text[:60]!r} is no line of perf stat; expected a count")
+        expected = _NO_COUNTS if _are_metric_units(text) else "expected a count"
+        raise _LogError(number, f"{text[:60]!r} is no line of perf stat; {expected}")
 
 
 def _text_row(line: str) -> Row | None:
@@ -269,8 +336,13 @@ def _text_row(line: str) -> Row | None:
     if names is None:
         return None
     pmu, event, modifiers = names
+    if not unit and canonical_event(event) in _CLOCKS:
+        # Nanoseconds are whole; before 3.17 milliseconds had six decimals and no unit.
+        in_msec = event.endswith("-msecs") or _has_decimals(count["value"])
+        unit = "msec" if in_msec else ""
     percent = decimal(error["percent"]) if error else None
     row = Row(event, pmu, modifiers, None, unit, 0, "counted", count["place"], None, percent)
+    row = replace(row, summed=int(count["summed"]) if count["summed"] else None)
     if count["value"] == "<not counted>":
         return replace(row, state="not counted")
     if count["value"] == "<not supported>":
@@ -285,9 +357,10 @@ def _text_row(line: str) -> Row | None:
 
 
 def _unit_and_event(what: str) -> tuple[str, str]:
-    old = _OLD_CLOCK.fullmatch(what)
-    if old:
+    if old := _OLD_CLOCK.fullmatch(what):
         return old["unit"], old["event"]
+    if raw := _OLD_RAW.fullmatch(what):
+        return "", f"r{raw['code']}"
     unit, _, event = what.partition(" ")
     is_unit = _UNIT.fullmatch(unit) and canonical_event(unit) not in _COMMON_EVENTS
     if event and not event.lstrip().startswith("[") and is_unit:
@@ -302,11 +375,16 @@ def localised(text: str) -> float:
     The last group is of three digits, and perf has 2 decimals, or 6 in old versions: 3 are decimals
     only where the groups before them have another sign.
     """
-    text = re.sub("[\xa0\u202f]", " ", text)
-    groups, signs = re.split("[^0-9]", text), re.findall("[^0-9]", text)
-    if signs and (len(groups[-1]) != 3 or len(set(signs)) > 1):
+    groups = re.split("[^0-9]", text)
+    if _has_decimals(text):
         return float("".join(groups[:-1]) + "." + groups[-1])
     return float("".join(groups))
+
+
+def _has_decimals(text: str) -> bool:
+    signs = re.findall("[^0-9]", re.sub("[\xa0\u202f]", " ", text))
+    last = re.split("[^0-9]", text)[-1]
+    return bool(signs) and (len(last) != 3 or len(set(signs)) > 1)
 
 
 def decimal(text: str) -> float:
@@ -320,6 +398,7 @@ def _closed_text(block: _OpenText) -> Block:
     runs = int(block.header["runs"] or 1)
     mean_s = decimal(block.elapsed["mean"])
     clock_ns = _clock_ns(block.rows)
+    _check_unit(block, clock_ns, mean_s)
     return Block(
         line=block.line,
         text="\n".join([block.header[0], *block.lines]),
@@ -340,6 +419,21 @@ def _closed_text(block: _OpenText) -> Block:
     )
 
 
+def _check_unit(block: _OpenText, clock_ns: int | None, mean_s: float) -> None:
+    """Raise _LogError where perf's number of busy CPUs shows that a clock has another unit."""
+    if block.utilised is None or not clock_ns or not mean_s:
+        return
+    cpus, line = block.utilised
+    found = clock_ns / 1e9 / mean_s
+    # It has three decimals.
+    if not cpus / _ANOTHER_UNIT - 0.001 <= found <= (cpus + 0.001) * _ANOTHER_UNIT:
+        raise _LogError(
+            line,
+            f"a clock without a unit, which is no time of {cpus:g} CPUs in {mean_s:g} s: expected "
+            "milliseconds with decimals or whole nanoseconds",
+        )
+
+
 def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
     """Return the standard error in seconds, of which older versions print the percentage only."""
     if elapsed["error"]:
@@ -353,9 +447,13 @@ def in_ns(clock: float, unit: str) -> float:
     return clock * (1e6 if unit == "msec" else 1)
 
 
+def _is_clock(row: Row) -> bool:
+    return canonical_event(row.event) in _CLOCKS
+
+
 def _clock_ns(rows: Sequence[Row]) -> int | None:
     """Return the program's CPU time."""
-    clocks = (row for row in rows if row.event in _CLOCKS and row.aggregate is None)
+    clocks = (row for row in rows if _is_clock(row) and row.aggregate is None)
     return next((round(in_ns(row.value, row.unit)) for row in clocks if row.value), None)
 
 
@@ -364,6 +462,7 @@ class _OpenRows:
     """A block that is being read; its rows are by event and place."""
 
     line: int
+    failure: str = ""
     rows: dict[tuple[str, str | None], Row] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
@@ -374,14 +473,21 @@ def _machine_blocks(lines: Sequence[str]) -> list[Block]:
     A run ends where perf says that the next one started, or where its first event comes again.
     """
     blocks: list[_OpenRows] = []
-    begins = True
-    for number, line in enumerate(lines, 1):
+    begins, failure, failed_at = True, "", 0
+    lines = _with_whole_objects(lines)
+    for number, (line, following) in enumerate(zip(lines, [*lines[1:], ""], strict=True), 1):
         begins = begins or line.startswith(_STARTED)
-        for row in _rows_of(line, number):
+        if ended := _ENDED.fullmatch(line.strip()):
+            begins, failure = True, f"perf said of the program: {ended['signal']}"
+            failed_at = number
+            continue
+        if _NOTES.fullmatch(line.strip()):
+            continue
+        for row in _rows_of(line, number, following):
             key = row.name, row.aggregate
             if begins or key == next(iter(blocks[-1].rows)):
-                blocks.append(_OpenRows(number))
-                begins = False
+                blocks.append(_OpenRows(number, failure))
+                begins, failure = False, ""
             elif key in blocks[-1].rows:
                 raise _LogError(
                     number,
@@ -391,17 +497,54 @@ def _machine_blocks(lines: Sequence[str]) -> list[Block]:
             blocks[-1].rows[key] = row
             blocks[-1].lines.append(line)
             _check_rows(number, len(blocks[-1].rows))
+    if failure:
+        raise _LogError(failed_at, f"{failure}; expected its counts below that")
     return [_closed_rows(block) for block in blocks]
 
 
-def _rows_of(line: str, number: int) -> Iterator[Row]:
+def _with_whole_objects(lines: Sequence[str]) -> list[str]:
+    """Return lines with each JSON object in a line of its own text; none is renumbered.
+
+    Several objects of one line are separated by line breaks. An object that stands in several lines
+    is in the first of them, the others are empty; so are the brackets of a list of objects.
+    """
+    if not any(line.lstrip(" \t[").startswith("{") for line in lines):
+        return list(lines)
+    whole = list(lines)
+    at = 0
+    while at < len(lines):
+        end = _end_of_object(lines, at)
+        text = " ".join(line.strip() for line in lines[at:end])
+        is_bracket = text in ("[", "]", "],")
+        if text.lstrip("[ ").startswith("{"):
+            text = text.lstrip("[ ").rstrip("] ") if "}" in text else text
+            text = _BETWEEN_OBJECTS.sub("}\n{", text)
+        whole[at:end] = ["" if is_bracket else text, *[""] * (end - at - 1)]
+        at = end
+    return whole
+
+
+def _end_of_object(lines: Sequence[str], begin: int) -> int:
+    """Return the line behind the object that begins in a line; the next where it is cut off."""
+    if not lines[begin].lstrip(" \t[").startswith("{"):
+        return begin + 1
+    depth = 0
+    for at, line in enumerate(lines[begin : begin + _MAX_OBJECT_LINES], begin):
+        if at > begin and line.lstrip().startswith("{"):
+            break
+        outside = _JSON_TEXT.sub("", line) if len(line) <= _MAX_OBJECT_LETTERS else ""
+        depth += outside.count("{") - outside.count("}")
+        if depth <= 0:
+            return at + 1
+    return begin + 1
+
+
+def _rows_of(line: str, number: int, following: str) -> Iterator[Row]:
+    """Yield the rows of a line; the next one tells why it is none."""
     output = parse_perf_output(_with_usual_separator(line))
     if output.unparsed:
-        raise _LogError(
-            number,
-            f"{shown(line.strip())} is no row of perf stat -x or -j; expected nothing else there "
-            "(perf's -o FILE keeps rows apart from what the program prints)",
-        )
+        why = _why_no_row(output.unparsed[0], following.strip())
+        raise _LogError(number, f"{shown(line.strip())} is no row of perf stat -x or -j; {why}")
     for row in output.rows:
         if row.time_s is not None:
             raise _LogError(number, "counts of intervals (-I); expected counts of whole runs")
@@ -414,8 +557,56 @@ def _rows_of(line: str, number: int) -> Iterator[Row]:
         yield row
 
 
+def _why_no_row(line: str, following: str) -> str:
+    """Return what a line is instead of a row, and what to do."""
+    if line.startswith("{"):
+        return _why_no_json_row(line)
+    line, following = line[:_MAX_LETTERS], following[:_MAX_LETTERS]
+    if _COMMA_TWICE.search(line):
+        return (
+            "numbers with decimal commas in a log separated by commas; record it again with "
+            "-x\\; or LC_ALL=C"
+        )
+    if _are_metric_units(line) and all(map(_METRIC_VALUE.fullmatch, _FIELD_END.split(following))):
+        return _NO_COUNTS
+    old = _WITHOUT_TIME.fullmatch(line)
+    if old and split_event(old["event"]):
+        return (
+            "it has no running time, as in perf before 4.1 or where it was cut off, so that a "
+            "count cannot be told from an extrapolated one; use the text for people"
+        )
+    return (
+        "expected nothing else there (perf's -o FILE keeps rows apart from what the program prints)"
+    )
+
+
+def _are_metric_units(line: str) -> bool:
+    return not line[:1].isdigit() and bool(_METRIC_UNIT.search(line[:_MAX_LETTERS]))
+
+
+def _why_no_json_row(line: str) -> str:
+    found = parse_object(line)
+    if found is None:
+        try:
+            json.loads(line)
+        except json.JSONDecodeError as error:
+            where = f"column {error.colno}: {error.msg}"
+        except (ValueError, RecursionError):
+            where = "too deep, or with numbers that are too long"
+        else:
+            where = "a name is there twice"
+        return f"broken JSON ({where}); record it again with -x\\; or as the text for people"
+    if not found or any(map(_METRIC_UNIT.search, found)):
+        return _NO_COUNTS
+    return "expected its counter-value, event, event-runtime and pcnt-running, each once"
+
+
 def _with_usual_separator(line: str) -> str:
     """Return a CSV line with `;` between its fields, and points in its numbers."""
+    place = _LEADING_PLACE.match(line)
+    if place:
+        lead = [place["place"], *([place["summed"]] if place["summed"] else [])]
+        return ";".join([*lead, _with_usual_separator(line[place.end() :])])
     first = _FIRST_FIELD.match(line)
     if first is None or line.startswith("{"):
         return line
@@ -423,11 +614,15 @@ def _with_usual_separator(line: str) -> str:
         # "<not counted>" has a blank, which may be the separator.
         behind = line[first.end("value") + len(separator) :]
         fields = [first["value"], *behind.split(separator)]
-        with_points = (_DECIMAL_COMMA.sub(r"\1.\2", f) if separator != "," else f for f in fields)
-        changed = ";".join(with_points)
+        changed = ";".join(map(_with_point, fields) if separator != "," else fields)
         if ";" not in line.replace(separator, "") and parse_perf_output(changed).rows:
             return changed
     return line
+
+
+def _with_point(field: str) -> str:
+    comma = _DECIMAL_COMMA.fullmatch(field)
+    return f"{comma[1]}.{comma[2]}" if comma else field
 
 
 def _candidates(between: str) -> Iterator[str]:
@@ -454,14 +649,22 @@ def _closed_rows(block: _OpenRows) -> Block:
         elapsed_error_s=error_s,
         user_s=_seconds(rows, "user_time"),
         system_s=_seconds(rows, "system_time"),
-        system_wide=any(
-            row.aggregate or (row.pmu == "power" and row.state == "counted") for row in rows
-        ),
+        system_wide=_counts_the_node(rows),
+        failure=block.failure,
+    )
+
+
+def _counts_the_node(rows: Sequence[Row]) -> bool:
+    """Return whether there are counts of single CPUs, or of what is outside all cores."""
+    return any(
+        row.aggregate or (row.state == "counted" and _OF_NODE.fullmatch(row.pmu or ""))
+        for row in rows
     )
 
 
 def _seconds(rows: Sequence[Row], event: str) -> float | None:
-    nanoseconds = next((row.value for row in rows if row.event == event), None)
+    values = (row.value for row in rows if row.event == event)
+    nanoseconds = next((value for value in values if value is not None), None)
     return None if nanoseconds is None else nanoseconds / 1e9
 
 

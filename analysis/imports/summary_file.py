@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 
 import pandas as pd
 
 from analysis.imports.identity import FIELDS, Identity, Numbers
+from analysis.imports.spreadsheet import read_table
 from analysis.records.files import MAX_BYTES, read_lines, read_text
-from analysis.results.summaries import FILE, UNKNOWN, WHAT, parse_summaries
-from base.errors import UserError
+from analysis.results.summaries import FILE, UNKNOWN, WHAT, parse_lines, parse_summaries
+from base.errors import ConfigError, UserError
 from base.files import write_whole
+from base.text import one_line
 
 
 def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:
@@ -47,10 +53,22 @@ def import_summaries(file: Path, into: Path) -> int:
     """
     if (into / FILE).exists():
         raise UserError(f"{into}: holds means already ({FILE}); import into another folder")
-    text = read_text(file, WHAT)
-    cases = parse_summaries(text, file, "")
-    _put(into, text)
+    text, name = read_text(file, WHAT), one_line(str(file), None)
+    cases = parse_lines(read_table(text, name), name, "")
+    _put(into, _plain(text, name))
     return len(cases)
+
+
+def _plain(text: str, name: str) -> str:
+    """Return a table as results have it: as it is where it is plain."""
+    as_it_is = zip_longest(read_lines(text, name), read_table(text, name))
+    with suppress(ConfigError):
+        if all(line == plain for line, plain in as_it_is):
+            return text
+    out = StringIO()
+    rows = ([field.text for field in line] for line in read_table(text, name))
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
 
 
 def _write(into: Path, rows: Sequence[dict[str, str]]) -> None:

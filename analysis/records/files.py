@@ -6,6 +6,7 @@ messages.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import re
@@ -47,7 +48,8 @@ class Field:
 def read_text(path: Path, what: str) -> str:
     """Return the text of a user's file.
 
-    Raises UserError when it cannot be read or is too large, ConfigError when it is no UTF-8.
+    Raises UserError when it cannot be read or is too large, ConfigError when it is neither UTF-8
+    nor UTF-16, which offices and Windows' shells write.
     """
     name = one_line(str(path), None)
     try:
@@ -59,6 +61,12 @@ def read_text(path: Path, what: str) -> str:
         raise UserError(f"{name}: cannot be read ({reason}); expected {what}") from None
     if len(data) > MAX_BYTES:
         raise UserError(f"{name}: larger than {MAX_BYTES >> 20} MiB; expected {what}")
+    if encoding := _wide_encoding(data):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            problem = Problem(name, 1, 1, "begins as UTF-16 text and is none; save it as UTF-8")
+            raise ConfigError([problem]) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -69,8 +77,18 @@ def read_text(path: Path, what: str) -> str:
         raise ConfigError([problem]) from None
 
 
-def read_lines(text: str, path: str) -> Iterator[list[Field]]:
-    """Yield the fields of each line that is not blank.
+def _wide_encoding(data: bytes) -> str:
+    """Return which UTF-16 a text begins as, with or without its mark; empty for any other."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zeros = [byte == 0 for byte in data[:4]]
+    if zeros == [False, True, False, True]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros == [True, False, True, False] else ""
+
+
+def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[Field]]:
+    """Yield the fields of each line that is not blank and has more than separators.
 
     Raises ConfigError for a line that is no CSV, such as one whose quotes are not closed: a line
     is a row, and no line break belongs into a cell. Raises it, too, for a row of too many cells
@@ -79,27 +97,27 @@ def read_lines(text: str, path: str) -> Iterator[list[Field]]:
     rows = 0
     for number, line in enumerate(text.split("\n"), 1):
         row = line.removesuffix("\r")
-        if not row.strip():
+        if not row.replace(separator, "").strip():
             continue
         rows += 1
         try:
-            texts = _cells(row, rows)
+            texts = _cells(row, rows, separator)
         except ValueError as error:
             raise ConfigError([Problem(path, number, 1, str(error))]) from None
-        starts = _starts(row)
+        starts = _starts(row, separator)
         yield [
             Field(cell.strip(), number, start) for cell, start in zip(texts, starts, strict=True)
         ]
 
 
-def _cells(row: str, number: int) -> list[str]:
+def _cells(row: str, number: int, separator: str) -> list[str]:
     """Return the cells of a row, the file's `number`-th; raises ValueError for one of no table."""
     if number > MAX_ROWS:
         raise ValueError(f"more than {MAX_ROWS - 1} rows below the first")
     if len(row) > MAX_ROW_CHARACTERS:
         raise ValueError(f"{len(row)} characters; expected at most {MAX_ROW_CHARACTERS} in a row")
     try:
-        (cells,) = csv.reader([row], strict=True)
+        (cells,) = csv.reader([row], strict=True, delimiter=separator)
     except (csv.Error, ValueError) as error:
         raise ValueError(f"no line of CSV ({error})") from None
     if len(cells) > MAX_CELLS:
@@ -107,12 +125,12 @@ def _cells(row: str, number: int) -> list[str]:
     return cells
 
 
-def _starts(row: str) -> list[int]:
-    """Return the columns at which the fields of a line begin: after commas outside quotes."""
+def _starts(row: str, separator: str) -> list[int]:
+    """Return the columns at which the fields of a line begin: after separators outside quotes."""
     starts = [1]
     state = "start"
     for column, character in enumerate(row, 1):
-        if character == "," and state != "quoted":
+        if character == separator and state != "quoted":
             starts.append(column + 1)
             state = "start"
         elif character == '"':

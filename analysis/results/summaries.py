@@ -127,7 +127,12 @@ def read_summaries(path: Path, absent: str) -> list[CaseSummary]:
 def parse_summaries(text: str, path: Path, absent: str) -> list[CaseSummary]:
     """Return the cases of a file's text, as `read_summaries` does; raises ConfigError."""
     name = one_line(str(path), None)
-    return cases_of(_checked_rows(read_lines(text, name), name), absent)
+    return parse_lines(read_lines(text, name), name, absent)
+
+
+def parse_lines(lines: Iterable[Sequence[Field]], name: str, absent: str) -> list[CaseSummary]:
+    """Return the cases of the lines of a file of this name, as `parse_summaries` does."""
+    return cases_of(_checked_rows(lines, name), absent)
 
 
 def cases_of_texts(

@@ -115,6 +115,18 @@ def is_count_of_measure(name: str) -> bool:
     return name in COUNT_OF.values() or of_kind.endswith("_n") or of_printed == "n"
 
 
+def holds_count(name: str) -> bool:
+    """Return whether a column has whole numbers."""
+    return name in COUNTS or is_count_of_measure(name)
+
+
+def holds_number(name: str) -> bool:
+    """Return whether a column has numbers, and neither names nor words."""
+    _, of_printed = metric_of(name) or ("", "")
+    is_measured = name in NUMBERS or name in _DERIVED or kind_of(name) is not None
+    return holds_count(name) or is_measured or of_printed in ("mean", "sd")
+
+
 def counted_by(deviation: str) -> str:
     """Return the column of how many runs a deviation is of; empty for any other number."""
     measure, statistic = NUMBERS.get(deviation) or metric_of(deviation) or ("", "")

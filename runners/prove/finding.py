@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from runners.measure.perf.scaling import CANNOT_BE
+
 STATES = ("ok", "off", "absent")
 TRIES = 3
 
@@ -47,7 +49,9 @@ class Instrument:
         return Finding(self.instrument, self.of, state, self.truth, measured, off, self.fields)
 
     def absent(self, why: str) -> Finding:
-        """Return that it measures nothing here, and why."""
+        """Return that it measures nothing here, and why; off where it shows what cannot be."""
+        if CANNOT_BE in why:
+            return self.found("no number", why)
         return Finding(self.instrument, self.of, "absent", self.truth, "", why, self.fields)
 
 

@@ -19,6 +19,7 @@ from runners.measure.perf.scaling import (
     RawCounts,
     a_core_of,
     added,
+    believable,
     undo_scaling,
 )
 
@@ -83,6 +84,7 @@ def read_counters(
     raw = undo_scaling(output, kinds_of, unsupported_reason)
     if others := [undo_scaling(of, kinds_of, unsupported_reason) for of in more]:
         raw = added([raw, *others])
+    raw = believable(raw)
     reading = _counts(raw) | reading_of(
         {"task_clock_s": _task_clock_s(raw)}
         | {name: _of_software(raw, event) for name, event in _SOFTWARE_FIELDS.items()}
@@ -171,6 +173,8 @@ def _residency_on(raw: RawCounts, kind: str, by_pmu: Mapping[str, float]) -> flo
 def _no_residency_reason(raw: RawCounts) -> str:
     if raw.enabled_ns is None:
         return "the program's CPU time is not known: perf printed no task-clock"
+    if raw.impossible:
+        return raw.impossible
     if not raw.on_pmu_ns:
         return f"needs a hardware counter; {raw.absent('cycles').reason}"
     if not raw.complete:

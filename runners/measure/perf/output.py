@@ -38,10 +38,12 @@ _BARE_EVENT = re.compile(r"[A-Za-z_][\w.:=@-]*", re.ASCII)
 _MODIFIERS = re.compile(r"[ukhIGHpPSDWebRX]+", re.ASCII)
 
 # Fields, a line each. What can stand before the value: a time (-I), then a name such as "S0",
-# "S0-D1-C12", "CPU3", "N0", "a.out-1234" (-A, --per-*), then how many counts are summed in it.
+# "S0-D1-C12", "N0", "a.out-1234" (--per-*), then how many counts are summed in it; none are
+# summed of "CPU3" (-A).
 _LEADING = re.compile(
     r"(?:(?P<time>\d{1,30}\.\d{1,30})\n)?"
-    r"(?:(?P<aggregate>[SDLCN]\d+(?:-[A-Z]+\d+)*|CPU\d+|.+-\d+)\n(?:\d{1,19}\n)?)?",
+    r"(?:(?P<cpu>CPU\d+)\n"
+    r"|(?P<aggregate>[SDLCN]\d+(?:-[A-Z]+\d+)*|.+-\d+)\n(?:(?P<summed>\d{1,19})\n)?)?",
     re.ASCII,
 )
 # A row that was cut short (full disk) lacks the percentage; it must not pass for one with a shorter
@@ -60,8 +62,22 @@ _ROW_NAMES = {
     *("event", "counter-value", "unit", "event-runtime", "pcnt-running", "variance", "interval"),
     *_PLACES,
 }
-# perf 6.1 writes metric values that are not JSON: nan, -nan, inf.
-_NOT_JSON = re.compile(r":\s*-?(?:nan|inf)\b", re.IGNORECASE)
+# How many counts are summed in a row, in older and newer perf.
+_SUMMED = ("aggregate-number", "counters")
+# What perf writes that is not JSON, outside texts: nan, -nan, inf as values (6.1), commas before a
+# closing brace (6.12) or another comma, no value at all, a locale's decimal commas.
+_JSON_SLIP = re.compile(
+    r'(?P<text>"(?:[^"\\]|\\.)*")'
+    r"|(?P<no_number>-?(?:nan|inf(?:inity)?)\b)"
+    r"|(?P<whole>\d+),(?P<decimals>\d+)(?=\s*[,}])"
+    r"|(?P<no_value>:)(?=\s*[,}])"
+    r"|(?P<comma>,)(?=\s*[,}])"
+    r"|(?<=\{)(?P<first_comma>\s*,)",
+    re.IGNORECASE,
+)
+# A row is shorter; in a longer line no slips are looked for.
+_MAX_MENDED = 4096
+_DECIMAL_COMMA = re.compile(r"(-?\d+),(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,7 @@ class Row:
     what perf adds under `-r`: the standard error in percent of the mean (Linux,
     tools/perf/util/stat.c, stddev_stats); `value` and `run_ns` are then means over the runs.
     `always` is whether perf printed 100 %: the event was counting whenever it was enabled.
+    `summed` is how many counts are added up in a row of `--per-*`, None where perf does not say.
     """
 
     event: str
@@ -88,6 +105,7 @@ class Row:
     time_s: float | None = None
     error_percent: float | None = None
     always: bool = field(default=False, compare=False)
+    summed: int | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -163,9 +181,10 @@ def _csv_row(line: str) -> Row | Literal["metric"] | None:
         return "metric" if _is_metric(text) else None
     value, unit, event, run = found.group("value", "unit", "event", "run")
     time_s = float(found["time"]) if found["time"] else None
-    row = _row(value, unit, event, run, found["aggregate"], time_s)
+    row = _row(value, unit, event, run, found["cpu"] or found["aggregate"], time_s)
     error, share = _percent(found["error"] or ""), _percent(found["share"])
-    return row and replace(row, error_percent=error, always=share == 100)
+    summed = int(found["summed"]) if found["summed"] else None
+    return row and replace(row, error_percent=error, always=share == 100, summed=summed)
 
 
 def _split_at_commas(line: str) -> list[str]:
@@ -213,7 +232,7 @@ def _is_metric(text: str) -> bool:
 
 
 def _json_row(line: str) -> Row | Literal["metric"] | None:
-    table = _json_object(line)
+    table = parse_object(line)
     if table is None:
         return None
     if "event" not in table and "counter-value" not in table:
@@ -222,25 +241,45 @@ def _json_row(line: str) -> Row | Literal["metric"] | None:
     places = (table.get(key) for key in _PLACES)
     aggregate = next((str(place) for place in places if place is not None), None)
     row = _row(
-        _text(table, "counter-value"),
+        _number_text(table, "counter-value"),
         _text(table, "unit"),
         _text(table, "event"),
         _text(table, "event-runtime"),
         aggregate,
         float(time_s) if isinstance(time_s, (int, float)) and isfinite(time_s) else None,
     )
-    error, share = _text(table, "variance"), _text(table, "pcnt-running")
-    return row and replace(row, error_percent=_percent(error), always=_percent(share) == 100)
+    error, share = _number_text(table, "variance"), _number_text(table, "pcnt-running")
+    summed = next((text for key in _SUMMED if _WHOLE.fullmatch(text := _text(table, key))), None)
+    return row and replace(
+        row,
+        error_percent=_percent(error),
+        always=_percent(share) == 100,
+        summed=int(summed) if summed else None,
+    )
 
 
-def _json_object(line: str) -> Mapping[str, Any] | None:
-    for attempt in (line, _NOT_JSON.sub(": null", line)):
+def parse_object(line: str) -> Mapping[str, Any] | None:
+    """Return a JSON object of `perf stat -j`, perf's slips mended; None for anything else."""
+    row = line.rstrip(",")
+    mended = _JSON_SLIP.sub(_mended, row) if len(row) <= _MAX_MENDED else row
+    for attempt in (row, mended):
         try:
-            found = json.loads(attempt.rstrip(","), object_pairs_hook=_each_once)
+            found = json.loads(attempt, object_pairs_hook=_each_once)
         except (ValueError, RecursionError):
             continue
         return found if isinstance(found, dict) else None
     return None
+
+
+def _mended(slip: re.Match[str]) -> str:
+    """Return a text as it is, and JSON for what is none."""
+    if slip["text"]:
+        return slip["text"]
+    if slip["no_number"]:
+        return "null"
+    if slip["whole"]:
+        return f"{slip['whole']}.{slip['decimals']}"
+    return ": null" if slip["no_value"] else ""
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -254,3 +293,10 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _text(table: Mapping[str, Any], key: str) -> str:
     found = table.get(key, "")
     return str(found).strip() if isinstance(found, (str, int, float)) else ""
+
+
+def _number_text(table: Mapping[str, Any], key: str) -> str:
+    """Return the text of a number, in which the only comma is a locale's decimal one."""
+    text = _text(table, key)
+    comma = _DECIMAL_COMMA.fullmatch(text)
+    return f"{comma[1]}.{comma[2]}" if comma else text

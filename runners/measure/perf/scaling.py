@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from runners.host.tree import Unavailable
 from runners.measure.perf.output import PerfOutput, Row
@@ -23,6 +23,9 @@ SOFTWARE = "software"
 # perf-list(1), software events, and the short names that perf accepts for three of them.
 _ALIASES = {"cs": "context-switches", "migrations": "cpu-migrations", "faults": "page-faults"}
 _ALIASES |= {"cpu-cycles": "cycles"}
+# Their names in perf before 3.17 and before 3.0 (tools/perf/util/parse-events.c, event_symbols).
+_ALIASES |= {"CPU-migrations": "cpu-migrations"}
+_ALIASES |= {f"{clock}-msecs": clock for clock in ("task-clock", "cpu-clock")}
 # perf's names of events, and their names on ARM's PMUs (Linux drivers/perf/arm_pmuv3.c,
 # armv8_pmuv3_perf_map).
 ARM_NAMES = {
@@ -56,6 +59,17 @@ _CORE_PMU = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv\d+_\w+|apple_\w+_pmu"
 # An event that was counting for less than this share of the time was multiplexed. Switching a
 # task's events takes a little time too, so the sum over PMUs is rarely the whole time.
 MULTIPLEXED_BELOW = 0.99
+# A thread is on the CPUs of one PMU at a time. Above this share of the time, PMUs cannot all have
+# been counting: the two clocks differ a little, and perf prints hundredths of a percent.
+_IMPOSSIBLE_ABOVE = 1.01
+# What perf may cut off a printed share.
+_PRINTED_TO = 1e-4
+# No CPU has such a clock: the highest that was ever reached, in liquid helium, is 9.1 GHz.
+MAX_GHZ = 10.0
+# In the reasons of counts that no node can have: their instrument is wrong, and not absent.
+CANNOT_BE = "which cannot be"
+# A core that runs counts these: 0 is what a counter shows that does not work.
+_NEVER_ZERO = ("cycles", "instructions")
 
 # Rows by their PMU and their event's usual name.
 _Rows = dict[tuple[str | None, str], Row]
@@ -120,6 +134,22 @@ class RawCounts:
         return self._covered and self.on_pmu_ns.get(pmu, 0) == 0
 
     @property
+    def impossible(self) -> str:
+        """Why the times of the PMUs cannot be those of one program; empty if they can be.
+
+        Software events and PMUs outside the cores are not among them: they count side by side.
+        """
+        counting_ns = sum(self.on_pmu_ns.values())
+        if not self.enabled_ns or counting_ns <= _IMPOSSIBLE_ABOVE * self.enabled_ns:
+            return ""
+        names = " and ".join(pmu or "the PMU" for pmu, ns in self.on_pmu_ns.items() if ns)
+        share = counting_ns / self.enabled_ns
+        return (
+            f"{names} were counting for {share:.0%} of the program's time, {CANNOT_BE}: events "
+            "were multiplexed, enabled on each PMU's own CPUs only, or counted on all CPUs (-a)"
+        )
+
+    @property
     def _covered(self) -> bool:
         if not self.enabled_ns:
             return False
@@ -181,6 +211,38 @@ def undo_scaling(
                 RawCount(event, pmu, value, enabled_ns, row.run_ns, multiplexed, row.user_only)
             )
     return raw
+
+
+def believable(raw: RawCounts) -> RawCounts:
+    """Return the counts without those of cores that cannot be; these have a reason instead.
+
+    To be asked of a whole run: the times of a part of it may be off by more than the part is long.
+    """
+    reasons = {
+        (count.pmu, count.event): reason
+        for count in raw.counts
+        if count.pmu in raw.pmus and (reason := raw.impossible or _why_no_count(count))
+    }
+    return replace(
+        raw,
+        counts=[count for count in raw.counts if (count.pmu, count.event) not in reasons],
+        problems={**raw.problems, **reasons},
+    )
+
+
+def _why_no_count(count: RawCount) -> str:
+    """Return why no core can have counted this while the program ran; empty if one can."""
+    name = f"{count.pmu}/{count.event}/" if count.pmu else count.event
+    if count.event in _NEVER_ZERO and count.value == 0:
+        # Of a short visit, all may have been the kernel's; of a shorter one, the switch to it.
+        short = 1 - MULTIPLEXED_BELOW if count.user_only else _PRINTED_TO
+        if count.running_ns >= short * count.enabled_ns:
+            time_s = count.running_ns / 1e9
+            return f"{name}: 0 in {time_s:.3g} s, {CANNOT_BE}: its counter stands still"
+    if count.event == "cycles" and count.value > MAX_GHZ * count.running_ns:
+        ghz = count.value / count.running_ns
+        return f"{name}: {ghz:,.0f} GHz, {CANNOT_BE}: the count or its time is wrong"
+    return ""
 
 
 def added(parts: Sequence[RawCounts]) -> RawCounts:
@@ -315,7 +377,9 @@ def _multiplexed_events(raw: RawCounts, times: _Times) -> dict[str, bool | None]
     """Return for each event whether it was multiplexed; None when that is not known."""
     multiplexed: dict[str, bool | None] = {}
     for name, running in times.items():
-        if set(running) >= set(raw.pmus):
+        if any(_lost_time(raw, pmu, ns) for pmu, ns in running.items()):
+            multiplexed[name] = True
+        elif set(running) >= set(raw.pmus):
             multiplexed[name] = _falls_short(running.values(), raw.enabled_ns or 0)
         elif raw.complete:
             # Some PMU lacks the event: compare with the other events of the PMUs that have it.
@@ -324,6 +388,13 @@ def _multiplexed_events(raw: RawCounts, times: _Times) -> dict[str, bool | None]
         else:
             multiplexed[name] = None
     return multiplexed
+
+
+def _lost_time(raw: RawCounts, pmu: str | None, running_ns: int) -> bool:
+    """Return whether an event was counting for less time than another one of the same PMU."""
+    on_pmu_ns = raw.on_pmu_ns.get(pmu, 0)
+    slack_ns = _PRINTED_TO * (raw.enabled_ns or 0)
+    return running_ns + slack_ns < MULTIPLEXED_BELOW * on_pmu_ns
 
 
 def _falls_short(running_ns: Iterable[int], whole_ns: int) -> bool:

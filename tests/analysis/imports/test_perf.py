@@ -526,3 +526,165 @@ def test_any_options_give_tables_or_an_error_of_one_line(extra: dict[str, str]) 
             assert len(str(error).splitlines()) == 1
         else:
             assert make_tables(name)
+
+
+SHARES_ABOVE_THE_CLOCK = """
+ Performance counter stats for './solve 4':
+
+     7.309.174.663      cpu_atom/cycles/                 #    1,966 GHz                         (62,54%)
+     5.549.137.767      cpu_core/cycles/                 #    1,492 GHz                         (89,52%)
+          3.718,04 msec task-clock                       #    6,383 CPUs utilized
+
+       0,582454786 seconds time elapsed
+"""  # noqa: E501 - as perf prints it
+
+
+def test_shares_of_pmus_that_cannot_be_give_reasons_and_no_counts(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text(SHARES_ABOVE_THE_CLOCK)
+
+    import_logs([tmp_path / "log.txt"], tmp_path, OPTIONS | {"threads": 4})
+
+    (record,) = records(tmp_path)
+    assert (record["elapsed_s"], record["task_clock_s"]) == (0.582454786, 3.71804)
+    for name in ("residency", "cycles", "freq_mean_ghz", "freq_ghz"):
+        assert name not in record
+        assert "counting for 152% of the program's time" in record["unavailable"][name]
+
+
+def all_cpus(cpus: int, ending: str) -> str:
+    """Return a log of two seconds of so many CPUs under -a, of which nothing in it tells."""
+    ns = 2_000_000_000 * cpus
+    if ending == "csv":
+        return (
+            f"{ns / 1e6:.2f},msec,task-clock,{ns},100.00,{cpus}.000,CPUs utilized\n"
+            f"812,,cpu-migrations,{ns},100.00,,\n5000000000,,cycles,{ns},100.00,,\n"
+            "2000900000,ns,duration_time,2000900000,100.00,,\n"
+        )
+    # perf before 3.10 names the command.
+    return (
+        " Performance counter stats for './solve 4':\n\n"
+        f"  {ns / 1e6:.6f} task-clock\n  812 CPU-migrations\n  5000000000 cycles\n\n"
+        "  2.000900000 seconds time elapsed\n"
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "txt"])
+def test_counts_of_all_cpus_are_noticed_where_the_log_does_not_tell(
+    tmp_path: Path, ending: str
+) -> None:
+    log = tmp_path / f"log.{ending}"
+    for cpus, told in ((8, True), (4, False)):
+        log.write_text(all_cpus(cpus, ending))
+        into = tmp_path / f"of-{cpus}"
+        import_logs([log], into, OPTIONS | {"threads": 4})
+
+        (record,) = records(into)
+        assert ("cycles" in record, "migrations" in record) == (not told, not told)
+        if told:
+            assert record["unavailable"]["migrations"].startswith(
+                "8 CPUs were busy all the time, which --threads 4 cannot do: counted on all CPUs "
+                "(-a; then say --all-cpus)"
+            )
+
+
+def test_counters_outside_the_cores_count_on_all_cpus(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(
+        "100.00,msec,task-clock,100000000,100.00,,\n7,,uncore_imc_0/reads/,100000000,100.00,,\n"
+    )
+    import_logs([log], tmp_path / "counted", OPTIONS)
+    log.write_text(log.read_text().replace("7,,", "<not supported>,,"))
+    import_logs([log], tmp_path / "refused", OPTIONS)
+
+    (counted,), (refused,) = records(tmp_path / "counted"), records(tmp_path / "refused")
+    assert "on all CPUs" in counted["unavailable"]["task_clock_s"]
+    assert refused["task_clock_s"] == 0.1
+
+
+def test_without_a_clock_no_count_is_too_high_for_one(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(
+        " Performance counter stats for './x':\n\n  90,000,000,000 cycles\n\n"
+        "  20.0 seconds time elapsed\n"
+    )
+    import_logs([log], tmp_path, OPTIONS)
+    assert records(tmp_path)[0]["cycles"] == 90_000_000_000
+
+
+def test_what_an_old_perf_scaled_is_no_complete_count(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(
+        " Performance counter stats for './solve':\n\n"
+        "  55565.778954 task-clock  #  0.999 CPUs utilized\n"
+        "  4341 CPU-migrations  #  0.000 M/sec\n"
+        "  149053980907 cycles  #  2.682 GHz\n"
+        "  150000000000 instructions  #  1.0 IPC  (scaled from 66.67%)\n\n"
+        "  55.644597914  seconds time elapsed\n"
+    )
+    import_logs([log], tmp_path, OPTIONS)
+
+    (record,) = records(tmp_path)
+    assert (record["task_clock_s"], record["migrations"]) == (55.565778954, 4341)
+    assert record["freq_mean_ghz"] == pytest.approx(149053980907 / 55565778954)
+    assert "counted for 67% of the time only" in record["unavailable"]["instructions"]
+
+
+PER_CORE = {
+    "txt": " Performance counter stats for 'system wide':\n\n"
+    "S0-D0-C0   1              3.73 Joules power/energy-pkg/\n"
+    "S0-D0-C1   0     <not counted> Joules power/energy-pkg/\n"
+    "S1-D0-C0   1              1.27 Joules power/energy-pkg/\n\n"
+    "  1.001404046 seconds time elapsed\n",
+    "csv": "S0-D0-C1,0,<not counted>,Joules,power/energy-pkg/,0,100.00,,\n"
+    "S0-D0-C0,1,3.73,Joules,power/energy-pkg/,1001404046,100.00,,\n"
+    "S1-D0-C0,1,1.27,Joules,power/energy-pkg/,1001404046,100.00,,\n"
+    "S0-D0-C1,0,<not counted>,ns,duration_time,0,100.00,,\n"
+    "S0-D0-C0,1,1001404046,ns,duration_time,1001404046,100.00,,\n",
+    "json": "\n".join(
+        f'{{"core" : "{core}", "aggregate-number" : {summed}, "counter-value" : "{value}", '
+        f'"unit" : "{unit}", "event" : "{event}", "event-runtime" : 9, "pcnt-running" : 100.00}}'
+        for core, summed, value, unit, event in (
+            ("S0-D0-C0", 1, "3.730000", "Joules", "power/energy-pkg/"),
+            ("S0-D0-C1", 0, "<not counted>", "Joules", "power/energy-pkg/"),
+            ("S1-D0-C0", 1, "1.270000", "Joules", "power/energy-pkg/"),
+            ("S0-D0-C0", 1, "1001404046.000000", "ns", "duration_time"),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("form", PER_CORE)
+def test_cores_without_a_counter_of_their_package_say_nothing(tmp_path: Path, form: str) -> None:
+    log = tmp_path / f"log.{form}"
+    for ending, text in (
+        ("", PER_CORE[form]),
+        ("-newer", PER_CORE[form].replace("aggregate-number", "counters")),
+    ):
+        log.write_text(text)
+        import_logs([log], tmp_path / f"of{ending}", OPTIONS)
+        (record,) = records(tmp_path / f"of{ending}")
+        assert (record["energy_pkg_j"], record["elapsed_s"]) == (5.0, 1.001404046)
+
+
+def test_a_package_whose_counter_was_not_read_leaves_no_sum(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    for at, rows in enumerate((
+        "S0  1  3.73 Joules power/energy-pkg/\nS1  1  <not counted> Joules power/energy-pkg/\n",
+        "S0  0  <not counted> Joules power/energy-pkg/\n",
+    )):  # fmt: skip
+        log.write_text(
+            f" Performance counter stats for 'system wide':\n\n{rows}\n 1.0 seconds time elapsed\n"
+        )
+        import_logs([log], tmp_path / f"of-{at}", OPTIONS)
+        (record,) = records(tmp_path / f"of-{at}")
+        assert record["unavailable"]["energy_pkg_j"] == "power/energy-pkg/: not counted"
+
+
+def test_under_no_aggregation_only_cpus_with_a_counter_have_energy(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(
+        " Performance counter stats for 'system wide':\n\nCPU0  3.73 Joules power/energy-pkg/\n"
+        "CPU1  <not counted> Joules power/energy-pkg/\n\n  1.0 seconds time elapsed\n"
+    )
+    import_logs([log], tmp_path, OPTIONS)
+    assert records(tmp_path)[0]["energy_pkg_j"] == 3.73

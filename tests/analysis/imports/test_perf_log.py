@@ -376,3 +376,210 @@ def test_whatever_a_file_holds_there_is_no_traceback(lines: list[str], end: str)
             assert len(str(error).splitlines()) == 1
         else:
             assert all(block.line >= 1 for block in blocks)
+
+
+# perf 2.6.31 and up (tools/perf/builtin-stat.c, nsec_printout, print_noise, print_stat).
+OLDEST = """
+ Performance counter stats for './solve 4' (3 runs):
+
+    3147.437358  task-clock-msecs         #      1.793 CPUs    ( +-   0.180% )
+           1753  context-switches         #      0.001 M/sec   ( +-   3.090% )
+              4  CPU-migrations           #      0.000 M/sec   ( +-   0.000% )
+      <not counted>  cache-misses
+     9531213213  cycles                   #   3028.213 M/sec   ( +-   0.020% )  (scaled from 66.67%)
+            250  raw 0x1a8                #      0.000 M/sec   ( +-   0.020% )
+
+    1.755402157  seconds time elapsed   ( +-   8.561% )
+
+"""
+
+
+def test_blanks_between_words_may_be_any(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(
+        "Performance  counter stats for  './x'  (4  runs) :\n\n  5\tpage-faults\n\n"
+        "\t1.5  +-  0.1   seconds\ttime  elapsed\n"
+    )
+    (block,) = read_log(path)
+    assert (block.repeats, block.elapsed_s, block.elapsed_error_s) == (4, 1.5, 0.1)
+    assert values(block) == {"page-faults": 5}
+
+
+def test_the_oldest_forms_of_perf_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(OLDEST)
+
+    (block,) = read_log(path)
+
+    clock, switches, migrations, misses, cycles, raw = block.rows
+    assert (clock.value, clock.unit, clock.error_percent) == (3147.437358, "msec", 0.18)
+    assert (switches.value, migrations.value, misses.value) == (1753, 4, None)
+    assert (cycles.value, cycles.always) == (9531213213, False)
+    assert cycles.run_ns == pytest.approx(0.6667 * 3_147_437_358, abs=1)
+    assert (raw.event, raw.value) == ("r1a8", 250)
+    assert (block.elapsed_s, block.repeats) == (1.755402157, 3)
+    assert block.elapsed_error_s == pytest.approx(0.08561 * 1.755402157)
+
+
+@pytest.mark.parametrize(
+    ("clock", "ns"),
+    [
+        ("55565.778954 task-clock", 55_565_778_954),
+        ("55565,778954 task-clock", 55_565_778_954),
+        ("55.565,778954 cpu-clock", 55_565_778_954),
+        ("55565.000000 task-clock-msecs", 55_565_000_000),
+        ("55,565.78 msec task-clock", 55_565_780_000),
+        ("55565.778954 task-clock  (msec)", 55_565_778_954),
+        # Of late 2025.
+        ("55,565,778,954 task-clock", 55_565_778_954),
+        ("55565778954 task-clock:u", 55_565_778_954),
+    ],
+)
+def test_a_clock_has_the_unit_of_its_perf(tmp_path: Path, clock: str, ns: int) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text(f"{HEAD}  {clock}     #    0.999 CPUs utilized\n  55.644597914 seconds time "
+                    "elapsed\n")  # fmt: skip
+
+    (block,) = read_log(path)
+
+    assert block.rows[0].run_ns == ns
+
+
+def test_a_clock_of_another_unit_is_told_from_the_busy_cpus(tmp_path: Path) -> None:
+    text = f"{HEAD}  55565 task-clock     #    0.999 CPUs utilized\n  55.6 seconds time elapsed\n"
+    assert problem(tmp_path, text).startswith(
+        "mine.log:2:1: a clock without a unit, which is no time of 0.999 CPUs in 55.6 s"
+    )
+
+
+J_CLOCK = (
+    '{"counter-value" : "314.610000", "unit" : "msec", "event" : "task-clock", "event-runtime" : '
+    '314610000, "pcnt-running" : 100.00, "metric-value" : "0.990000", "metric-unit" : "CPUs"}'
+)
+J_TIME = (
+    '{"counter-value" : "350000000.000000", "unit" : "ns", "event" : "duration_time", '
+    '"event-runtime" : 350000000, "pcnt-running" : 100.00}'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # perf 6.12: no metric follows.
+        f"{J_CLOCK}\n{J_TIME.replace('100.00}', '100.00, }')}\n",
+        f"{J_CLOCK.replace(', ', ', , ')}\n{J_TIME.replace('{', '{, ')}\n",
+        J_CLOCK.replace(': "0.990000"', ": ") + f"\n{J_TIME}\n",
+        J_CLOCK.replace('"0.990000"', "-nan") + f"\n{J_TIME}\n",
+        # A locale with decimal commas.
+        f"{J_CLOCK.replace('.', ',')}\n{J_TIME.replace('.', ',')}\n",
+        # Tools that collect or show JSON.
+        f"{J_CLOCK} {J_TIME}\n",
+        f"{J_CLOCK},{J_TIME}\n",
+        f"[{J_CLOCK},\n{J_TIME}]\n",
+        f"[\n{J_CLOCK},\n{J_TIME}\n]\n",
+        f"{J_CLOCK}\n{J_TIME}\n".replace(", ", ",\n  ").replace("{", "{\n  ").replace("}", "\n}"),
+    ],
+)
+def test_json_that_is_not_quite_perf_s_rows_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(text)
+
+    (block,) = read_log(path)
+
+    assert values(block) == {"task-clock": 314.61, "duration_time": 350_000_000}
+    assert block.elapsed_s == 0.35
+    assert all(row.always for row in block.rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (J_CLOCK.replace('"task-clock"', "task-clock"), "1:1: *; broken JSON (column 61: "),
+        (f"{J_CLOCK[:80]}\n{J_TIME}", "1:1: *; broken JSON (column 75: Unterminated string"),
+        (f"{J_CLOCK}\n{J_TIME[:70]}", "2:1: *; broken JSON (column 65: Unterminated string"),
+        (J_TIME.replace("unit", "event"), "1:1: *; broken JSON (a name is there twice)"),
+        ('{"results" : 1}', "1:1: *; expected its counter-value, event, event-runtime and"),
+        ("{}", "1:1: *; derived numbers only (--metric-only), no counts"),
+        ('{"CPUs utilized" : "0.990"}', "1:1: *; derived numbers only (--metric-only), no counts"),
+        (
+            "CPUs utilized,/sec,/sec,GHz,insn per cycle,\n0.990,1.0,2.0,3.7,2.1,\n",
+            "1:1: *; derived numbers only (--metric-only), no counts",
+        ),
+        (f"{HEAD}  CPUs utilized   GHz\n   0.9   3.7\n{END}", "2:1: *; derived numbers only"),
+        ("3147.437358,task-clock\n", "1:1: *; it has no running time, as in perf before 4.1"),
+        ("CPU0;9;msec;cpu-clock;0.10%\n", "1:1: *; it has no running time, as in perf before 4.1"),
+        # Decimal commas between commas.
+        ("18,50,Joules,power/energy-pkg/,1001759924,100,00,,\n", "1:1: *numbers with decimal"),
+        ("CPU0,18,50,Joules,power/energy-pkg/,10017,100,00,,\n", "1:1: *numbers with decimal"),
+        ("S0,8,18,50,Joules,power/energy-pkg/,10017,100,00,,\n", "1:1: *numbers with decimal"),
+        ("5,,page-faults,0,52%,10017,100,00,,\n", "1:1: *; numbers with decimal commas in a log"),
+        ("314,61,msec,task-clock,314610000,100,00,0,990,CPUs\n", "1:1: *numbers with decimal"),
+        (f"{ROW}./x: Killed\n", "2:1: perf said of the program: Killed; expected its counts below"),
+    ],
+)  # fmt: skip
+def test_what_is_no_row_has_its_own_cause(tmp_path: Path, text: str, expected: str) -> None:
+    place, _, cause = expected.partition("*")
+    found = problem(tmp_path, text)
+    assert found.startswith(f"mine.log:{place}")
+    assert cause in found
+    assert len(found.splitlines()) == 1
+
+
+# Linux tools/perf/builtin-stat.c, util/stat-display.c, util/parse-events.c, util/evlist.c.
+NOTES = """Events disabled
+Events enabled
+WARNING: events were regrouped to match PMUs
+Warning:
+cpu_core/topdown-retiring/ event is not supported by the kernel.
+kernel.perf_event_paranoid=2, trying to fall back to excluding kernel and hypervisor  samples
+WARNING: grouped events cpus do not match.
+Events with CPUs not matching the leader will be removed from the group.
+  anon group { cycles, power/energy-pkg/ }
+Using CPUID GenuineIntel-6-97-2
+Control descriptor is not initialized
+[ perf stat: executing run #1 ... ]
+task-clock: 314610000 314610000 314610000
+"""
+
+
+@pytest.mark.parametrize("rows", [ROW, f"{HEAD}  5 page-faults\n{END}"])
+def test_perf_s_own_words_beside_its_counts_are_passed_over(tmp_path: Path, rows: str) -> None:
+    path = tmp_path / "mine.log"
+    begin, _, end = rows.rpartition("\n  5 ")
+    inside = f"{begin}\n{NOTES}  5 {end}" if begin else f"{NOTES}{end}{NOTES}"
+    path.write_text(inside)
+
+    (block,) = read_log(path)
+
+    assert values(block) == {"page-faults": 5}
+    assert "'hello' is no row" in problem(tmp_path, f"{NOTES}hello\n{ROW}")
+
+
+def test_rows_below_the_signal_that_ended_the_program_are_of_a_failed_run(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"./x: Segmentation fault\n{ROW}{ROW}")
+    assert [block.failure for block in read_log(path)] == [
+        "perf said of the program: Segmentation fault", "",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t", ":"])
+@pytest.mark.parametrize("place", ["S0*8*", "S0-D0-L3-ID8*2*", "CPU0*", ""])
+def test_decimal_commas_between_other_separators_are_read(
+    tmp_path: Path, separator: str, place: str
+) -> None:
+    path = tmp_path / "mine.csv"
+    row = f"{place}18,50*Joules*power/energy-pkg/*1001759924*100,00**\n"
+    path.write_text(row.replace("*", separator))
+
+    (block,) = read_log(path)
+
+    assert [(row.value, row.aggregate, row.always) for row in block.rows] == [
+        (18.5, place.partition("*")[0] or None, True)
+    ]
+
+
+def test_a_log_that_a_shell_of_windows_redirected_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode("utf-16"))
+    assert read_log(path)[0].rows == only("german.txt").rows

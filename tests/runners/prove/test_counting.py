@@ -10,6 +10,7 @@ import pytest
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.counters import read_counters
 from runners.measure.perf.output import parse_perf_output
+from runners.measure.perf.scaling import CANNOT_BE
 from runners.node.topology import Cache
 from runners.prove.bench import Seen
 from runners.prove.counting import (
@@ -270,3 +271,9 @@ def test_memory_far_beyond_the_last_cache_must_be_free(tmp_path: Path) -> None:
     found = far_bytes(node, Tree(tmp_path))
     assert isinstance(found, Unavailable)
     assert "128 MiB" in found.reason
+
+
+def test_a_count_that_cannot_be_is_of_an_instrument_that_is_off() -> None:
+    wrong = of_kind("cpu_core", Seen({}, {"cycles": f"0 in 2 s, {CANNOT_BE}: it stands still"}))
+
+    assert state(judge_cycles(wrong))[0] == "off"

@@ -306,10 +306,10 @@ def test_what_perf_scaled_up_comes_back_as_it_was_counted(
     reading = read(
         HYBRID,
         f"1.00;msec;task-clock;{enabled};100.00",
-        f"{printed[0]};;cpu_atom/cycles/;{running[0]};1.00",
-        f"{printed[1]};;cpu_core/cycles/;{running[1]};1.00",
+        f"{printed[0]};;cpu_atom/branches/;{running[0]};1.00",
+        f"{printed[1]};;cpu_core/branches/;{running[1]};1.00",
     )
-    got = [count(reading, pmu, "cycles")["value"] for pmu in ("cpu_atom", "cpu_core")]
+    got = [count(reading, pmu, "branches")["value"] for pmu in ("cpu_atom", "cpu_core")]
     assert got == [pytest.approx(n, abs=1, rel=1e-12) for n in counts]
     assert sum(reading.fields["residency"].values()) == pytest.approx(1)
 
@@ -397,3 +397,94 @@ def test_an_event_of_several_parts_is_multiplexed_if_the_whole_lost_time(
     assert reading.fields.get("cycles") == cycles
     if cycles is None:
         assert "counted for 91% of the time only" in reading.unavailable["cycles"]
+
+
+LUNAR_LAKE = HYBRID | {"cpu_lowpower": ("LP-E",)}
+
+
+@pytest.mark.parametrize(
+    ("kinds_of", "shares"),
+    [
+        (HYBRID, {"cpu_core": 90, "cpu_atom": 63}),
+        (LUNAR_LAKE, {"cpu_core": 50, "cpu_atom": 40, "cpu_lowpower": 12}),
+        # Each PMU's event was on during its own CPUs' time only, or all CPUs were counted.
+        (HYBRID, {"cpu_core": 100, "cpu_atom": 100}),
+    ],
+)
+def test_pmus_that_exclude_each_other_cannot_count_for_longer_than_the_program_ran(
+    kinds_of: Kinds, shares: Mapping[str, int]
+) -> None:
+    rows = [row(f"{pmu}/{event}/", 100_000_000, share)
+            for pmu, share in shares.items() for event in ("cycles", "instructions")]  # fmt: skip
+    reading = read(kinds_of, CLOCK, row("page-faults", 7), *rows)
+
+    assert (reading.fields["task_clock_s"], reading.fields["page_faults"]) == (0.1, 7)
+    for field in ("residency", "cycles", "instructions", "freq_ghz", "freq_mean_ghz"):
+        assert field not in reading.fields
+        assert "of the program's time, which cannot be" in reading.unavailable[field]
+    assert not [of for of in reading.fields["counters"] if of["pmu"] in shares]
+
+
+def test_pmus_that_count_different_events_exclude_each_other_too() -> None:
+    reading = read(
+        HYBRID, CLOCK, row("cpu_core/cycles/", 300_000_000, 90), row("cpu_atom/branches/", 9, 70)
+    )
+    assert "were counting for 160%" in reading.unavailable["cycles"]
+
+
+def test_what_counts_side_by_side_may_add_up_to_any_time() -> None:
+    beside = (row(event, 5) for event in ("page-faults", "uncore_imc_0/reads/", "uncore_imc_1/x/"))
+    reading = read(HYBRID, CLOCK, *beside, *CYCLES)
+    assert reading.fields["residency"] == {"E": 0.4, "P": 0.6}
+    assert reading.fields["cycles"] == 220_000_000
+
+
+def test_clocks_that_differ_in_a_short_part_make_no_run_impossible() -> None:
+    part = parse_perf_output("1.00;msec;task-clock;1000000;100.00\n"
+                             "900000;;cpu_atom/cycles/;450000;45.00\n"
+                             "1800000;;cpu_core/cycles/;600000;60.00")  # fmt: skip
+    whole = parse_perf_output("\n".join((CLOCK, *CYCLES)))
+
+    assert "cycles" not in read_counters(part, HYBRID).fields
+    both = read_counters(whole, HYBRID, more=[part])
+
+    # Hand: 900e3 x 45 % and 1800e3 x 60 %.
+    assert both.fields["cycles"] == 220_000_000 + 405_000 + 1_080_000
+
+
+def test_an_event_that_another_one_of_its_pmu_outlasts_was_multiplexed() -> None:
+    # The times add up to 99.4 %.
+    rows = [row("cpu_core/instructions/", 100_000_000, 99), row("cpu_core/cycles/", 4e8, 99)]
+    atom = ["200000000;;cpu_atom/cycles/;1000000;1.00", "9;;cpu_atom/instructions/;400000;0.00"]
+    reading = read(HYBRID, CLOCK, *rows, *atom)
+
+    assert reading.fields["residency"] == {"P": 0.99, "E": 0.01}
+    assert reading.fields["cycles"] == 396_000_000 + 2_000_000
+    assert "instructions: counted for 99% of the time only" in reading.unavailable["instructions"]
+
+
+@pytest.mark.parametrize("event", ["cycles", "instructions"])
+def test_a_core_that_runs_has_cycles_and_instructions(event: str) -> None:
+    reading = read(HOMOGENEOUS, CLOCK, row(event, 0), row("cache-misses", 0))
+    assert event not in reading.fields
+    assert reading.unavailable[event] == (
+        f"cpu/{event}/: 0 in 0.1 s, which cannot be: its counter stands still"
+    )
+    assert reading.fields["cache_misses"] == 0
+
+
+def test_a_short_visit_may_have_been_all_the_kernel_s() -> None:
+    rows = row("cpu_core/cycles:u/", 4e8, 99), "0;;cpu_atom/cycles:u/;900000;0.00"
+    assert read(HYBRID, CLOCK, *rows).fields["cycles"] == 396_000_000
+    of_all = [line.replace(":u", "") for line in rows]
+    moment = [line.replace(";900000;", ";9000;") for line in of_all]
+    assert read(HYBRID, CLOCK, *moment).fields["cycles"] == 396_000_000
+    assert "stands still" in read(HYBRID, CLOCK, *of_all).unavailable["cycles"]
+
+
+def test_no_cpu_has_a_clock_of_eleven_gigahertz() -> None:
+    fast, too_fast = (read(HOMOGENEOUS, CLOCK, row("cycles", ghz * 1e8)) for ghz in (9, 11))
+    assert fast.fields["freq_mean_ghz"] == 9.0
+    for field in ("cycles", "freq_ghz", "freq_mean_ghz"):
+        assert field not in too_fast.fields
+        assert "cpu/cycles/: 11 GHz, which cannot be" in too_fast.unavailable[field]
