@@ -20,7 +20,7 @@ from runners.host.tree import Tree, Unavailable, known
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import declare
 from runners.node.core_kinds.finding import NodeView
-from runners.node.core_kinds.kinds import find_kinds, unlike_cores
+from runners.node.core_kinds.kinds import find_kinds, shows_core_types, unlike_cores
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology, sharing
 
@@ -53,7 +53,9 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
     # Read when it is needed: the kernel writes a block for each CPU.
     blocks = cache(partial(cpuinfo.by_cpu, tree))
     siblings = _siblings(tree, online, caches, blocks, notes)
-    kinds, kind_notes = find_kinds(NodeView(tree, online, siblings, caches))
+    view = NodeView(tree, online, siblings, caches)
+    kinds, kind_notes = find_kinds(view)
+    core_types = shows_core_types(view, kinds)
     if declared is not None:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes
@@ -67,6 +69,7 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
         offline=offline,
         allowed=_allowed(tree, online),
         notes=tuple(notes),
+        core_types=core_types,
     )
 
 

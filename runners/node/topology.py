@@ -64,6 +64,7 @@ class Topology:
 
     `allowed` are the CPUs that this process may use (its affinity mask), or all that are online
     when the node is a recorded tree. `notes` list what the tree lacked and what replaced it.
+    `core_types` is whether libomp can tell the core kinds apart, by what CPUID says of them.
     """
 
     kinds: tuple[CoreKind, ...]
@@ -74,6 +75,7 @@ class Topology:
     offline: tuple[int, ...]
     allowed: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    core_types: bool = False
 
     def kind_of(self, cpu: int) -> str | None:
         """Return the name of the CPU's kind, or None for a CPU that is in no kind."""
