@@ -7,6 +7,7 @@ keeps its candidates.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -87,6 +88,8 @@ class Search:
             lines.append(("threads", f"told by {' and '.join(told) or _OTHERWISE[by[0]]}"))
         if line := self._waiting_line():
             lines.append(("waiting", line))
+        if request.variables:
+            lines.append(("variables", shlex.join(map("=".join, request.variables))))
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:
             first, *others = self.governors.governors
@@ -236,7 +239,8 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     node = machine.node
     topology = node.topology
     _check_energy(machine, request)
-    program = inspect_program(request.program, environment)
+    # The loader finds other libraries by some of them.
+    program = inspect_program(request.program, {**environment, **dict(request.variables)})
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
     problem_of = partial(machine.settings().governors.problem, now=node.cpufreq)

@@ -258,8 +258,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "environment",
             "`set`: variables that were set; `removed`: inherited ones that were removed; "
-            "`inherited`: those kept that affect how programs run: `LD_…`, `GLIBC_TUNABLES`, "
-            "`MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI",
+            "`inherited`: those kept that affect programs: `OMP_…`, `KMP_…`, `GOMP_…`, `LD_…`, "
+            "`GLIBC_TUNABLES`, `MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI",
         ),
         Field("perf_command", "the `perf stat` that was attached to the program"),
         Field(
