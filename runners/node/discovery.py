@@ -22,6 +22,7 @@ from runners.node.core_kinds.declared import declare
 from runners.node.core_kinds.finding import NodeView
 from runners.node.core_kinds.kinds import find_kinds, shows_core_types, unlike_cores
 from runners.node.cpufreq import CPUS
+from runners.node.isolation import isolation_notes, read_isolated, read_tickless
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology, sharing
 
 NODES = "/sys/devices/system/node"
@@ -60,6 +61,8 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes
     notes += unlike_cores(tree, kinds, online)
+    isolated, tickless = read_isolated(tree, online), read_tickless(tree, online)
+    notes += isolation_notes(isolated, tickless)
     return Topology(
         kinds=kinds,
         cores=_cores(tree, siblings, kinds, blocks, notes),
@@ -70,6 +73,8 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
         allowed=_allowed(tree, online),
         notes=tuple(notes),
         core_types=core_types,
+        isolated=isolated,
+        tickless=tickless,
     )
 
 

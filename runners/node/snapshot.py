@@ -40,7 +40,7 @@ _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # fixed depth avoids the loops that links form in /sys.
 _FILES = (
     *(tuple(path.rsplit("/", 1)) for path in (*facts.FACT_FILES, *scheduler.FILES)),
-    (CPUS, "online offline present possible nohz_full"),
+    (CPUS, "online offline present possible"),
     (f"{CPUS}/smt", "active"),
     (f"{CPUS}/cpu[0-9]*", "online cpu_capacity"),
     (f"{CPUS}/cpu[0-9]*/power", "energy_perf_bias"),

@@ -23,6 +23,7 @@ from runners.host.software import (
     find_tools,
 )
 from runners.node.core_kinds.ranking import relative_speeds
+from runners.node.isolation import isolation_notes
 from runners.node.node import Node, open_node, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
@@ -119,8 +120,13 @@ class Machine:
         return without_kvm(self.node)[0] if self.live else ""
 
     def outlook(self, plan: Plan) -> list[str]:
-        """Return in lines what the plan will need and change here: guests and settings."""
-        return [*self._engine_outlook(plan), *self._settings_outlook(plan)]
+        """Return in lines what the plan will need, meet and change here.
+
+        These are guests, CPUs that the kernel treats apart, and settings.
+        """
+        topology = self.node.topology
+        apart = isolation_notes(topology.isolated, topology.tickless)
+        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan)]
 
     def _engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""

@@ -39,6 +39,24 @@ def ask(root: Path, name: str, live: bool = False) -> dict[str, Capability]:
 
 
 @pytest.mark.parametrize(
+    ("file", "state", "said"),
+    [
+        ("isolated", "limited", "CPUs 4-7 are isolated"),
+        ("nohz_full", "ok", "CPUs 4-7 are without the timer's tick"),
+    ],
+)
+def test_cpus_that_the_kernel_treats_apart_are_told(
+    tmp_path: Path, file: str, state: str, said: str
+) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, f"{CPU}/{file}", "4-7")
+    found = ask(root, "cpus")["cpus"]
+    assert found.state == state and said in found.reason
+    # A mask does not make the kernel balance threads.
+    assert "taskset" not in found.grant and ("isolcpus" in found.grant) == (state == "limited")
+
+
+@pytest.mark.parametrize(
     ("machine", "name", "state", "said", "grant"),
     [
         ("mtl-m-2", "core-kinds", "ok", "P 0-3: the cpu_core PMU lists", ""),
