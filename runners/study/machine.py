@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.text import plural
 from configs.scheduling import Scheduling
@@ -28,6 +29,7 @@ from runners.node.node import Node, open_node, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
+from runners.plan.selection import describe
 from runners.settings.node_settings import NodeSettings
 from runners.study.history import History, read_history
 from runners.study.programs import StudyPrograms
@@ -61,6 +63,8 @@ class Assignment:
 
 
 WHOLE_STUDY = Assignment()
+# Shipped studies that change no governor, without guests and with them.
+WITH_ANY_NODE, WITH_ANY_GUEST = "quick", "vm"
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,22 @@ class Machine:
         """
         topology = self.node.topology
         apart = isolation_notes(topology.isolated, topology.tickless)
-        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan)]
+        instead = [] if plan.cases else filter(None, [self.what_runs(plan.study)])
+        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan), *instead]
+
+    def what_runs(self, study: Study) -> str:
+        """Return what makes runs where none of a study's governors can be had; else nothing."""
+        topology = self.node.topology
+        problems = [self._governor_problem(name, topology.allowed) for name in study.governors]
+        if not all(problems):
+            return ""
+        mappings = study.vcpu_mappings if study.vm else study.mappings
+        able = [mapping.name for mapping in mappings if not describe(mapping, topology)[1]]
+        with_mappings = f" and the mappings {', '.join(able)}" if able else ""
+        return (
+            f"with the governor in force (`current`){with_mappings} there are runs here: "
+            f"`{PINSTUDY} run {WITH_ANY_GUEST if study.vm else WITH_ANY_NODE}` makes such"
+        )
 
     def _engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""
