@@ -1,6 +1,7 @@
-"""The kernel's CPU list format, `0-3,8,10-11`, and back.
+"""The kernel's CPU list format, `0-3,8,10-11`, and back; its masks, `ff,0000000f`.
 
-Source of the format: Linux Documentation/admin-guide/cputopology.rst and bitmap_parselist().
+Source of the formats: Linux Documentation/admin-guide/cputopology.rst, bitmap_parselist() and
+bitmap_parse().
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ MAX_CHARACTERS = MAX_PARTS * len(f"{MAX_CPU}, ")
 _Value = TypeVar("_Value")
 
 _MAX_SHOWN = 40
+_MASK = re.compile(r"[0-9a-fA-F]{1,8}(?:,[0-9a-fA-F]{8})*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?", re.ASCII)
 
 
@@ -43,7 +45,25 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
         if last < first or last > MAX_CPU:
             raise ValueError(f"{part!r} is not an ascending range of CPU numbers up to {MAX_CPU}")
         cpus |= ((1 << (last - first + 1)) - 1) << first
-    return tuple(cpu for cpu, bit in enumerate(reversed(f"{cpus:b}")) if bit == "1")
+    return _bits(cpus)
+
+
+def parse_cpumask(text: str) -> tuple[int, ...]:
+    """Return the CPU numbers of a mask: hexadecimal words of 32 CPUs, the highest first.
+
+    A mask of zeros is an empty tuple. Raises ValueError for anything else.
+    """
+    if len(text) > MAX_CHARACTERS or _MASK.fullmatch(text) is None:
+        raise ValueError(f"{text[:_MAX_SHOWN]!r} is not a mask such as ff,0000000f")
+    cpus = _bits(int(text.replace(",", ""), 16))
+    if cpus and cpus[-1] > MAX_CPU:
+        raise ValueError(f"CPU {cpus[-1]} is above {MAX_CPU}")
+    return cpus
+
+
+def _bits(mask: int) -> tuple[int, ...]:
+    """Return the places of the bits that are set, ascending."""
+    return tuple(place for place, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:

@@ -41,9 +41,9 @@ LATENCY_PLANS = {
 }
 RUNTIME_DEFAULT = "runtime-default"
 WAIT_POLICIES = ("active", "passive", RUNTIME_DEFAULT)
-# Sleeping costs a wake-up. Spinning costs a whole time slice whenever the awaited thread shares the
-# CPU, which makes a run ten times longer on a busy node.
-DEFAULT_WAIT_POLICY = "passive"
+# What programs do where nobody sets OMP_WAIT_POLICY. Any other policy may turn the answer round:
+# threads that sleep at each barrier lose several times as much by being pinned as those that spin.
+DEFAULT_WAIT_POLICY = RUNTIME_DEFAULT
 # What stands in the list of co-runners for a program that runs alone.
 NOTHING = "nothing"
 # `current` measures under whatever governor is in force and changes nothing.

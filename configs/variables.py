@@ -43,6 +43,8 @@ OWN = {
 # A name that every shell can export (POSIX.1-2017, section 8.1).
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _NAME_RULE = "letters, digits and _ only, at most 100, the first no digit"
+# A count for each level of nested regions, the outermost first (OpenMP 6.0, section 4.1.3).
+_COUNTS = re.compile(r"\s*[1-9][0-9]{0,5}((?:\s*,\s*[1-9][0-9]{0,5})+)\s*", re.ASCII)
 # `{0}` is a place of OMP_PLACES, not one of ours.
 _PLACE = re.compile(r"\{([A-Za-z_]+)\}", re.ASCII)
 
@@ -126,6 +128,12 @@ def _value_problem(value: object) -> str | None:
 def counting(threads_by: Iterable[str]) -> tuple[str, ...]:
     """Return the variables among what tells a program its thread count."""
     return tuple(name for name in threads_by if name not in _NO_VARIABLE)
+
+
+def nested_counts(text: str) -> str:
+    """Return what OMP_NUM_THREADS says of regions within others, such as `,2`; else nothing."""
+    match = _COUNTS.fullmatch(text)
+    return "".join(match[1].split()) if match else ""
 
 
 def merged(sources: Iterable[tuple[str, Assignments | None]]) -> tuple[SetVariable, ...]:

@@ -35,7 +35,7 @@ from runners.plan.runs import OVERHEAD_S
 from runners.race.elimination import MAX_NOISE
 from runners.race.race import is_placed
 from runners.race.state import WHYS, Eliminated, RaceState
-from runners.records.disturbances import DISTURBANCES, SEPARATOR
+from runners.records.disturbances import DISTURBANCES, MORE_THREADS, SEPARATOR
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
@@ -275,18 +275,21 @@ def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:
     """
     what = "of the trial's runs" if len(runs) else "runs"
     runs = runs if len(runs) else good_runs(frame)
-    count = int(runs["disturbed"].notna().sum())
+    # More threads than asked for are the program's own, in every run.
+    others = (set(text.split(SEPARATOR)) - {MORE_THREADS} for text in _texts(runs))
+    count = sum(map(bool, others))
     if not 2 * count > len(runs):
         return ""
     return f"most {what} ({count} of {len(runs)}) were disturbed"
 
 
+def _texts(runs: pd.DataFrame) -> Iterable[str]:
+    return runs["disturbed"].dropna().astype(str)
+
+
 def _disturbed(runs: pd.DataFrame) -> Iterator[str]:
     counts = Counter(
-        what
-        for text in runs["disturbed"].dropna().astype(str)
-        for what in text.split(SEPARATOR)
-        if what in DISTURBANCES
+        what for text in _texts(runs) for what in text.split(SEPARATOR) if what in DISTURBANCES
     )
     for what, count in counts.items():
         verb = "was" if count == 1 else "were"

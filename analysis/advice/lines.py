@@ -23,7 +23,7 @@ from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
 from configs.scheduling import AS_IT_IS, CURRENT, ON, Scheduling
-from configs.variables import NAME, OMP_NUM_THREADS, OWN
+from configs.variables import NAME, OMP_NUM_THREADS, OWN, nested_counts
 from runners.plan.command_line import places_of
 
 # The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
@@ -59,6 +59,7 @@ class Start:
     to use OpenMP, so that places pin its threads; `counted` whether it may use it, so that
     OpenMP's other variables are set. `others` are variables that the study's files set, and those
     that told the program its thread count where that was not OMP_NUM_THREADS (`told_by_openmp`).
+    `nested` is what OMP_NUM_THREADS said of regions within others, such as `,2`.
     `schedule`, `wait_policy` and `governor` are None where they are not changed. `before` is the
     governor in force before the change. `removed` are variables that the runs did not have.
     `program` includes its arguments. `node_cpus` is the node's number of CPUs, 0 when it is
@@ -80,6 +81,7 @@ class Start:
     removed: tuple[str, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
     told_by_openmp: bool = True
+    nested: str = ""
     node_cpus: int = 0
 
     @property
@@ -119,6 +121,7 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
         removed=_removed(member(environment, "removed")),
         others=_others(variables),
         told_by_openmp=not isinstance(variables, dict) or OMP_NUM_THREADS in variables,
+        nested=nested_counts(str(member(variables, OMP_NUM_THREADS))),
     )
 
 
@@ -226,7 +229,7 @@ def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
     if not start.openmp and not start.counted:
         return variables
     if start.told_by_openmp:
-        variables[OMP_NUM_THREADS] = str(start.threads)
+        variables[OMP_NUM_THREADS] = f"{start.threads}{start.nested}"
     if start.schedule is not None:
         variables["OMP_SCHEDULE"] = start.schedule
     if start.wait_policy is not None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.format.table import joined
 from analysis.published import publication
-from analysis.records.files import read_limited
+from analysis.records.files import read_limited, read_node
 from analysis.records.regions import REGION
 from analysis.records.runs import Runs, read_runs
 from analysis.results import card_file
@@ -22,6 +22,7 @@ from analysis.results.card_file import SUFFIX, Card, is_card, read_card
 from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_footnotes
 from analysis.results.instruments import off_fields, proof_footnotes, read_proofs
+from analysis.results.isolation import isolation_footnotes
 from analysis.results.node_facts import NodeFacts, facts_of
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
@@ -163,6 +164,8 @@ def open_results(source: str) -> Results:
             f"{folder}: there is no run in its records{why}; continue the study with "
             f"`{PINSTUDY} run`, or name other results"
         )
+    nodes = (read_node(folder, str(digest)) for digest in digests)
+    footnotes += tuple(isolation_footnotes(filter(None, nodes), cases))
     return Results(str(folder), folder, runs, cases, footnotes, proofs)
 
 

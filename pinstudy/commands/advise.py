@@ -64,7 +64,7 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--runs",
     metavar="N",
-    help="How many runs the search may make at most; with --within as well, what is reached first.",
+    help="How many runs at most; with --within, what is reached first.",
 )
 @MARGIN
 @click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")
@@ -72,6 +72,13 @@ class _ProgramCommand(click.Command):
     "--threads-by",
     metavar="OPENBLAS_NUM_THREADS",
     help="Variables that tell the program its thread count, or: arguments, with {threads} in one.",
+)
+@click.option(
+    "--set",
+    "variables",
+    multiple=True,
+    metavar="OMP_STACKSIZE=64M",
+    help="A variable for every run (may be repeated).",
 )
 @click.option(
     "--schedules",
@@ -91,7 +98,7 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--check",
     metavar="REGEX|COMMAND",
-    help="What proves a run: a pattern in its stdout, or a command, whose name has a slash.",
+    help="What proves a run: a pattern in its stdout, or a command with a slash.",
 )
 @click.option(
     "--limit",

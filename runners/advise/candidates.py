@@ -17,7 +17,13 @@ from configs.app import App
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
 from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
-from runners.plan.selection import CannotMapError, describe, only_kind, resolve_cpus
+from runners.plan.selection import (
+    CannotMapError,
+    check_balanced,
+    describe,
+    only_kind,
+    resolve_cpus,
+)
 
 # A program that leaves its mechanism to pinstudy.
 _ANY_APP = App("", "", {}, {})
@@ -104,6 +110,8 @@ class NodeContext:
         check_count(self.threads_by, cpus, threads)
         mechanism = choose_mechanism(mapping, _ANY_APP, self.runtime, threads)
         check_mechanism(mechanism, mapping, threads, self.topology, self.tools)
+        if mapping.binding != "pin":
+            check_balanced(mapping, [cpus], self.topology)
         return PlacedMapping(mapping, cpus)
 
 

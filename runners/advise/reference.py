@@ -22,7 +22,8 @@ from runners.advise.program import Program
 from runners.advise.request import METRIC, Request
 from runners.host.program_files import threads_told_by
 from runners.placement.thread_placement import FEW_LOOKS, TOO_SHORT_S
-from runners.plan.command_line import BINDING_VARIABLES, FALLBACK_SCHEDULE, REMOVED_PREFIXES
+from runners.plan.command_line import FALLBACK_SCHEDULE
+from runners.plan.openmp_variables import BINDING_VARIABLES, is_removed
 from runners.race.race import is_placed
 from runners.race.state import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
@@ -63,7 +64,8 @@ def reference_of(
     lines = [f"{plural(threads, 'thread')} under the OS scheduler: {why}", *origin]
     if wait_policy != RUNTIME_DEFAULT:
         lines.append(f"threads that wait are {wait_policy}: your OMP_WAIT_POLICY")
-    return Reference(threads, schedule, wait_policy, (*lines, *_left_out(environment)))
+    lines += _left_out(environment, wait_policy)
+    return Reference(threads, schedule, wait_policy, tuple(lines))
 
 
 def _threads(
@@ -115,13 +117,13 @@ def _schedule(
     return default, [*lines, f"schedule {default}: what {program.runtime} does by itself"]
 
 
-def _left_out(environment: Mapping[str, str]) -> list[str]:
+def _left_out(environment: Mapping[str, str], wait_policy: str) -> list[str]:
     """Return lines that name the user's variables that the program does not get."""
     bound = [name for name in BINDING_VARIABLES if name in environment]
     others = sorted(
         name
         for name in environment
-        if name.startswith(REMOVED_PREFIXES) and name not in (*BINDING_VARIABLES, *_TAKEN_OVER)
+        if is_removed(name, wait_policy) and name not in (*BINDING_VARIABLES, *_TAKEN_OVER)
     )
     lines = []
     if bound:

@@ -28,7 +28,7 @@ from configs.values import (
     share_option,
     time_option,
 )
-from configs.variables import BY_ARGUMENTS, ThreadsBy
+from configs.variables import BY_ARGUMENTS, Assignments, ThreadsBy, Variables
 from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.
@@ -55,7 +55,7 @@ class Request:
     `directory` is the working directory. `threads_by` are the variables that tell the program its
     thread count, or BY_ARGUMENTS; None where pinstudy chooses. `starts` is the thread count of a
     program that ignores the requested count; None for others. `region` is the region that they
-    race for; None for the whole run.
+    race for; None for the whole run. `variables` are environment variables for every run.
     """
 
     program: Path
@@ -77,6 +77,7 @@ class Request:
     threads_by: tuple[str, ...] | None = None
     starts: int | None = None
     region: str | None = None
+    variables: Assignments = ()
 
     @property
     def takes_threads(self) -> bool:
@@ -106,6 +107,7 @@ def make_request(
     limit: str = DEFAULT_LIMIT,
     threads_by: str | None = None,
     region: str | None = None,
+    variables: Sequence[str] = (),
 ) -> Request:
     """Return the request of a command and the options of `pinstudy advise`, as typed.
 
@@ -141,13 +143,32 @@ def make_request(
         check_command=check_command,
         threads_by=_list("--threads-by", threads_by, ThreadsBy()),
         region=option_value("--region", region, Name("the name of a region")),
+        variables=_variables(variables),
     )
+    for name in request.threads_by or ():
+        if name in dict(request.variables):
+            raise UserError(f"--set {name}: it has the thread count; say how many in --threads")
     if BY_ARGUMENTS in (request.threads_by or ()) and not request.takes_threads:
         raise UserError(
             f"--threads-by {BY_ARGUMENTS}: no argument of the program has {THREADS_PLACE}; write "
             "it where the program takes its thread count, such as: -t {threads}"
         )
     return request
+
+
+def _variables(settings: Sequence[str]) -> Assignments:
+    """Return the variables of --set; of two that set the same one, the later counts."""
+    pairs = [setting.partition("=") for setting in settings]
+    if lacking := next((name for name, equals, _ in pairs if not equals), None):
+        raise UserError(
+            f"--set {shown(lacking)}: expected a name and a value; write --set OMP_STACKSIZE=64M, "
+            "or --set NAME= for an empty value"
+        )
+    if not pairs:
+        return ()
+    table = {name: value for name, _, value in pairs}
+    assignments: Assignments = option_value("--set", table, Variables())
+    return assignments
 
 
 def _runs(text: str | None) -> int | None:

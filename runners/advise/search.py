@@ -7,8 +7,9 @@ keeps its candidates.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import yaml
 
 from base import PINSTUDY
-from base.cpulist import format_cpulist
+from base.cpulist import format_cpulist, named_cpus
 from base.errors import UserError
 from base.files import write_atomically
 from base.text import as_typed, plural, word_as_typed
@@ -40,6 +41,7 @@ from runners.advise.request import Request
 from runners.advise.study_file import StudyFile, make_study_file
 from runners.doctor.report import probe
 from runners.node.cpufreq import Cpufreq
+from runners.node.topology import Topology
 from runners.race.race import describe_limit
 from runners.study.machine import Machine
 
@@ -87,6 +89,8 @@ class Search:
             lines.append(("threads", f"told by {' and '.join(told) or _OTHERWISE[by[0]]}"))
         if line := self._waiting_line():
             lines.append(("waiting", line))
+        if request.variables:
+            lines.append(("variables", shlex.join(map("=".join, request.variables))))
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:
             first, *others = self.governors.governors
@@ -234,9 +238,10 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     the node cannot answer.
     """
     node = machine.node
-    topology = node.topology
+    topology = _balanced(machine)
     _check_energy(machine, request)
-    program = inspect_program(request.program, environment)
+    # The loader finds other libraries by some of them.
+    program = inspect_program(request.program, {**environment, **dict(request.variables)})
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
     problem_of = partial(machine.settings().governors.problem, now=node.cpufreq)
@@ -252,6 +257,27 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     )
     file = make_study_file(request, program, reference, field, governors.governors, topology)
     return Search(request, program, reference, field, governors, file)
+
+
+def _balanced(machine: Machine) -> Topology:
+    """Return the topology of a search, whose reference is left to the OS scheduler.
+
+    Isolated CPUs are none of its: a recorded node leaves them out. Raises UserError where the
+    process may use them.
+    """
+    topology = machine.node.topology
+    apart = topology.usable.intersection(topology.isolated)
+    rest = tuple(cpu for cpu in topology.allowed if cpu not in apart)
+    if not apart or len(topology.allowed) == 1:
+        return topology
+    if rest and not machine.live:
+        return replace(topology, allowed=rest)
+    others = f"start pinstudy under `taskset -c {format_cpulist(rest)}`" if rest else ""
+    raise UserError(
+        f"{named_cpus(apart)} are isolated: the OS scheduler moves no threads there, so that "
+        f"nothing can be compared with leaving them to it; "
+        f"{others or 'start the node without isolcpus'}"
+    )
 
 
 def _schedules(program: Program, request: Request, reference: Reference) -> list[str]:

@@ -15,6 +15,7 @@ from runners.host.tree import known
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label
+from runners.node.isolation import isolation_notes
 from runners.prove.proof import latest_proof
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 from runners.settings.setting import POLICY_FILES, unwritable_file
@@ -42,16 +43,26 @@ def probe_cpus(node: ProbedNode) -> Capability:
     topology = node.topology
     online = format_cpulist(topology.online)
     offline = f"; offline: {format_cpulist(topology.offline)}" if topology.offline else ""
-    if denied := set(topology.online).difference(topology.allowed):
-        return Capability(
-            "cpus",
-            "limited",
+    denied = set(topology.online).difference(topology.allowed)
+    state = f"{'all of' if node.live else 'online:'} {online}"
+    grant = ""
+    if denied:
+        state = (
             f"this process may use {format_cpulist(topology.allowed)}, and not "
-            f"{format_cpulist(denied)}{offline}",
-            f"taskset -pc {online} $$, or start outside the batch job, container or cgroup that "
-            "restricts it",
+            f"{format_cpulist(denied)}"
         )
-    return Capability("cpus", "ok", f"{'all of' if node.live else 'online:'} {online}{offline}")
+    # A mask that has isolated CPUs does not make the kernel balance threads onto them.
+    if denied.difference(topology.isolated):
+        balanced = format_cpulist(set(topology.online).difference(topology.isolated))
+        grant = (
+            f"taskset -pc {balanced} $$, or start outside the batch job, container or cgroup that "
+            "restricts it"
+        )
+    elif topology.isolated:
+        grant = "start the node without the boot option isolcpus, or end the cpuset partition"
+    notes = isolation_notes(topology.isolated, topology.tickless)
+    reason = "; ".join([f"{state}{offline}", *notes])
+    return Capability("cpus", "limited" if grant else "ok", reason, grant)
 
 
 def probe_governor(node: ProbedNode) -> Capability:

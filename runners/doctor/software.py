@@ -33,7 +33,7 @@ from runners.host.software import (
 )
 from runners.host.tree import Unavailable
 from runners.node.node import Node
-from runners.plan.command_line import REMOVED_PREFIXES
+from runners.plan.openmp_variables import PREFIXES
 from runners.vm.host import QEMU, find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
@@ -110,7 +110,7 @@ def find_waiting(name: str) -> Capability:
     program = find_program(built)
     if program is None:
         return Capability(name, "missing", f"{built} is not built", for_programs().grant)
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(PREFIXES)}
     environment = plain | {"LC_ALL": "C"}
     runtime = find_runtime(program, environment)
     if isinstance(runtime, str):

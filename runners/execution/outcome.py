@@ -15,8 +15,8 @@ from runners.execution.execute import Observation
 from runners.placement.rank_placement import prove_ranks
 from runners.placement.thread_placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
-from runners.plan.command_line import BINDING_VARIABLES
 from runners.plan.mechanism import BY_WORDS
+from runners.plan.openmp_variables import BINDING_VARIABLES
 from runners.records.values import (
     CHECK_FAILED,
     FAILED,

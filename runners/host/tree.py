@@ -17,7 +17,7 @@ from pathlib import Path
 from string import whitespace
 from typing import TypeVar
 
-from base.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist, parse_cpumask
 from base.errors import SHORTAGES, ShortageError, StudyError
 from base.files import read_descriptor, read_regular
 from base.reading import Reading
@@ -107,7 +107,7 @@ class Tree:
         return Unavailable(f"{path} holds no single word")
 
     def content(self, path: str, limit: int = TEXT_LIMIT, cut: bool = False) -> str | Unavailable:
-        """Return the file's content, unchanged.
+        """Return the file's content, unchanged but for NULs at its end.
 
         A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
         `cut`.
@@ -121,7 +121,7 @@ class Tree:
             return raw
         if len(raw) > limit and not cut:
             return Unavailable(f"{path} is larger than {limit} bytes")
-        return raw[:limit].decode("utf-8", "replace")
+        return _without_nuls(raw[:limit].decode("utf-8", "replace"))
 
     def integer(self, path: str) -> int | Unavailable:
         """Return the decimal whole number that the file holds."""
@@ -156,6 +156,16 @@ class Tree:
             return parse_cpulist(",".join(content.split()))
         except ValueError:
             return Unavailable(f"{path} holds {_shown(content)}, not a list of CPUs")
+
+    def cpumask(self, path: str) -> tuple[int, ...] | Unavailable:
+        """Return the CPUs of the mask that the file holds, ascending."""
+        text = self.text(path)
+        if isinstance(text, Unavailable):
+            return text
+        try:
+            return parse_cpumask(text)
+        except ValueError:
+            return Unavailable(f"{path} holds {_shown(text)}, not a mask of CPUs")
 
     def names(self, path: str) -> tuple[str, ...] | Unavailable:
         """Return the names in a directory, sorted."""
@@ -266,6 +276,15 @@ class Tree:
                 done.clear()
             pending.extend(reversed(target.split("/")))
         return "/".join((self._host, *done))
+
+
+def _without_nuls(text: str) -> str:
+    """Return a text without the NULs behind it; one of nothing else is damaged, and stays so.
+
+    The release candidates of Linux 5.15 ended lists of CPUs with a NUL, and recordings keep it.
+    """
+    ended = text.rstrip("\0\n")
+    return f"{ended}\n" if ended and "\0" in text[len(ended) :] else text
 
 
 def _by_root(path: str, helper: RootHelper, access: Callable[[int], _Value]) -> _Value:

@@ -1,8 +1,9 @@
 """Reading a node's topology from the kernel's files: cores, core kinds, packages and caches.
 
 SMT siblings come from the first of these sources that a CPU has: the kernel's own list
-(`core_cpus_list`, in older kernels `thread_siblings_list`); a shared first-level data cache; core
-id and physical id in /proc/cpuinfo. The core id alone is never used: it repeats on ARM.
+(`core_cpus_list`, in older kernels `thread_siblings_list`) or its mask (`core_cpus`); a shared
+first-level data cache; core id and physical id in /proc/cpuinfo. The core id alone is never used:
+it repeats on ARM.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from runners.host.tree import Tree, Unavailable, known
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import declare
 from runners.node.core_kinds.finding import NodeView
-from runners.node.core_kinds.kinds import find_kinds, unlike_cores
+from runners.node.core_kinds.kinds import find_kinds, shows_core_types, unlike_cores
 from runners.node.cpufreq import CPUS
+from runners.node.isolation import isolation_notes, read_isolated, read_tickless
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology, sharing
 
 NODES = "/sys/devices/system/node"
@@ -52,11 +54,15 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
     # Read when it is needed: the kernel writes a block for each CPU.
     blocks = cache(partial(cpuinfo.by_cpu, tree))
     siblings = _siblings(tree, online, caches, blocks, notes)
-    kinds, kind_notes = find_kinds(NodeView(tree, online, siblings, caches))
+    view = NodeView(tree, online, siblings, caches)
+    kinds, kind_notes = find_kinds(view)
+    core_types = shows_core_types(view, kinds)
     if declared is not None:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes
     notes += unlike_cores(tree, kinds, online)
+    isolated, tickless = read_isolated(tree, online), read_tickless(tree, online)
+    notes += isolation_notes(isolated, tickless)
     return Topology(
         kinds=kinds,
         cores=_cores(tree, siblings, kinds, blocks, notes),
@@ -66,6 +72,9 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
         offline=offline,
         allowed=_allowed(tree, online),
         notes=tuple(notes),
+        core_types=core_types,
+        isolated=isolated,
+        tickless=tickless,
     )
 
 
@@ -130,8 +139,8 @@ def _siblings(
         groups.setdefault(key, []).append(cpu)
     for source, cpus in guessed.items():
         notes.append(
-            f"topology/core_cpus_list and thread_siblings_list are missing or unusable for CPUs "
-            f"{format_cpulist(cpus)}; their SMT siblings follow from {source}"
+            f"topology/core_cpus_list and thread_siblings_list, and their masks, are missing or "
+            f"unusable for CPUs {format_cpulist(cpus)}; their SMT siblings follow from {source}"
         )
     if torn := [cpu for cpu, listed in lists.items() if listed and tuple(groups[listed]) != listed]:
         notes.append(
@@ -153,9 +162,17 @@ def _guess_core(
     return (cpu,), "nothing: each is taken to be a core of its own"
 
 
+def _listed(tree: Tree, list_path: str, mask_path: str) -> tuple[int, ...] | Unavailable:
+    """Return the CPUs of a list, else those of the mask that some recordings have instead."""
+    listed = tree.cpulist(list_path)
+    masked = tree.cpumask(mask_path) if isinstance(listed, Unavailable) else listed
+    return listed if isinstance(masked, Unavailable) else masked
+
+
 def _listed_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[int, ...] | None:
-    for name in ("core_cpus_list", "thread_siblings_list"):
-        listed = tree.cpulist(f"{CPUS}/cpu{cpu}/topology/{name}")
+    directory = f"{CPUS}/cpu{cpu}/topology"
+    for name in ("core_cpus", "thread_siblings"):
+        listed = _listed(tree, f"{directory}/{name}_list", f"{directory}/{name}")
         if not isinstance(listed, Unavailable) and cpu in listed:
             return listed if len(listed) == 1 else tuple(sorted(set(listed).intersection(online)))
     return None
@@ -190,7 +207,7 @@ def _cores(
 def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNode, ...]:
     nodes = []
     for node in tree.numbered(NODES, "node"):
-        cpus = tree.cpulist(f"{NODES}/node{node}/cpulist")
+        cpus = _listed(tree, f"{NODES}/node{node}/cpulist", f"{NODES}/node{node}/cpumap")
         if isinstance(cpus, Unavailable):
             notes.append(f"{cpus.reason}; NUMA node {node} is left out")
         else:
@@ -220,7 +237,7 @@ def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cach
         directory = f"{CPUS}/cpu{cpu}/cache"
         for index in tree.numbered(directory, "index"):
             path = f"{directory}/index{index}"
-            listed = tree.cpulist(f"{path}/shared_cpu_list")
+            listed = _listed(tree, f"{path}/shared_cpu_list", f"{path}/shared_cpu_map")
             sharing: tuple[int, ...] = (cpu,)
             if isinstance(listed, Unavailable) or cpu not in listed:
                 unlisted.append(cpu)
@@ -232,8 +249,8 @@ def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cach
         notes.append("the tree says nothing about caches")
     if unlisted:
         notes.append(
-            f"CPUs {format_cpulist(unlisted)} have a cache without a usable shared_cpu_list; "
-            "it is taken to be shared with no other CPU"
+            f"CPUs {format_cpulist(unlisted)} have a cache without a usable shared_cpu_list "
+            "or shared_cpu_map; it is taken to be shared with no other CPU"
         )
     if missing:
         notes.append(

@@ -21,6 +21,7 @@ from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, read_turbo
 from runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
+from runners.node.isolation import ISOLATED, PARTITIONS, TICKLESS
 from runners.node.power_limits import read_power_limits
 from runners.node.scheduler import ON, read_itmt
 from runners.node.topology import Topology, topology_json
@@ -74,14 +75,15 @@ VIRTUAL_NODES = (
     "/sys/firmware/devicetree/base/pinstudy-virtual-node",
 )
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
-_ISOLATED = f"{CPUS}/isolated"
 # Files that hold a fact each; a snapshot packs all of them.
 FACT_FILES = (
     *_TEXTS.values(),
     *_WORDS.values(),
     *_NUMBERS.values(),
     _THP,
-    _ISOLATED,
+    ISOLATED,
+    TICKLESS,
+    PARTITIONS,
     _PREFCORE,
 )
 
@@ -144,7 +146,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             "power_limits": read_power_limits(tree),
             "uncore_limits": _uncore_limits(tree),
             "isa_by_kind": isa_by_kind(tree, topology),
-            "isolated": _isolated(tree),
+            "isolated": _isolated(tree, topology),
             "boot_options": _boot_options(tree),
             **_processor(tree),
         }
@@ -294,10 +296,12 @@ def memory_bytes(tree: Tree, name: str) -> int | Unavailable:
     return int(match[1]) * 1024 if match else Unavailable(f"/proc/meminfo has no {name} in kB")
 
 
-def _isolated(tree: Tree) -> str | Unavailable:
-    """Return the CPUs that the scheduler does not use (boot option isolcpus); often none."""
-    cpus = tree.cpulist(_ISOLATED)
-    return cpus if isinstance(cpus, Unavailable) else format_cpulist(cpus)
+def _isolated(tree: Tree, topology: Topology) -> str | Unavailable:
+    """Return the CPUs that the kernel balances no threads onto; often none."""
+    listed = tree.cpulist(ISOLATED)
+    if isinstance(listed, Unavailable) and not topology.isolated:
+        return listed
+    return format_cpulist(topology.isolated)
 
 
 def _bracketed_word(tree: Tree, path: str) -> str | Unavailable:

@@ -40,16 +40,16 @@ _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # fixed depth avoids the loops that links form in /sys.
 _FILES = (
     *(tuple(path.rsplit("/", 1)) for path in (*facts.FACT_FILES, *scheduler.FILES)),
-    (CPUS, "online offline present possible nohz_full"),
+    (CPUS, "online offline present possible"),
     (f"{CPUS}/smt", "active"),
     (f"{CPUS}/cpu[0-9]*", "online cpu_capacity"),
     (f"{CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
     (
         f"{CPUS}/cpu[0-9]*/topology",
-        "core_cpus_list thread_siblings_list core_id physical_package_id die_id cluster_id "
-        "package_cpus_list die_cpus_list cluster_cpus_list",
+        "core_cpus_list thread_siblings_list core_cpus thread_siblings core_id "
+        "physical_package_id die_id cluster_id package_cpus_list die_cpus_list cluster_cpus_list",
     ),
-    (f"{CPUS}/cpu[0-9]*/cache/index[0-9]*", "level type size shared_cpu_list id"),
+    (f"{CPUS}/cpu[0-9]*/cache/index[0-9]*", "level type size shared_cpu_list shared_cpu_map id"),
     (f"{CPUS}/cpu[0-9]*/acpi_cppc", "*_perf *_freq"),
     (f"{CPUS}/cpu[0-9]*/regs/identification", "midr_el1"),
     (f"{CPUS}/cpu[0-9]*/thermal_throttle", "*_count *_ms"),
@@ -65,7 +65,7 @@ _FILES = (
     (f"{CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),
     (f"{CPUS}/amd_pstate", "status"),
     (NODES, "online"),
-    (f"{NODES}/node[0-9]*", "cpulist"),
+    (f"{NODES}/node[0-9]*", "cpulist cpumap"),
     ("/sys/devices/*", "cpus"),
     (f"{EVENT_SOURCES}/*", "type cpus cpumask"),
     (f"{EVENT_SOURCES}/power*/events", "*"),

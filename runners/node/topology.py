@@ -64,6 +64,9 @@ class Topology:
 
     `allowed` are the CPUs that this process may use (its affinity mask), or all that are online
     when the node is a recorded tree. `notes` list what the tree lacked and what replaced it.
+    The kernel balances no threads onto or between `isolated` CPUs; those in `tickless` have no tick
+    where one thread runs (runners/node/isolation.py). `core_types` is whether libomp can tell the
+    core kinds apart, by what CPUID says of them.
     """
 
     kinds: tuple[CoreKind, ...]
@@ -74,6 +77,9 @@ class Topology:
     offline: tuple[int, ...]
     allowed: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    core_types: bool = False
+    isolated: tuple[int, ...] = ()
+    tickless: tuple[int, ...] = ()
 
     def kind_of(self, cpu: int) -> str | None:
         """Return the name of the CPU's kind, or None for a CPU that is in no kind."""
@@ -145,5 +151,7 @@ def topology_json(topology: Topology) -> dict[str, Any]:
         "online": format_cpulist(topology.online),
         "offline": format_cpulist(topology.offline),
         "allowed": format_cpulist(topology.allowed),
+        "isolated": format_cpulist(topology.isolated),
+        "nohz_full": format_cpulist(topology.tickless),
         "notes": list(topology.notes),
     }

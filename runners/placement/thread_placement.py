@@ -222,6 +222,19 @@ def _most_at_work(threads: Iterable[ThreadTrace], elapsed_s: float) -> list[Thre
     return max(groups, key=len, default=[])
 
 
+def surplus_team(threads: Iterable[ThreadTrace], expected: Expected, elapsed_s: float) -> int:
+    """Return how many threads worked side by side for more than 5 % of the run, if more than asked.
+
+    Otherwise 0. Pinned threads that are too many violate their placement; others share the CPUs
+    that they may use, and nothing but this tells that the run is of more threads than its case.
+    """
+    if expected.binding == "pin":
+        return 0
+    team = without_helpers(busy_threads(threads), expected)
+    many = len(_together_for(team, NEGLIGIBLE_SHARE * elapsed_s))
+    return many if many > expected.threads else 0
+
+
 def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[ThreadTrace]:
     """Return a group of the largest size that was runnable together for longer than `seconds`."""
     runnable = defaultdict(list)

@@ -1,9 +1,10 @@
 """How a case is started: launcher, command line, environment. Pure.
 
-A run's OpenMP environment is built from scratch: otherwise variables of the user's shell, a module
-system or a batch system would decide the placement. The loop schedule is always set, the wait
-policy unless it is `runtime-default`, because their defaults differ between runtimes, versions and
-even CPUs (libgomp from GCC 14 on and libomp do not spin on hybrid CPUs, and spin long elsewhere).
+What a case asks of OpenMP is set anew: otherwise variables of the user's shell, a module system or
+a batch system would decide the placement. Their other variables are passed on
+(runners/plan/openmp_variables.py). The loop schedule is always set, the wait policy unless it is
+`runtime-default`, because their defaults differ between runtimes, versions and even CPUs (libgomp
+from GCC 14 on and libomp do not spin on hybrid CPUs, and spin long elsewhere).
 """
 
 from __future__ import annotations
@@ -16,24 +17,17 @@ from pathlib import Path
 from base.cpulist import format_cpulist
 from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
 from configs.study import RUNTIME_DEFAULT
-from configs.variables import counting, filled
+from configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
 from runners.plan.case import Case
 from runners.plan.mechanism import IN_ANY_ORDER, needed_tool
 from runners.plan.mpi import VARIABLES, mpi_launcher, started_ranks
+from runners.plan.openmp_variables import PREFIXES, WAITING, is_removed
 
-REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
-# Those of them that place threads.
-BINDING_VARIABLES = (
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "GOMP_CPU_AFFINITY",
-    "KMP_AFFINITY",
-    "KMP_HW_SUBSET",
-)
 # Inherited variables that are kept, because a program may need them, and recorded, because they
-# affect the run: those of the loader, the allocator (ld.so(8), mallopt(3)), libraries with threads,
-# and MPI.
+# affect the run: those of OpenMP, the loader, the allocator (ld.so(8), mallopt(3)), libraries with
+# threads, and MPI.
 RECORDED_PREFIXES = (
+    *PREFIXES,
     *("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_"),
     *("OMPI_", "PMIX_MCA_", "PRTE_", "MPICH_", "HYDRA_", "UCX_"),
 )
@@ -100,9 +94,11 @@ def build_launch(
     case: Case, program: Path, inherited: Mapping[str, str], tools: Mapping[str, str]
 ) -> Launch:
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
-    removed = tuple(sorted(name for name in inherited if name.startswith(REMOVED_PREFIXES)))
+    removed = tuple(sorted(name for name in inherited if is_removed(name, case.wait_policy)))
     kept = {name: value for name, value in inherited.items() if name not in removed}
     variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.by_rank)
+    if OMP_NUM_THREADS in variables:
+        variables[OMP_NUM_THREADS] += nested_counts(inherited.get(OMP_NUM_THREADS, ""))
     ranks = tuple(
         RankLaunch(
             (*(("env", *own_words) if own_words else ()), *launcher_of(of, tools)),
@@ -160,7 +156,7 @@ def program_arguments(case: Case) -> list[str]:
 
 
 def openmp_variables(case: Case) -> dict[str, str]:
-    """Return the variables that pinstudy itself sets; of OpenMP's the program gets no others.
+    """Return the variables that pinstudy itself sets, whatever the shell has.
 
     OMP_PROC_BIND is set only together with OMP_PLACES: libomp 14 binds threads even under
     OMP_PROC_BIND=false as soon as there are places.
@@ -176,7 +172,7 @@ def openmp_variables(case: Case) -> dict[str, str]:
     if case.variant.mpi:
         variables |= VARIABLES
     if case.wait_policy != RUNTIME_DEFAULT:
-        variables["OMP_WAIT_POLICY"] = case.wait_policy
+        variables[WAITING] = case.wait_policy
     return variables | binding_variables(case)
 
 

@@ -27,6 +27,7 @@ BY_OPENMP = ("omp-places", *BY_WORDS)
 OF_LIBOMP = {"kmp-affinity": "KMP_AFFINITY", "kmp-hw-subset": "KMP_HW_SUBSET"}
 # libomp's words for Intel's core kinds (LLVM review D114901).
 _CORE_TYPES = {"P": "intel_core", "E": "intel_atom"}
+_NO_CORE_TYPES = "libomp knows core types of Intel's hybrid CPUs only; use omp-places"
 
 Places = tuple[tuple[int, ...], ...]
 
@@ -100,6 +101,8 @@ def check_mechanism(
         raise CannotMapError(
             f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
         )
+    if mapping.names_core_type and not topology.core_types:
+        raise CannotMapError(_NO_CORE_TYPES)
     if mechanism in ("likwid-pin", "kmp-hw-subset") and mapping.selection == "same-cpu":
         raise CannotMapError(f"{mechanism} does not put two threads on one CPU; use omp-places")
     needed = needed_tool(mechanism, mapping)
@@ -219,6 +222,9 @@ def _core_type(kind: str, topology: Topology) -> str:
     """Return the attribute that tells a kind from the node's others; empty where there are none."""
     if not topology.hybrid:
         return ""
+    if not topology.core_types:
+        # It would take as many cores, of whatever kind, from the first on.
+        raise CannotMapError(_NO_CORE_TYPES)
     if kind not in _CORE_TYPES:
         raise CannotMapError(f"KMP_HW_SUBSET has no word for {kind}-cores; use omp-places")
     return f":{_CORE_TYPES[kind]}"

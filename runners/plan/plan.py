@@ -29,7 +29,7 @@ from runners.plan.mechanism import (
 )
 from runners.plan.ranks import rank_cpus
 from runners.plan.runs import PlannedRun, plan_groups
-from runners.plan.selection import CannotMapError, resolve_cpus
+from runners.plan.selection import CannotMapError, check_balanced, resolve_cpus
 
 # Returns why a governor cannot be in force on these CPUs, or None.
 GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
@@ -333,11 +333,19 @@ def _mapped(
             check_ranks(case.ranks, case.mechanism, mapping, str(case.variant.mpi), tools)
         if case.mechanism == NAMED:
             case = replace(case, places=named_places(str(mapping.places), cpus, topology))
+        check_balanced(mapping, _common_cpus(case), topology)
         if case.mechanism == "kmp-hw-subset":
             case = replace(case, hw_subset=hw_subset(cpus, topology))
     except CannotMapError as problem:
         return case, str(problem)
     return case, None
+
+
+def _common_cpus(case: Case) -> Iterable[Collection[int]]:
+    """Return the CPUs that threads of a case share: those of a place, else of a rank's mask."""
+    if case.mapping.binding == "pin":
+        return case.places
+    return (part.mask for part in case.by_rank)
 
 
 def _with_cpus(case: Case, topology: Topology, oversubscribe: bool) -> Case:
@@ -362,6 +370,8 @@ def _map_vcpus(
         cpus = resolve_cpus(mapping, topology, vm.cpus, "vCPUs")
         if len(set(cpus)) < vm.cpus:
             raise CannotMapError(f"{mapping.selection} puts two vCPUs on one CPU")
+        if mapping.binding != "pin":
+            check_balanced(mapping, [cpus], topology)
     except CannotMapError as problem:
         reason = f"the guest's CPUs cannot be mapped: {problem}"
     return Vcpus(mapping, cpus, vm.cpus, vm.memory_mib, emulated), reason

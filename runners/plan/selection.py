@@ -7,10 +7,10 @@ a cache. In selections of pairs, threads 2i and 2i + 1 are neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, product, zip_longest
 
-from base.cpulist import format_cpulist
+from base.cpulist import format_cpulist, named_cpus
 from base.text import plural
 from configs.mapping import PAIRS, Mapping
 from runners.node.topology import Core, Topology, sharing
@@ -189,6 +189,32 @@ def resolve_cpus(
     return cpus[:threads] if takes_first(mapping) else cpus
 
 
+def check_balanced(mapping: Mapping, groups: Iterable[Collection[int]], topology: Topology) -> None:
+    """Raise CannotMapError where threads may use CPUs that the kernel does not move them to.
+
+    `groups` are the CPUs that threads have in common. Several CPUs of a group are as good as one
+    where they are isolated: a comparison with them would show what the boot option does.
+    """
+    isolated = set(topology.isolated)
+    for group in groups:
+        apart = isolated.intersection(group)
+        if len(set(group)) < 2 or not apart:
+            continue
+        which = "" if apart == set(group) else f" of {format_cpulist(group)}"
+        moved = f"{named_cpus(apart)}{which} are isolated: the kernel moves no threads"
+        if mapping.binding != "none":
+            raise CannotMapError(
+                f"{moved} onto or between them, so that each stays on the CPU where it starts; pin "
+                "them, or start the node without isolcpus"
+            )
+        rest = format_cpulist(set(group) - apart)
+        has = f"has {rest} alone" if rest else "leaves each of them where it starts"
+        remedy = f"start pinstudy under `taskset -c {rest}`, or the" if rest else "start the"
+        raise CannotMapError(
+            f"{moved} there, and the OS scheduler {has}; {remedy} node without isolcpus"
+        )
+
+
 def takes_first(mapping: Mapping) -> bool:
     """Whether the mapping gives the first CPUs of its selection, one a thread, and no others."""
     if mapping.binding == "none":
@@ -216,9 +242,10 @@ def _empty_reason(selection: str, topology: Topology) -> str:
     if kind is None:
         return "no CPU may be used"
     if cpus := [cpu for core in topology.cores if core.kind == kind for cpu in core.cpus]:
+        apart = " and isolated (isolcpus)" if set(cpus) <= set(topology.isolated) else ""
         return (
             f"its {kind}-cores (CPUs {format_cpulist(cpus)}) are outside this process's CPU set "
-            f"({format_cpulist(topology.allowed)})"
+            f"({format_cpulist(topology.allowed)}){apart}"
         )
     return f"the node has no {kind}-cores"
 
@@ -325,6 +352,9 @@ def describe(mapping: Mapping, topology: Topology) -> tuple[str, str]:
     Exactly one of the two texts is empty.
     """
     try:
-        return format_cpulist(candidates(mapping, topology, 1)), ""
+        cpus = candidates(mapping, topology, 1)
+        if mapping.binding != "pin":
+            check_balanced(mapping, [cpus], topology)
+        return format_cpulist(cpus), ""
     except CannotMapError as reason:
         return "", str(reason)

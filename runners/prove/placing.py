@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from base.cpulist import format_cpulist
 from runners.host.software import for_programs, for_tools
-from runners.plan.command_line import BINDING_VARIABLES
+from runners.plan.openmp_variables import BINDING_VARIABLES
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import chain_words
 from runners.prove.finding import Finding, Instrument

@@ -12,7 +12,7 @@ from typing import Any
 
 from base.reading import number_or_nan
 from configs.repetitions import RACE_OF, Race
-from runners.records.disturbances import MARKED, disturbances
+from runners.records.disturbances import OWN, disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, observed_team, verdict_of
 from runners.records.values import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
@@ -148,8 +148,7 @@ def race_fields(
         "placement": verdict_of(record),
         "requested": team.requested,
         "started": team.threads,
-        # Marks take about the same time in each run.
-        "disturbed": any(what != MARKED for what in disturbances(record)),
+        "disturbed": any(what not in OWN for what in disturbances(record)),
     }
     if took_s is not None:
         seen["took_s"] = round(took_s, 3)

@@ -1,4 +1,4 @@
-"""Disturbances of a run that is still averaged: heat, power limits, other tasks, marks. Pure.
+"""Disturbances of a run that is still averaged: heat, limits, other tasks, threads, marks. Pure.
 
 The numbers of the record become a few words, for the notes under a table.
 """
@@ -22,7 +22,13 @@ SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
 TOO_SHORT = "of a region that is too short (a mark takes more than 1 % of its time)"
 MARKED = "whose time includes marks of regions (more than 1 % of it)"
-DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN, TOO_SHORT, MARKED)
+MORE_THREADS = "with more threads at work than asked for (nested regions, or a library's own)"
+DISTURBANCES = (
+    *(THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN, TOO_SHORT, MARKED),
+    MORE_THREADS,
+)
+# What the program does itself, in each run.
+OWN = (MARKED, MORE_THREADS)
 
 _COUNTERS = {
     THROTTLED: ("core_count", "package_count"),
@@ -57,9 +63,17 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     for name, what in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
         if (seconds := get(name)) and _is_much(seconds, record):
             found.append(what)
+    return (*found, *_by_program(record))
+
+
+def _by_program(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the program itself does: marks of regions, and more threads than asked for."""
+    get, placement = record.get, record.get("placement")
     if get("mark_s") or get("region_marks"):
-        found += _by_marks(record)
-    return tuple(found)
+        yield from _by_marks(record)
+    at_work = placement.get("at_work") if isinstance(placement, dict) else None
+    if at_work and number_or_nan(at_work) > number_or_nan(get("threads")):
+        yield MORE_THREADS
 
 
 def _by_marks(record: Mapping[str, Any]) -> Iterator[str]:

@@ -258,8 +258,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field(
             "environment",
             "`set`: variables that were set; `removed`: inherited ones that were removed; "
-            "`inherited`: those kept that affect how programs run: `LD_…`, `GLIBC_TUNABLES`, "
-            "`MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI",
+            "`inherited`: those kept that affect programs: `OMP_…`, `KMP_…`, `GOMP_…`, `LD_…`, "
+            "`GLIBC_TUNABLES`, `MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI",
         ),
         Field("perf_command", "the `perf stat` that was attached to the program"),
         Field(
@@ -444,11 +444,12 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "per thread: `process` (0 the program, 1… its descendants), `rank` if there are ranks, "
             "`allowed` CPUs when last seen, `seen`: CPU → number of looks, `cpu_s`: CPU time when "
             "last seen; `runnable_s`: how long it worked or waited for a CPU; `masks`: allowed "
-            "CPUs → number of looks, if there were several; `settling_looks`, `released_looks`, "
-            "`idle_looks`: first looks before it was bound, last ones after its release, and those "
-            "elsewhere while MPI started, which do not count",
+            "CPUs → looks, if several; `settling_looks`, `released_looks`, `idle_looks`: those "
+            "before it was bound, after its release, and elsewhere while MPI started, which do "
+            "not count",
         ),
-        Field("placement.looks", "number of looks at the threads"),
+        Field("placement.looks", "looks at the threads"),
+        Field("placement.at_work", "threads at work side by side, if more than asked"),
         Field(
             "placement.unmet",
             "number of new threads that no look has met; absent if the kernel does not report "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
+from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.text import plural
 from configs.scheduling import Scheduling
@@ -23,10 +24,12 @@ from runners.host.software import (
     find_tools,
 )
 from runners.node.core_kinds.ranking import relative_speeds
+from runners.node.isolation import isolation_notes
 from runners.node.node import Node, open_node, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
+from runners.plan.selection import describe
 from runners.settings.node_settings import NodeSettings
 from runners.study.history import History, read_history
 from runners.study.programs import StudyPrograms
@@ -60,6 +63,8 @@ class Assignment:
 
 
 WHOLE_STUDY = Assignment()
+# Shipped studies that change no governor, without guests and with them.
+WITH_ANY_NODE, WITH_ANY_GUEST = "quick", "vm"
 
 
 @dataclass(frozen=True)
@@ -119,8 +124,28 @@ class Machine:
         return without_kvm(self.node)[0] if self.live else ""
 
     def outlook(self, plan: Plan) -> list[str]:
-        """Return in lines what the plan will need and change here: guests and settings."""
-        return [*self._engine_outlook(plan), *self._settings_outlook(plan)]
+        """Return in lines what the plan will need, meet and change here.
+
+        These are guests, CPUs that the kernel treats apart, and settings.
+        """
+        topology = self.node.topology
+        apart = isolation_notes(topology.isolated, topology.tickless)
+        instead = [] if plan.cases else filter(None, [self.what_runs(plan.study)])
+        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan), *instead]
+
+    def what_runs(self, study: Study) -> str:
+        """Return what makes runs where none of a study's governors can be had; else nothing."""
+        topology = self.node.topology
+        problems = [self._governor_problem(name, topology.allowed) for name in study.governors]
+        if not all(problems):
+            return ""
+        mappings = study.vcpu_mappings if study.vm else study.mappings
+        able = [mapping.name for mapping in mappings if not describe(mapping, topology)[1]]
+        with_mappings = f" and the mappings {', '.join(able)}" if able else ""
+        return (
+            f"with the governor in force (`current`){with_mappings} there are runs here: "
+            f"`{PINSTUDY} run {WITH_ANY_GUEST if study.vm else WITH_ANY_NODE}` makes such"
+        )
 
     def _engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""

@@ -24,6 +24,7 @@ from runners.placement.thread_placement import (
     Proof,
     forgiven_looks,
     hotplug_problem,
+    surplus_team,
 )
 from runners.placement.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Case, SkippedCase, case_fields, loop_fields
@@ -213,9 +214,18 @@ def _placement_fields(
     proof: Proof, observed: Observation, expected: Sequence[Expected]
 ) -> dict[str, Any]:
     processes = list(dict.fromkeys(thread.pid for thread in observed.threads))
+    at_work = max(
+        surplus_team(
+            (thread for thread in observed.threads if thread.rank == rank),
+            of,
+            observed.ending.elapsed_s,
+        )
+        for rank, of in enumerate(expected)
+    )
     return {
         "verdict": proof.verdict,
         "looks": observed.looks,
+        **({"at_work": at_work} if at_work else {}),
         **({} if observed.unmet is None else {"unmet": observed.unmet}),
         "threads": [
             {"process": processes.index(thread.pid)}

@@ -97,8 +97,9 @@ class Session:
         self.summary = machine.summary(study, results, assignment, fresh)
         plan = self.summary.plan
         if not plan.cases:
-            reasons = dict.fromkeys(item.reason for item in plan.skipped)
-            raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
+            reasons = [*dict.fromkeys(item.reason for item in plan.skipped)]
+            told = "; ".join(filter(None, [*reasons, machine.what_runs(study)]))
+            raise StudyError(f"nothing of study {study.name} can run here: {told}")
         _check_root(plan)
         if study.race:
             entrants_of(plan)

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.cpulist import MAX_CPU, MAX_PARTS, cpulists_by_value, format_cpulist, parse_cpulist
+from base.cpulist import (
+    MAX_CPU,
+    MAX_PARTS,
+    cpulists_by_value,
+    format_cpulist,
+    parse_cpulist,
+    parse_cpumask,
+)
 
 CPUS = st.integers(0, 300)
 
@@ -29,6 +36,30 @@ def test_a_list_is_what_the_kernel_says_it_is(text: str, cpus: tuple[int, ...]) 
 def test_what_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="CPU number"):
         parse_cpulist(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [
+        ("f", (0, 1, 2, 3)),
+        ("00000000,0000000A", (1, 3)),
+        ("1,00000001", (0, 32)),
+        ("0", ()),
+        ("80000000," + ",".join(["00000000"] * 2047), (MAX_CPU,)),
+    ],
+)
+def test_a_mask_has_words_of_32_cpus_the_highest_first(text: str, cpus: tuple[int, ...]) -> None:
+    assert parse_cpumask(text) == cpus
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "0x3", "1,1", "123456789", "1," + ",".join(["00000000"] * 2048), "f" * 10**7],
+)
+def test_what_is_no_mask_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not a mask|above 65535") as refused:
+        parse_cpumask(text)
+    assert len(str(refused.value)) < 200
 
 
 @given(st.sets(CPUS))

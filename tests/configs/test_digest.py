@@ -86,7 +86,7 @@ RULE = "repetitions: {min: 5, max: 50, until: {ci_half_width: 1%}}"
         ("title: A study", "title: 'Another title' # a comment"),
         ("governors: [performance]", "governors:   performance"),
         ("governors: current", "governors"),
-        ("wait_policy: passive", "wait_policy"),
+        ("wait_policy: runtime-default", "wait_policy"),
         ("title: A study", "warmup: 1"),
         ("repetitions: 10", "repetitions: 11"),
         ("engine: local", NODES),

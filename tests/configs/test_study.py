@@ -41,7 +41,7 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
     ("line", "key", "value"),
     [
         ("governors", "governors", ("current",)),
-        ("wait_policy", "wait_policies", ("passive",)),
+        ("wait_policy", "wait_policies", ("runtime-default",)),
         ("repetitions: 10", "repetitions", 10),
         ("repetitions: {min: 3, max: 999, until: {ci_half_width: 1%}}", "repetitions", 999),
         ("collect: [perf, c2c]", "collect", ("perf", "c2c")),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from runners.host.lock import node_lock
+from runners.node.cpufreq import read_cpufreq
 from tests.faults.small_disk import mounted
 from tests.support.cli import pinstudy, pinstudy_without, started
 from tests.support.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
@@ -147,6 +148,17 @@ def test_fresh_moves_nothing_where_it_cannot_begin(
     done = pinstudy(folder, "run", "short.yaml", "--fresh", status=1)
     assert message in done.stderr
     assert list(folder.glob("results/short/*")) == before
+
+
+def test_a_study_of_the_publication_says_what_runs_on_a_node_without_governors(
+    tmp_path: Path,
+) -> None:
+    if read_cpufreq(Path("/")).policies:
+        pytest.skip("this node has governors, under which the study would run for hours")
+    for name in ("paper-own", "paper"):
+        done = pinstudy(tmp_path, "run", name, status=1)
+        assert f"nothing of study {name} can run here" in done.stderr
+        assert "`current`" in done.stderr and "run quick` makes such" in done.stderr
 
 
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:

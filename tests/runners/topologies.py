@@ -10,8 +10,12 @@ def topology(
     cores: list[tuple[str, str, int]],
     caches: list[tuple[int, str]] = (),  # type: ignore[assignment]
     allowed: str | None = None,
+    core_types: bool = False,
 ) -> Topology:
-    """Return a node of cores (CPUs, kind, package) and caches (level, CPUs)."""
+    """Return a node of cores (CPUs, kind, package) and caches (level, CPUs).
+
+    Its core kinds are known to libomp with `core_types`, as those of Intel's hybrids.
+    """
     made = tuple(Core(parse_cpulist(cpus), kind, package) for cpus, kind, package in cores)
     online = tuple(sorted(cpu for core in made for cpu in core.cpus))
     kinds = tuple(
@@ -31,6 +35,7 @@ def topology(
         online=online,
         offline=(),
         allowed=online if allowed is None else parse_cpulist(allowed),
+        core_types=core_types,
     )
 
 
@@ -39,7 +44,7 @@ def i9_14900k_without_smt(allowed: str | None = None) -> Topology:
     cores = [(str(cpu), "P" if cpu < 8 else "E", 0) for cpu in range(24)]
     caches = [(3, "0-23")] + [(2, str(cpu)) for cpu in range(8)]
     caches += [(2, f"{first}-{first + 3}") for first in range(8, 24, 4)]
-    return topology(cores, caches, allowed)
+    return topology(cores, caches, allowed, core_types=True)
 
 
 def core_ultra_7_164u() -> Topology:
@@ -48,7 +53,7 @@ def core_ultra_7_164u() -> Topology:
     cores += [(str(cpu), "E", 0) for cpu in range(4, 12)]
     cores += [(str(cpu), "LP-E", 0) for cpu in (12, 13)]
     caches = [(3, "0-11"), (2, "0-1"), (2, "2-3"), (2, "4-7"), (2, "8-11"), (2, "12-13")]
-    return topology(cores, caches)
+    return topology(cores, caches, core_types=True)
 
 
 def two_packages_with_smt() -> Topology:

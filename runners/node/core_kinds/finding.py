@@ -11,6 +11,8 @@ from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.topology import Cache, CoreKind, sharing
 
+INTEL = "GenuineIntel"
+
 
 @dataclass(frozen=True)
 class NodeView:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from base.cpulist import cpulists_by_value, format_cpulist, parse_cpulist
 from runners.host.tree import Unavailable
 from runners.node import cpuinfo
-from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds, one_kind
+from runners.node.core_kinds.finding import INTEL, Finding, NodeView, atom_kinds, one_kind
 from runners.node.core_kinds.ranking import ranked_kinds
 from runners.node.cpufreq import CPUS
 from runners.node.topology import KIND_ORDER, CoreKind
@@ -33,7 +33,7 @@ _MIDR = CPUS + "/cpu{}/regs/identification/midr_el1"
 
 def by_cpuid(view: NodeView) -> Finding:
     """Tell kinds by the core type that each x86 CPU reports, where the device can be read."""
-    if view.vendor == "GenuineIntel":
+    if view.vendor == INTEL:
         return _intel(view)
     if view.vendor == "AuthenticAMD":
         return _amd(view)

@@ -11,16 +11,21 @@ its CPUs by number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from base.cpulist import cpulists_by_value
 from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.core_kinds.cache_sharing import by_cache_shape
-from runners.node.core_kinds.finding import Finding, NodeView, one_kind
+from runners.node.core_kinds.finding import INTEL, Finding, NodeView, one_kind
 from runners.node.core_kinds.identification import by_cpuid, by_part
-from runners.node.core_kinds.pmus import by_absence_from_pmus, by_core_pmus
+from runners.node.core_kinds.pmus import (
+    INTEL_PMUS,
+    by_absence_from_pmus,
+    by_core_pmus,
+    core_pmus,
+)
 from runners.node.core_kinds.ranking import HIGHEST_PERF, MAX_FREQ, by_ranks, read_sign
 from runners.node.core_kinds.riscv import by_riscv_core
 from runners.node.topology import CoreKind
@@ -62,6 +67,18 @@ def find_kinds(view: NodeView) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
         )
     (only,) = finding.kinds
     return (replace(only, evidence=f"one kind: {only.evidence}"),), tuple(notes)
+
+
+def shows_core_types(view: NodeView, kinds: Collection[CoreKind]) -> bool:
+    """Whether CPUID tells every program the type of its core, as Intel's hybrids do (leaf 0x1A).
+
+    `kinds` are those that the node's files show. Guests do not see the leaf. Recordings without
+    /proc/cpuinfo are Intel's where they have Intel's PMUs.
+    """
+    vendor = view.vendor
+    if not vendor and not set(INTEL_PMUS).isdisjoint(core_pmus(view.tree)):
+        vendor = INTEL
+    return vendor == INTEL and len(kinds) > 1 and not cpuinfo.is_guest(view.first_block)
 
 
 def unlike_cores(tree: Tree, kinds: Iterable[CoreKind], online: tuple[int, ...]) -> Iterator[str]:

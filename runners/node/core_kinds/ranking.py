@@ -11,7 +11,7 @@ cannot tell apart CPUs of equal performance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import TypeVar
@@ -38,7 +38,8 @@ _NO_VALUE = {HIGHEST_PERF: 255}
 _TOLERANCE = 0.10
 
 # The first family whose firmware describes cores of two kinds (Zen 5, Strix Point). hwloc, too,
-# ignores differences in older ones: Threadripper 7000's CPPC values differ from core to core.
+# ignores differences in older ones: Threadripper 7000's CPPC values differ from core to core. There
+# a step that two values show is told in a note.
 _FIRST_HYBRID_AMD_FAMILY = 0x1A
 
 _Key = TypeVar("_Key")
@@ -79,9 +80,11 @@ def relative_speeds(tree: Tree, kinds: Iterable[CoreKind]) -> dict[int, float]:
 def by_ranks(view: NodeView) -> Finding:
     """Tell kinds by steps in base frequency, CPPC performance, maximum frequency and capacity."""
     family = view.amd_family
-    if family is not None and family < _FIRST_HYBRID_AMD_FAMILY:
-        return one_kind(view, f"no AMD CPU of family {family:#x} tells the kernel of two")
     signs = {sign: values for sign in _SIGNS if (values := _distinguishing_values(view, sign))}
+    if family is not None and family < _FIRST_HYBRID_AMD_FAMILY:
+        stepped = _by_agreement(view, signs).kinds
+        even = all(_is_even(values, kind.cpus) for values in signs.values() for kind in stepped)
+        return _untold(view, family, stepped if even else ())
     if not signs:
         return Finding(fact="no frequency or performance values tell CPUs apart")
     if not view.vendor:
@@ -119,6 +122,29 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
         rank = f"{sign} {_range_of(values[cpu] for cpu in cpus)}"
         kinds.append(CoreKind(name, cpus, f"{'; '.join(tier)}; {rank}{merged}"))
     return Finding(tuple(kinds))
+
+
+def _is_even(values: Mapping[int, int], cpus: Iterable[int]) -> bool:
+    """Whether these CPUs' values lie within the tolerance, as those of graded cores do not."""
+    own = [values[cpu] for cpu in cpus]
+    return min(own) >= (1 - _TOLERANCE) * max(own)
+
+
+def _untold(view: NodeView, family: int, stepped: Sequence[CoreKind]) -> Finding:
+    """Return one kind, with a note if `stepped` are two that the values show, but nothing names.
+
+    Zen 4 and Zen 4c of one die are of one family, as are the unequal cores of a Threadripper.
+    """
+    told = f"no AMD CPU of family {family:#x} tells the kernel of two"
+    if not stepped:
+        return one_kind(view, told)
+    line = ",".join(f"{kind.name}={format_cpulist(kind.cpus)}" for kind in stepped)
+    note = (
+        f"{told}, but there is a step as between two ({stepped[0].evidence}), and they are treated "
+        f"as one kind; if they are two, such as Zen 4 and Zen 4c, name them with --kinds {line}"
+    )
+    seen = f"{told}, but values show a step: --kinds {line} names them if they are two"
+    return Finding(one_kind(view, seen).kinds, note=note)
 
 
 def _distinguishing_values(view: NodeView, sign: str) -> dict[int, int]:

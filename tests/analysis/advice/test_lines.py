@@ -89,6 +89,11 @@ def test_a_line_sets_the_variables_of_the_study_and_tells_threads_in_the_program
     assert of(one)["taskset"].text == "env MODE=fast taskset -c 6-7 /home/user/app -n 100"
 
 
+def test_a_line_has_the_counts_of_nested_regions_that_the_runs_had() -> None:
+    line = of(replace(LEFT, nested=",2"))["environment"].text
+    assert "OMP_NUM_THREADS=4,2 " in line
+
+
 def test_threads_that_share_a_cpu_are_none_for_likwid_pin() -> None:
     assert not of(replace(PINNED, cpus=(0, 0, 2, 2)))["likwid-pin"].text
 

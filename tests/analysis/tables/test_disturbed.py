@@ -11,6 +11,7 @@ from tests.support.results import Record, notes_of, record, tables_from
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "runs with CPU time stolen by a hypervisor (more than 1 % of theirs)"
+MORE = "runs with more threads at work than asked for (nested regions, or a library's own)"
 HOT = {"throttle": {"package_count": 1}}
 ABOVE = "burst above PL1: average package power 117.0 W"
 
@@ -40,6 +41,7 @@ def test_disturbed_runs_of_many_rows_are_all_counted(tmp_path: Path) -> None:
         ({"gate_reached": False}, "runs begun warmer than the temperature gate allows"),
         ({"cpus": "0-1", "foreign_cpu_s": 0.46}, SHARED),
         ({"cpus": "0-1", "steal_s": 0.46}, STOLEN),
+        ({"threads": 1, "placement": {"verdict": "proved", "at_work": 2}}, MORE),
     ],
 )
 def test_disturbed_runs_are_counted_under_the_table(

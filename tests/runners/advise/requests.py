@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from runners.advise.program import Program
 from runners.advise.request import Request, make_request
@@ -15,6 +16,6 @@ OTHER = replace(LIBGOMP, runtime="other")
 SERIAL = replace(LIBGOMP, runtime="none")
 
 
-def request(*command: str, **options: str) -> Request:
+def request(*command: str, **options: Any) -> Request:  # noqa: ANN401 - as make_request
     """Return the request of these options for a command, `/bin/sh -c 'exit 0'` without one."""
     return make_request(command or COMMAND, **options)

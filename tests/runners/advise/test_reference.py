@@ -94,11 +94,13 @@ def test_waiting_is_the_users_or_the_runtimes() -> None:
 def test_what_the_program_does_not_get_is_told() -> None:
     environment = {
         "OMP_PROC_BIND": "close",
+        "OMP_THREAD_LIMIT": "64",
         "OMP_STACKSIZE": "64M",
         "HOME": "/",
         "OMP_DYNAMIC": "1",
     }
     told = "\n".join(reference_of(LIBGOMP, request(), environment, 2).lines)
     assert "without your OMP_PROC_BIND:" in told
-    assert "without your OMP_STACKSIZE," in told
+    assert "without your OMP_THREAD_LIMIT," in told
+    assert "OMP_STACKSIZE" not in told
     assert "HOME" not in told

@@ -50,6 +50,30 @@ def test_a_time_that_is_given_limits_alone_unless_runs_are_given_too() -> None:
         request(within="")
 
 
+def test_variables_for_every_run_are_taken_and_the_later_of_a_name_counts() -> None:
+    made = request(variables=("OMP_STACKSIZE=64M", "MODE=a=b", "OMP_STACKSIZE=1G", "EMPTY="))
+    assert dict(made.variables) == {"OMP_STACKSIZE": "1G", "MODE": "a=b", "EMPTY": ""}
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("OMP_STACKSIZE", "expected a name and a value"),
+        ("", "''"),
+        ("=64M", "no name of a variable"),
+        ("9X=1", "no name of a variable"),
+        ("A=two\nlines", "one line"),
+        ("OMP_PLACES=cores", "OMP_PLACES is set by pinstudy"),
+        ("MKL_NUM_THREADS=2", "it has the thread count"),
+    ],
+)
+def test_what_cannot_be_set_is_told_with_the_option(setting: str, told: str) -> None:
+    with pytest.raises(UserError) as problem:
+        request(variables=(setting,), threads_by="MKL_NUM_THREADS")
+    assert "--set" in str(problem.value) and told in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
 def test_no_schedules_are_something_else_than_none_said() -> None:
     assert request(schedules="none").schedules == ()
 

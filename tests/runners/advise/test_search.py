@@ -197,3 +197,14 @@ def test_energy_is_not_searched_for_where_it_cannot_be_measured() -> None:
         return
     with pytest.raises(UserError, match=r"energy cannot be measured here: .*pinstudy doctor"):
         make_search(here, request(objective="edp"), ENVIRONMENT)
+
+
+def test_a_search_has_no_isolated_cpus_in_its_reference(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    write(root, f"{CPU}/isolated", "0-7")
+    made = search(open_machine(root, None))
+    assert made.reference.threads == 16
+    assert {cpu for _, placed, _ in made.candidates() for cpu in placed.cpus} == set(range(8, 24))
+    write(root, f"{CPU}/isolated", "0-23")
+    with pytest.raises(UserError, match=r"CPUs 0-23 are isolated.*without isolcpus"):
+        search(open_machine(root, None))

@@ -143,6 +143,13 @@ def test_a_study_says_that_the_given_time_limits_alone(tmp_path: Path) -> None:
     assert (race.within_s, race.runs, race.timed) == (300, "any", True)
 
 
+def test_variables_that_are_set_are_the_apps(tmp_path: Path) -> None:
+    made = file_of(request(variables=("OMP_STACKSIZE=64M", "COUNT=1")))
+    app = loaded(tmp_path, made).apps[0].app
+    assert app.variables == (("COUNT", "1"), ("OMP_STACKSIZE", "64M"))
+    assert made.name != file_of(request()).name
+
+
 def test_more_threads_than_cpus_are_meant_when_the_user_has_them(tmp_path: Path) -> None:
     first = loaded(tmp_path, file_of(request(), threads=100)).apps[0]
     assert (first.threads, first.oversubscribe) == ((100,), True)

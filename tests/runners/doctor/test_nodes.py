@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 
@@ -36,6 +37,45 @@ POLICY = "/sys/devices/system/cpu/cpufreq/policy"
 
 def ask(root: Path, name: str, live: bool = False) -> dict[str, Capability]:
     return {found.name: found for found in probe(open_node(root), live, [name])}
+
+
+@pytest.mark.parametrize(
+    ("file", "state", "said"),
+    [
+        ("isolated", "limited", "CPUs 4-7 are isolated"),
+        ("nohz_full", "ok", "CPUs 4-7 are without the timer's tick"),
+    ],
+)
+def test_cpus_that_the_kernel_treats_apart_are_told(
+    tmp_path: Path, file: str, state: str, said: str
+) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, f"{CPU}/{file}", "4-7")
+    found = ask(root, "cpus")["cpus"]
+    assert found.state == state and said in found.reason
+    # A mask does not make the kernel balance threads.
+    assert "taskset" not in found.grant and ("isolcpus" in found.grant) == (state == "limited")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "grant"),
+    [
+        # A login shell: no mask helps.
+        ((0, 1, 2, 3), "start the node without the boot option isolcpus"),
+        # A job that has fewer of the other CPUs, too.
+        ((0, 1), "taskset -pc 0-3,8-15 $$"),
+    ],
+)
+def test_a_mask_is_no_remedy_for_isolated_cpus(
+    tmp_path: Path, allowed: tuple[int, ...], grant: str
+) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, f"{CPU}/isolated", "4-7" if len(allowed) < 4 else "4-15")
+    node = open_node(root)
+    restricted = replace(node, topology=replace(node.topology, allowed=allowed))
+    (found,) = probe(restricted, False, ["cpus"])
+    assert found.state == "limited" and "isolated" in found.reason
+    assert found.grant.startswith(grant)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ def bound_team(
     node = topology(
         [(str(cpu), kind, 0) for cpu, kind in zip(cpus, kinds, strict=True)],
         [(3, ",".join(map(str, cpus)))],
+        core_types=True,
     )
     tools = {"taskset": need_tool("taskset")}
     choice = AppChoice(app, (program,), tuple(app.sizes.values()), (threads,))

@@ -54,6 +54,12 @@ def test_an_empty_file_has_no_text_and_no_number_but_is_an_empty_list(
         (Tree.cpulist, b"0-3,8\n", (0, 1, 2, 3, 8)),
         (Tree.cpulist, b"0 1 4\n", (0, 1, 4)),
         (Tree.cpulist, b"0-1, 4", (0, 1, 4)),
+        # Linux 5.15-rc ended lists so.
+        (Tree.cpulist, b"0-1\n\0", (0, 1)),
+        (Tree.cpulist, b"0-1\0\n\0\0", (0, 1)),
+        (Tree.text, b"intel_pstate\n\0", "intel_pstate"),
+        (Tree.content, b"ro isolcpus=2\n\0", "ro isolcpus=2\n"),
+        (Tree.integer, b"4800000\0", 4800000),
     ],
 )
 def test_values_are_read_as_the_kernel_writes_them(
@@ -72,7 +78,16 @@ def test_values_are_read_as_the_kernel_writes_them(
         (Tree.natural, b"-1\n", "holds -1, which cannot be"),
         *(
             (Tree.cpulist, content, "not a list of CPUs")
-            for content in (b"all", b"3-1", b"0-99999999", b"-1", b"0-3-5", b"\x00")
+            for content in (
+                b"all",
+                b"3-1",
+                b"0-99999999",
+                b"-1",
+                b"0-3-5",
+                b"\x00",
+                b"0\x00-3",
+                b"\x00" * 99,
+            )
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from base.cpulist import format_cpulist
+from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology, topology_json
@@ -71,6 +71,23 @@ def test_the_kernels_sibling_list_is_believed_under_both_its_names(
     topology = read_topology(root)
     assert tuple(cores(topology)) == expected
     assert not any("first-level" in note or "cpuinfo" in note for note in topology.notes)
+
+
+@pytest.mark.parametrize("name", ["core_cpus", "thread_siblings"])
+def test_masks_are_read_where_a_recording_has_no_lists(tmp_path: Path, name: str) -> None:
+    root = build_tree(tmp_path, "synthetic-server")
+    of_lists = read_topology(root)
+    masks = {
+        "core_cpus_list": name,
+        "thread_siblings_list": name,
+        "shared_cpu_list": "shared_cpu_map",
+        "cpulist": "cpumap",
+    }
+    for file in [file for listed in masks for file in (root / "sys").rglob(listed)]:
+        mask = sum(1 << cpu for cpu in parse_cpulist(file.read_text().strip()))
+        file.with_name(masks[file.name]).write_text(f"00000000,{mask:08x}\n")
+        file.unlink()
+    assert read_topology(root) == of_lists
 
 
 def test_a_server_has_its_packages_and_numa_nodes(tmp_path: Path) -> None:

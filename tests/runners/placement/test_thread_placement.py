@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from runners.placement.thread_placement import (
     prove,
     released_looks,
     settling_looks,
+    surplus_team,
 )
 from runners.placement.thread_trace import Stay, ThreadTrace
 
@@ -268,6 +270,29 @@ def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() ->
         thread.runnable = looks(*range(1, last + 1))
     found = prove(Samples(threads, 101, 2.0, unmet=0), Expected("pin", (0, 0), 2))
     assert found.reason == "threads 100 and 101 and 102 were all pinned to CPU 0"
+
+
+@pytest.mark.parametrize("binding", ["none", "set", "pin"])
+def test_more_threads_than_asked_for_are_counted_where_no_placement_shows_them(
+    binding: str,
+) -> None:
+    wanted = Expected(binding, (0, 1), 2)
+    team = [steady(100 + number, (0, 1), 0) for number in range(4)]
+    assert surplus_team(team, wanted, 1.0) == (0 if binding == "pin" else 4)
+    assert surplus_team(team[:2], wanted, 1.0) == 0
+
+
+def test_threads_that_work_one_after_the_other_or_hardly_are_no_more_than_asked_for() -> None:
+    wanted = Expected("set", (0, 1), 2)
+    team = [steady(100 + number, (0, 1), 0) for number in range(3)]
+    # Born when another has ended, for a moment side by side.
+    team[1].runnable, team[2].runnable = looks(1, 2, 3), looks(3, 4, 5)
+    assert surplus_team(team, wanted, 1.0) == 0
+    idle = steady(110, (0, 1), 0, cpu_s=0.01)
+    assert surplus_team([*team[:2], idle], wanted, 1.0) == 0
+    # A helper that the app names is none of the team's.
+    many = [steady(100 + number, (0, 1), 0) for number in range(3)]
+    assert surplus_team(many, replace(wanted, helpers=1), 1.0) == 0
 
 
 def test_threads_of_one_process_share_a_cpu_also_when_they_take_turns() -> None:

@@ -1,4 +1,4 @@
-"""Launch lines and environments are built from nothing but the case."""
+"""Launch lines and environments are built from the case, and what a program may need besides."""
 
 from __future__ import annotations
 
@@ -50,6 +50,65 @@ def test_inherited_openmp_variables_are_removed_and_named() -> None:
         "OMP_WAIT_POLICY": "active",
     }
     assert launch.command == ("/opt/demo-libgomp", "-q", "-s", "10")
+
+
+# What says nothing of placement, count, schedule or waiting.
+PASSED_ON = {
+    "OMP_STACKSIZE": "64M",
+    "OMP_MAX_ACTIVE_LEVELS": "2",
+    "OMP_NESTED": "true",
+    "OMP_CANCELLATION": "true",
+    "OMP_TARGET_OFFLOAD": "disabled",
+    "OMP_MAX_TASK_PRIORITY": "3",
+    "OMP_NUM_THREADS_DEV_0": "8",
+    "OMP_STACKSIZE_ALL": "32M",
+    "KMP_STACKSIZE": "64M",
+    "KMP_FORCE_REDUCTION": "tree",
+    "KMP_DUPLICATE_LIB_OK": "1",
+    "GOMP_STACKSIZE": "65536",
+    "GOMP_NOT_KNOWN_YET": "1",
+}
+PLACES_OR_COUNTS = [
+    *("OMP_PLACES", "OMP_PROC_BIND", "OMP_PROC_BIND_ALL", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"),
+    *("KMP_HW_SUBSET", "KMP_PLACE_THREADS", "KMP_TOPOLOGY_METHOD", "LIKWID_PIN", "KMP_WARNINGS"),
+    *("OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL", "KMP_ALL_THREADS", "OMP_NUM_THREADS_ALL"),
+    *("OMP_SCHEDULE_ALL", "OMP_WAIT_POLICY_ALL"),
+]
+OF_WAITING = {"KMP_BLOCKTIME": "infinite", "GOMP_SPINCOUNT": "99", "KMP_LIBRARY": "turnaround"}
+
+
+def test_variables_that_place_no_thread_are_passed_on_and_recorded() -> None:
+    launch = build_launch(case(), PROGRAM, PASSED_ON, TOOLS)
+    assert launch.removed_variables == ()
+    assert launch.recorded_variables == PASSED_ON
+    assert launch.environment.items() >= PASSED_ON.items()
+
+
+@pytest.mark.parametrize("name", PLACES_OR_COUNTS)
+def test_variables_that_place_or_count_threads_are_not_passed_on(name: str) -> None:
+    free = case(mapping=SCHEDULER, mechanism=None, wait_policy="runtime-default")
+    launch = build_launch(free, PROGRAM, {name: "1"}, TOOLS)
+    assert launch.removed_variables == (name,)
+    assert name not in launch.environment and name not in launch.recorded_variables
+
+
+def test_a_runtimes_own_waiting_is_kept_where_the_study_asks_for_no_other() -> None:
+    kept = build_launch(case(wait_policy="runtime-default"), PROGRAM, OF_WAITING, TOOLS)
+    assert kept.recorded_variables == OF_WAITING and not kept.removed_variables
+    asked = build_launch(case(wait_policy="passive"), PROGRAM, OF_WAITING, TOOLS)
+    assert asked.removed_variables == tuple(sorted(OF_WAITING))
+    assert not OF_WAITING.keys() & asked.environment.keys()
+
+
+@pytest.mark.parametrize(
+    ("inherited", "told"),
+    [("4", "2"), ("4,3", "2,3"), (" 8 , 3,1 ", "2,3,1"), ("4,0", "2"), ("4,", "2"), ("many", "2")],
+)
+def test_counts_of_nested_regions_stay_behind_the_number_of_threads(
+    inherited: str, told: str
+) -> None:
+    launch = build_launch(case(), PROGRAM, {"OMP_NUM_THREADS": inherited}, TOOLS)
+    assert launch.environment["OMP_NUM_THREADS"] == launch.set_variables["OMP_NUM_THREADS"] == told
 
 
 def test_inherited_variables_that_change_libraries_stay_and_are_told() -> None:

@@ -160,6 +160,19 @@ def test_cpus_that_cannot_be_counted_are_a_reason(node: Topology, cpus: tuple[in
         hw_subset(cpus, node)
 
 
+@pytest.mark.parametrize("node", [I9, SERVER], ids=["of two kinds", "of one kind"])
+def test_core_types_are_no_words_for_cpus_that_are_not_intels_hybrids(node: Topology) -> None:
+    other = replace(node, core_types=False)
+    only = "libomp knows core types of Intel's hybrid CPUs only; use omp-places"
+    with pytest.raises(CannotMapError, match=only):
+        check_mechanism("omp-places-named", BY_NAME, 2, other, ["taskset"])
+    # Plain cores, and the count of equal cores, are understood everywhere.
+    check_mechanism("omp-places-named", replace(BY_NAME, places="cores"), 2, other, ["taskset"])
+    if other.hybrid:
+        with pytest.raises(CannotMapError, match=only):
+            hw_subset((0, 1), other)
+
+
 def test_libomp_has_no_word_for_low_power_cores() -> None:
     with pytest.raises(CannotMapError, match="no word for LP-E-cores"):
         hw_subset((12, 13), ULTRA)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from base.cpulist import parse_cpulist
 from configs.app import App, Check
 from configs.library import load_study
 from configs.mapping import Mapping
@@ -185,6 +186,52 @@ def test_variables_and_the_way_to_tell_the_thread_count_make_other_cases() -> No
 
 # The published scenario of guests: 8 virtual CPUs, on a node with 8 P-cores and 16 E-cores.
 PAPER_VM = load_study("paper-vm")
+
+
+def apart(isolated: str, allowed: str | None = None) -> Topology:
+    """Return a node of P-cores 0-7 and E-cores 8-23, some of which are isolated."""
+    return replace(i9_14900k_without_smt(allowed), isolated=parse_cpulist(isolated))
+
+
+@pytest.mark.parametrize(
+    ("node", "left_out"),
+    [
+        # All P-cores, or some of them: pinning works, and moving does not.
+        (apart("0-7"), ["scheduler", "pcores-set"]),
+        (apart("0-1"), ["scheduler", "pcores-set"]),
+        (apart("8-23"), ["scheduler", "ecores-set"]),
+        (apart("0-23"), ["scheduler", "pcores-set", "ecores-set"]),
+        # As a login shell has it: the scheduler has all that it may use.
+        (apart("0-7", "8-23"), ["pcores-set", "pcores-pin"]),
+        (apart("0-1", "2-23"), []),
+    ],
+)
+def test_cases_whose_threads_would_move_over_isolated_cpus_are_left_out(
+    node: Topology, left_out: list[str]
+) -> None:
+    made = plan(study(), node)
+    assert [item.case.mapping.name for item in made.skipped] == left_out
+    assert all("isolated" in item.reason for item in made.skipped)
+
+
+def test_a_scheduler_without_isolated_cpus_is_told_how_to_get_it() -> None:
+    (first, *_) = plan(study(), apart("0-7")).skipped
+    assert "the OS scheduler has 8-23 alone" in first.reason
+    assert "`taskset -c 8-23`" in first.reason
+
+
+def test_places_of_several_isolated_cpus_are_left_out_and_guests_on_such_cpus() -> None:
+    node = replace(two_packages_with_smt(), isolated=(0, 4))
+    one, several = (
+        Mapping(name, "all", "pin", "omp-places-named", name) for name in ("threads", "sockets")
+    )
+    assert [item.case.mapping for item in plan(study(mappings=(one, several)), node).skipped] == [
+        several
+    ]
+    guests = replace(in_guests(4), vcpu_mappings=(PCORES_SET, PCORES_PIN))
+    skipped = plan(guests, apart("0-1")).skipped
+    assert {item.case.vcpus.mapping for item in skipped if item.case.vcpus} == {PCORES_SET}
+    assert all("isolated" in item.reason for item in skipped)
 
 
 def in_guests(cpus: int = 8, **changes: object) -> Study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from configs.mapping import SELECTIONS, Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.plan.selection import CannotMapError, resolve_cpus
+from runners.plan.selection import CannotMapError, describe, resolve_cpus
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,
@@ -32,6 +33,13 @@ TWO_L3S = topology(
     [(str(cpu), "P" if cpu % 10 > 4 else "E", 0) for cpu in range(20)], [(3, "0-9"), (3, "10-19")]
 )
 PIN = Mapping("m", "pcores", "pin")
+
+
+def test_mappings_tell_that_threads_do_not_move_over_isolated_cpus() -> None:
+    node = replace(I9, isolated=(0, 1))
+    told = {binding: describe(Mapping("m", "pcores", binding), node) for binding in ("set", "pin")}
+    assert told["pin"] == ("0-7", "")
+    assert told["set"][1].startswith("CPUs 0-1 of 0-7 are isolated")
 
 
 def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 
 from base.reading import Reading
 from runners.execution.witness import Ending
+from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.case import loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
+from runners.records.disturbances import MORE_THREADS, disturbances
 from runners.records.reader import read_records
 from runners.records.shard import line_of
 from runners.study.record import run_record
@@ -28,14 +31,16 @@ def recorded(
     after: dict[str, Any],
     ending: Ending = cases.LASTED,
     thrown_out: str = "",
+    threads: tuple[ThreadTrace, ...] = (),
+    **of_case: object,
 ) -> dict[str, Any]:
-    case = cases.case()
+    case = cases.case(**of_case)
     planned = PlannedRun(1, 1, case.case_id, 1, warmup=False)
     states = (
         Reading({"governor_read": "powersave"} | before),
         Reading({"governor_read": "powersave"} | after),
     )
-    seen = cases.observation(ending)
+    seen = cases.observation(ending, threads=threads, looks=20)
     origin = origin_of("study", "digest", 1)
     launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
     started_at = "2026-01-01T00:00:00Z"
@@ -74,6 +79,18 @@ def test_a_scheduler_that_was_thrown_out_is_the_reason_of_its_run() -> None:
     record = recorded(before, after, thrown_out=why)
     assert (record["status"], record["reason"]) == ("settings-changed", why)
     assert record["elapsed_s"] == cases.LASTED.elapsed_s
+
+
+@pytest.mark.parametrize(("working", "at_work"), [(2, None), (3, 3)])
+def test_more_threads_at_work_than_asked_for_are_counted(working: int, at_work: int | None) -> None:
+    runnable = dict.fromkeys(range(1, 21), 0.05)
+    threads = tuple(
+        ThreadTrace(tid, 1, [Stay((2, 4), 20, Counter({2: 20}), 0.5)], 1, 20, runnable=runnable)
+        for tid in range(1, working + 1)
+    )
+    record = recorded({}, {}, threads=threads, mapping=cases.PCORES_SET, mechanism="taskset")
+    assert record["placement"].get("at_work") == at_work
+    assert (MORE_THREADS in disturbances(record)) == (at_work is not None)
 
 
 def test_the_environment_that_decides_how_a_program_runs_is_in_the_record() -> None:

@@ -12,8 +12,20 @@ import pytest
 from base.cpulist import format_cpulist
 from runners.node.discovery import read_topology
 from runners.node.topology import KIND_ORDER, Topology
-from tests.support.machines import AMD_ZEN5, INTEL, MACHINES, arm_part, l2, l3, own_l1, perf, policy
-from tests.support.trees import CPU, Machine, build_tree, pairs, singles, write
+from tests.support.machines import (
+    AMD_ZEN4,
+    AMD_ZEN5,
+    GUEST,
+    INTEL,
+    MACHINES,
+    arm_part,
+    l2,
+    l3,
+    own_l1,
+    perf,
+    policy,
+)
+from tests.support.trees import CPU, Machine, build_tree, pairs, siblings_apart, singles, write
 
 P_AND_E = {"P": "0-7", "E": "8-15"}
 
@@ -160,6 +172,69 @@ def test_evidence_names_the_file_that_a_reviewer_can_look_at(tmp_path: Path) -> 
     for kind in (e, low_power):
         assert "the cpu_atom PMU lists CPUs 4-13 (/sys/devices/cpu_atom/cpus)" in kind.evidence
         assert "CPUs 12-13 have no L3 cache" in kind.evidence
+
+
+ZEN4_AND_4C = Machine(
+    cores=siblings_apart("0-5", 6),
+    cpus={"0-1,6-7": perf(196), "2-5,8-11": perf(140)},
+    policies={"0-1,6-7": policy(4900000), "2-5,8-11": policy(3500000)},
+    block=AMD_ZEN4,
+)
+
+
+def test_a_step_between_amds_cores_of_one_family_is_told_with_the_words_that_name_them(
+    tmp_path: Path,
+) -> None:
+    root = build_tree(tmp_path, ZEN4_AND_4C)
+    topology = read_topology(root)
+    assert kinds(topology) == {"P": "0-11"}
+    (note,) = (note for note in topology.notes if "--kinds" in note)
+    line = "P=0-1,6-7,E=2-5,8-11"
+    assert "step" in note and note.endswith(f"--kinds {line}")
+    assert line in topology.kinds[0].evidence
+    declared = read_topology(root, line)
+    assert kinds(declared) == {"P": "0-1,6-7", "E": "2-5,8-11"}
+    assert not any("step" in note for note in declared.notes)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        "synthetic-threadripper",
+        # A smaller step, and one that only the firmware's grades have.
+        replace(MACHINES["synthetic-x3d"], block=AMD_ZEN4),
+        replace(ZEN4_AND_4C, policies={"0-11": policy(4900000)}),
+    ],
+    ids=["threadripper", "x3d", "grades alone"],
+)
+def test_graded_cores_of_amd_are_not_told_to_be_two_kinds(
+    tmp_path: Path, machine: str | Machine
+) -> None:
+    assert not any("--kinds" in note for note in read_topology(build_tree(tmp_path, machine)).notes)
+
+
+@pytest.mark.parametrize(
+    ("machine", "core_types"),
+    [
+        ("adl0", True),
+        ("mtl-m-2", True),
+        ("i7-1370p", True),
+        ("lakefield", True),
+        ("hx370", False),
+        ("gb10", False),
+        ("k3", False),
+        ("synthetic-server", False),
+        ("synthetic-favoured", False),
+        ("kvm-guest", False),
+        (replace(MACHINES["lakefield"], block=GUEST), False),
+        (replace(MACHINES["lakefield"], block={}), False),
+        (replace(MACHINES["i9-14900k"], block={}), True),
+    ],
+)
+def test_intels_hybrids_alone_tell_programs_their_core_types(
+    tmp_path: Path, machine: str | Machine, core_types: bool
+) -> None:
+    assert read_topology(build_tree(tmp_path, machine)).core_types is core_types
 
 
 Removed = tuple[str, ...]
