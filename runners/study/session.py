@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from base import PINSTUDY
+from base.command import without_interruption
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.folders import OpenFolder
@@ -148,7 +149,9 @@ class Session:
         study, node, assignment = self.summary.study, self.machine.node, self.assignment
         records = self.folder / "records"
         shard = Shard(records, node.node_id, assignment.attempt, assignment.fenced)
-        at_end.enter_context(attempt_marker(shard.path, node.node_id, Tree(node.root)))
+        # A stop before it is known who removes the marker would pass for a kill.
+        with without_interruption():
+            at_end.enter_context(attempt_marker(shard.path, node.node_id, Tree(node.root)))
         engine: Engine | None = None
         try:
             self._catch_up()
