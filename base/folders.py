@@ -122,6 +122,12 @@ class OpenFolder:
                 self.remove(temporary)
             raise
 
+    def open_to_write(self, name: str) -> int:
+        """Return a descriptor to write an existing file anew; no link is followed."""
+        with _naming(self.path / name):
+            flags = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+            return os.open(name, flags, dir_fd=self._descriptor)
+
     def rename(self, name: str, new: str) -> None:
         """Give a file or a folder another name in this folder; a file of that name is replaced."""
         with _naming(self.path / new):

@@ -155,11 +155,15 @@ def end(program: subprocess.Popen[bytes]) -> None:
     program.wait()
 
 
-def _prepare(parent: int, gently: bool) -> None:
+def end_with_parent(parent: int | None = None) -> None:
     """Have the kernel kill this process when its parent dies, which may already have died."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
+    if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _prepare(parent: int, gently: bool) -> None:
+    end_with_parent(parent)
     if gently:
         for number in _TERMINAL_SIGNALS:
             signal.signal(number, signal.SIG_DFL)

@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import whitespace
 from typing import TypeVar
@@ -20,6 +21,7 @@ from typing import TypeVar
 from base.cpulist import parse_cpulist, parse_cpumask
 from base.errors import SHORTAGES, ShortageError, StudyError
 from base.files import read_descriptor, read_regular
+from base.folders import OpenFolder
 from base.reading import Reading
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RootHelper
@@ -45,7 +47,7 @@ _DENIED = frozenset({errno.EACCES, errno.EPERM})
 # Errors that come from the host, not from the file; EAGAIN may come from an empty pipe.
 _SHORT = frozenset(SHORTAGES) - {errno.EAGAIN}
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-# Recorded trees hold ordinary files, which must not keep the tail of a longer value.
+# Ordinary files in the place of the kernel's must not keep the tail of a longer value.
 _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -194,7 +196,7 @@ class Tree:
 
         Root's part writes what is saved in its journal of settings.
         """
-        refused = self._access(path, lambda host: _write(host, f"{text}\n".encode()), None, "write")
+        refused = self._access(path, partial(self._write, f"{text}\n".encode()), None, "write")
         helper = self._helper
         if not (refused and refused.denied and helper):
             return refused
@@ -250,6 +252,21 @@ class Tree:
                 return _by_root(path, helper, roots)
         except (OSError, ValueError) as error:
             return _absent(path, error, action)
+
+    def _write(self, data: bytes, host_path: str) -> None:
+        if self.live:
+            descriptor = os.open(host_path, _WRITE_FLAGS)
+        else:
+            # Whoever owns a recorded tree may have put a link into it since its path was found.
+            folder, _, name = host_path.rpartition("/")
+            with OpenFolder(Path(folder)) as opened:
+                descriptor = opened.open_to_write(name)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
 
     def _locate(self, path: str) -> str:
         """Return the host's path of a node's path, links resolved inside the root."""
@@ -309,16 +326,6 @@ def _read_block(host_path: str, offset: int, size: int) -> bytes:
     descriptor = os.open(host_path, _FLAGS)
     try:
         return os.pread(descriptor, size, offset)
-    finally:
-        os.close(descriptor)
-
-
-def _write(host_path: str, data: bytes) -> None:
-    descriptor = os.open(host_path, _WRITE_FLAGS)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        os.write(descriptor, data)
     finally:
         os.close(descriptor)
 

@@ -18,6 +18,7 @@ from typing import Any
 from base.cpulist import parse_cpulist
 from configs.event import BPF_FILE
 from runners.host.processes import read_task
+from runners.host.supervisor import end_with_parent
 from runners.host.tree import Tree
 from runners.host.trust import program_for_root
 from runners.measure.energy.cores import core_command
@@ -27,12 +28,14 @@ from runners.measure.perf.stat import PerfStat, trial_of
 from runners.root.request import Answer, Handler, switch_in, text_in, texts_in
 
 _PERF = "perf"
+# User space alone: other samples have the kernel's addresses.
+_MODES = tuple(modes for modes in MODES if "-u" in modes)
 # As perf lists RAPL's events, of packages and of cores (Linux arch/x86/events/rapl.c).
 _RAPL = r"power(?:_core)?/energy-[a-z]{1,16}/"
 _ENERGY = re.compile(rf"{_RAPL}(?:,{_RAPL}){{0,15}}", re.ASCII)
-# A name, `tracepoint:name`, or a PMU with terms; then modifiers. Without breakpoints (`mem:`): they
-# would tell where the kernel has what.
-_NAME = r"(?!mem:)[A-Za-z][\w-]*(?:\.\w+)*(?::\w+){0,2}"
+# A name, `tracepoint:name`, or a PMU with terms; then modifiers. No breakpoints (`mem:`): they
+# would tell where the kernel has what. No events beyond the cores (`unc…`): they are of all tasks.
+_NAME = r"(?!mem:|unc)[A-Za-z][\w-]*(?:\.\w+)*(?::\w+){0,2}"
 _TERM = r"[A-Za-z][\w.-]*(?:=\w+)?"
 _EVENT = rf"(?:{_NAME}|[A-Za-z]\w*/{_TERM}(?:,{_TERM}){{0,15}}/[A-Za-z]{{0,8}})"
 _EVENTS = re.compile(rf"{_EVENT}(?:,{_EVENT}){{0,255}}", re.ASCII)
@@ -98,7 +101,7 @@ class Perfs:
         file = self._recording() if recording else None
         try:
             # Counters stay off until it is known whose processes they count.
-            perf = PerfStat(command, target, cat, enabled=False, output=file)
+            perf = PerfStat(command, target, cat, False, file, end_with_parent)
             self._check_still(numbers, before, perf)
             if enabled:
                 perf.enable()
@@ -188,7 +191,7 @@ class Perfs:
     @staticmethod
     def _c2c_trial(request: Mapping[str, Any]) -> Answer:
         modes = tuple(texts_in(request, "modes"))
-        if modes not in MODES:
+        if modes not in _MODES:
             raise ValueError("perf c2c has no such mode here")
         return {"problem": trial_problem(_perf_or_refusal(), modes)}, None
 
@@ -225,7 +228,7 @@ def check_command(
     """
     perf, options = _perf_or_refusal(), tuple(command)
     if recording:
-        known = options in [record_command(perf, modes) for modes in MODES]
+        known = options in [record_command(perf, modes) for modes in _MODES]
     else:
         events = command[-1] if command else ""
         check_events(events, energy=cat)

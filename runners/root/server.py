@@ -9,7 +9,7 @@ import selectors
 import signal
 import socket
 import struct
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -19,7 +19,8 @@ from runners.host.root_helper import read_message, send_answer
 from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler
 
-_DEFAULT_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+# Not the session's PATH: a file system of the user's may say that its files are root's.
+_FOLDERS = (*("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"),)
 # A user who stops in the middle of a message is not waited for.
 _MESSAGE_LIMIT_S = 10.0
 # It ends with the process that asks, whatever is sent to all processes of a session or a job.
@@ -114,6 +115,8 @@ def _stand_alone(*kept: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.setsid()
     leave_session_keyring()
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("0")
     os.chdir("/")
     null = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
@@ -142,16 +145,13 @@ def _set_variables() -> None:
     """Leave the variables that root's part itself needs; its programs inherit them."""
     # A relative folder is one in the user's session.
     kept = {name: str(Path(os.environ[name]).absolute()) for name in _KEPT if os.environ.get(name)}
-    folders = map(_roots_folder, os.environ.get("PATH", "").split(":"))
-    path = ":".join(dict.fromkeys(filter(None, folders)))
+    path = ":".join(dict.fromkeys(filter(None, map(_roots_folder, _FOLDERS))))
     os.environ.clear()
-    os.environ.update(kept | {"PATH": path or _DEFAULT_PATH, "LC_ALL": "C", "HOME": "/"})
+    os.environ.update(kept | {"PATH": path, "LC_ALL": "C", "HOME": "/"})
 
 
 def _roots_folder(folder: str) -> str:
     """Return the path without links of a folder that is root's alone; empty for any other."""
-    if not folder.startswith("/"):
-        return ""
     try:
         real = Path(folder).resolve(strict=True)
         check_roots_folder(real)

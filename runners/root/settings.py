@@ -7,7 +7,7 @@ on the disk, and gives a user no other way to write: neither another file nor an
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from runners.settings.journal import (
     predates_boot,
 )
 from runners.settings.recovery import restore
-from runners.settings.setting import Setting, read_settings
+from runners.settings.setting import POLICY_FILES, Setting, read_settings
 
 _ROOT = Path("/")
 # A site's command may be a script of several lines.
@@ -72,6 +72,7 @@ class UsersSettings:
         # Before any of them is read: what another file holds would stand in the reason.
         if unknown := [path for path in paths if not _is_setting(path)]:
             raise ValueError(f"{unknown[0][:80]!r} is no setting that pinstudy changes")
+        paths = _with_policies(paths)
         found = read_settings(self._tree, [path for path in paths if path not in known])
         if isinstance(found, Unavailable):
             raise ValueError(found.reason)
@@ -90,8 +91,12 @@ class UsersSettings:
     def _known(self, journal: Journal) -> dict[str, str]:
         """Return the values that are saved already; raises StudyError where none may be added."""
         entry = self._saved.get(journal.purpose)
+        if journal.purpose == TUNE and open_journal(_ROOT, STUDY).exists():
+            raise StudyError("a study has settings changed; they are not what tuning would find")
         there = journal.read()
-        if entry is None and there is not None:
+        if entry is not None:
+            self._keep(journal)
+        elif there is not None:
             if journal.purpose == STUDY:
                 raise StudyError(f"{journal.path} has settings of another study")
             entry = None if predates_boot(self._tree, there) else there
@@ -170,6 +175,16 @@ def _command(request: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if sum(map(len, command)) > _MAX_COMMAND:
         raise ValueError(f"a command of more than {_MAX_COMMAND} characters")
     return command
+
+
+def _with_policies(paths: Iterable[str]) -> list[str]:
+    """Return paths of settings, each policy's with the others that change with its governor."""
+    every: dict[str, None] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        changed = (f"{folder}/{other}" for other in POLICY_FILES) if name in POLICY_FILES else ()
+        every |= dict.fromkeys((path, *changed))
+    return [path for path in every if _is_setting(path)]
 
 
 def _is_setting(path: str) -> bool:

@@ -139,7 +139,8 @@ class OwnScheduler:
         """Raises OSError where it cannot be started."""
         # One that nobody knows of could not be ended.
         with without_interruption():
-            self._supervisor = supervised(command, _GRACE_S, stderr=subprocess.DEVNULL, cwd="/")
+            # Where no program can make a file: some write examples into their folder.
+            self._supervisor = supervised(command, _GRACE_S, stderr=subprocess.DEVNULL, cwd="/proc")
         assert self._supervisor.stdout
         self.pid = int(self._supervisor.stdout.readline() or 0)
 

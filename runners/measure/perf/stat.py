@@ -104,10 +104,12 @@ class PerfStat:
         cat: bool = False,
         enabled: bool = True,
         output: int | None = None,
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         """Start perf and turn its counters on; `problem` is empty, or why that failed.
 
-        Without `enabled` they stay off until `enable`.
+        Without `enabled` they stay off until `enable`. `prepare` is called in perf's process before
+        its exec.
 
         Raises OSError when the host is short of what any process needs (base.errors).
         """
@@ -135,6 +137,7 @@ class PerfStat:
                 start_new_session=True,
                 cwd=FOLDER,
                 env=perf_environment(),
+                preexec_fn=prepare,  # noqa: PLW1509 - given where there are no threads
             )
         except OSError as error:
             if is_shortage(error):

@@ -79,6 +79,7 @@ def test_perf_counts_nothing_else(asker: Asker, target: list[str]) -> None:
         *("mem:0xffffffff81000000:rw", "cycles -a", "", "-a", "cycles,", "cycles\n-a"),
         *("cpu/event=1/;id", "a" * 20_000, "tmp/r.c/inherit,percore/,task-clock/"),
         *("tmp/r.c/inherit", "cycles,tmp/r.c/x", "a.c", "a.o:u", "cpu/a.bpf/", "cpu/a.c,b/"),
+        *("unc_cha_clockticks", "uncore_imc_0/event=1/", "task-clock,unc_m_cas_count.all"),
         *("../x/y/", "/x/y/", "x//", "cpu/a/b/c/", "task-clock,mem:1:w", "cpu/event=@x/"),
     ],
 )
@@ -262,6 +263,14 @@ def test_roots_part_and_its_perfs_end_with_the_process_that_asks(asker: Asker) -
     os.kill(perf, signal.SIGSTOP)
     asker.kill()
     until(lambda: not alive(helper) and not alive(perf))
+
+
+def test_a_perf_of_roots_ends_with_roots_part_whoever_ends_that(asker: Asker) -> None:
+    assert asker.perf()["problem"] == ""
+    helper = roots_part_of(asker.pid)
+    (perf,) = [pid for pid in descendants(helper) if name_of(pid) == "perf"]
+    os.kill(helper, signal.SIGKILL)
+    until(lambda: not alive(perf))
 
 
 def test_processes_are_seen_by_name_and_time_alone(asker: Asker) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from runners.node.node import safe_name
+from runners.settings.setting import POLICY_FILES
 from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
 from tests.runners.root.conftest import Asker
 from tests.support.ordinary_user import NOBODY, open_folder
@@ -70,7 +71,7 @@ def test_one_process_of_roots_at_a_time_changes_settings(node: Node, checkout: P
         # Root who logged in changes nothing either.
         root = node.namespace.run("restore")
         assert root.returncode == 1 and "changes settings now" in root.stderr
-        assert node.saved() == {node.governor: "powersave"}
+        assert node.saved()[node.governor] == "powersave"
 
         node.asker.kill()
         until(lambda: "error" not in other.ask("restore", purpose="study"))
@@ -80,13 +81,27 @@ def test_one_process_of_roots_at_a_time_changes_settings(node: Node, checkout: P
 
 
 def test_what_was_saved_stays_saved_whatever_is_saved_after_it(node: Node) -> None:
-    assert dict(node.save(node.governor)["entry"]["settings"]) == {node.governor: "powersave"}
+    assert dict(node.save(node.governor)["entry"]["settings"])[node.governor] == "powersave"
     assert node.put(node.governor, "performance") == {}
     epp = node.value(node.epp)
     for paths in ([node.epp], [], [node.governor]):
         node.save(*paths)
         assert node.saved()[node.governor] == "powersave", "not what it is now"
-    assert node.saved() == {node.governor: "powersave", node.epp: epp}
+    assert node.saved()[node.epp] == epp
+
+
+def test_all_that_changes_with_a_governor_is_saved_with_it(node: Node) -> None:
+    node.save(node.governor)
+    folder = node.governor.rpartition("/")[0]
+    names = {Path(path).name for path in node.saved()}
+    there = {path.name for path in (node.namespace.cpufreq / Path(folder).name).iterdir()}
+    assert names == there & set(POLICY_FILES) and len(names) > 2
+
+
+def test_nothing_is_tuned_while_a_study_has_changed_it(node: Node) -> None:
+    node.save(node.governor)
+    node.put(node.governor, "performance")
+    assert "a study has settings changed" in node.save(node.governor, purpose="tune")["error"]
 
 
 def test_what_is_given_up_is_put_back_first(node: Node) -> None:
@@ -113,7 +128,7 @@ def test_a_journal_that_vanished_is_written_again_before_the_next_change(node: N
     node.save(node.governor)
     node.journal.unlink()
     assert node.put(node.governor, "performance") == {}
-    assert node.saved() == {node.governor: "powersave"}
+    assert node.saved()[node.governor] == "powersave"
 
 
 def test_nothing_is_changed_beside_the_journal_of_another_study(node: Node) -> None:

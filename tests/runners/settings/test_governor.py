@@ -279,7 +279,7 @@ def test_a_cpu_that_goes_offline_keeps_no_other_case_from_running(
     governors = switch_of(root)
     governors.apply("performance", ALL)
     with monkeypatch.context() as kernel:
-        kernel.setattr(os, "open", refusing(os.open, "policy5/"))
+        kernel.setattr(os, "open", refusing(os.open, "policy5"))
         assert governors.apply("performance", (0, 1)) is None
         assert governors.apply("powersave", (8, 9)) is None
         reason = governors.apply("powersave", (4, 5))
