@@ -7,7 +7,7 @@ on the disk, and gives a user no other way to write: neither another file nor an
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -177,14 +177,12 @@ def _command(request: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return command
 
 
-def _with_policies(paths: Iterable[str]) -> list[str]:
-    """Return paths of settings, each policy's with the others that change with its governor."""
-    every: dict[str, None] = {}
-    for path in paths:
-        folder, _, name = path.rpartition("/")
-        changed = (f"{folder}/{other}" for other in POLICY_FILES) if name in POLICY_FILES else ()
-        every |= dict.fromkeys((path, *changed))
-    return [path for path in every if _is_setting(path)]
+def _with_policies(paths: Sequence[str]) -> list[str]:
+    """Return paths of settings in their order, then what else changes with a policy's governor."""
+    places = (path.rpartition("/") for path in paths)
+    policies = dict.fromkeys(folder for folder, _, name in places if name in POLICY_FILES)
+    changed = (f"{folder}/{name}" for name in POLICY_FILES for folder in policies)
+    return list(dict.fromkeys((*paths, *changed)))
 
 
 def _is_setting(path: str) -> bool:
