@@ -82,6 +82,12 @@ class OpenFolder:
         with _naming(self.path / name):
             return os.open(name, _NEW | flags, mode, dir_fd=self._descriptor)
 
+    def open_or_create(self, name: str, mode: int) -> int:
+        """Return a descriptor of a file, which is made if it is missing; no link is followed."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        with _naming(self.path / name):
+            return os.open(name, flags, mode, dir_fd=self._descriptor)
+
     def append_to(self, name: str) -> int:
         """Return a descriptor to append to a file, which is made if it is missing.
 

@@ -64,11 +64,13 @@ def _handlers(answers: socket.socket, user: User, at_end: ExitStack) -> dict[str
     from runners.root.perfs import Perfs
     from runners.root.scheduler import Scheduler
     from runners.root.settings import UsersSettings
+    from runners.settings.journal import unlock_state
 
     # The kernel kept who made the sockets: the process that asks, before it was the user's.
     credentials = answers.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, _, _ = _CREDENTIALS.unpack(credentials)
     perfs, scheduler = Perfs(user.uid), Scheduler()
+    at_end.callback(unlock_state)
     at_end.callback(perfs.close)
     at_end.callback(scheduler.close)
     parts = (KernelFiles(), UsersSettings(user.uid, pid), perfs, scheduler)

@@ -26,6 +26,7 @@ from runners.settings.journal import (
     new_entry,
     open_journal,
     predates_boot,
+    unlock_state,
 )
 from runners.settings.recovery import restore
 from runners.settings.setting import POLICY_FILES, Setting, read_settings
@@ -134,9 +135,9 @@ class UsersSettings:
         return {"writable": _is_setting(path) and self._tree.writable(path)}, None
 
     def _restore(self, request: Mapping[str, Any]) -> Answer:
-        journal = _journal_of(request)
-        journal.lock()
+        journal = self._to_restore(request)
         done = restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
+        self._unlock()
         if done is None:
             return {}, None
         done = replace(done, vanished=done.vanished or journal.purpose in self._vanished)
@@ -146,14 +147,29 @@ class UsersSettings:
 
     def _forget(self, request: Mapping[str, Any]) -> Answer:
         """Give up what cannot be put back, after all else was."""
-        journal = _journal_of(request)
-        journal.lock()
+        journal = self._to_restore(request)
         entry = journal.read()
         if entry and entry.user != self._uid:
             raise StudyError(f"{journal.path} is of user {entry.user}, who alone may give it up")
         restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         journal.remove()
+        self._unlock()
         return {}, None
+
+    @staticmethod
+    def _to_restore(request: Mapping[str, Any]) -> Journal:
+        """Return the journal to restore; raises StudyError where another one comes first."""
+        journal = _journal_of(request)
+        journal.lock()
+        if journal.purpose == TUNE and open_journal(_ROOT, STUDY).exists():
+            # A study may have saved what tuning has set.
+            raise StudyError("put back first what a study has changed, then what was tuned")
+        return journal
+
+    def _unlock(self) -> None:
+        """Let other processes change settings, unless some are saved here that may change."""
+        if not self._saved:
+            unlock_state()
 
 
 def _journal_of(request: Mapping[str, Any]) -> Journal:

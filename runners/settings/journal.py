@@ -151,8 +151,10 @@ def _home() -> Path:
         return Path("/")
 
 
-# Root's folders that this process has locked, by path: global, as the locks of a process are.
+# The locks of root's folders that this process has, by folder: global, as locks of a process are.
 _locked: dict[Path, int] = {}
+# Root's alone: who can open a file can lock it.
+_LOCK, _LOCK_MODE = ".lock", 0o600
 
 
 def lock_state(folder: Path) -> None:
@@ -161,27 +163,33 @@ def lock_state(folder: Path) -> None:
     The node's lock (runners/host/lock.py) is for users too, who may pass it on. Raises StudyError
     where another process has this one; a file system without locks has none.
     """
-    if folder in _locked:
-        return
-    with OpenFolder(folder) as opened:
-        descriptor = opened.readable()
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise StudyError(
-            f"{folder}: another pinstudy that root has started changes settings now; let it finish"
-        ) from None
-    except OSError:
-        os.close(descriptor)
-        return
-    _locked[folder] = descriptor
+    while folder not in _locked:
+        with OpenFolder(folder) as opened:
+            descriptor = opened.open_or_create(_LOCK, _LOCK_MODE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise StudyError(
+                f"{folder}: another pinstudy that root has started changes settings now; let it "
+                "finish"
+            ) from None
+        except OSError:
+            os.close(descriptor)
+            return
+        if os.fstat(descriptor).st_nlink:
+            _locked[folder] = descriptor
+        else:
+            # Whoever had it has just removed it.
+            os.close(descriptor)
 
 
 def unlock_state() -> None:
     """Let other processes change settings."""
     while _locked:
-        _, descriptor = _locked.popitem()
+        folder, descriptor = _locked.popitem()
+        with suppress(OSError), OpenFolder(folder) as opened:
+            opened.remove(_LOCK)
         os.close(descriptor)
 
 
@@ -285,7 +293,7 @@ class Journal:
     def lock(self) -> None:
         """Keep other processes of root's from changing what root's journal is about.
 
-        Raises StudyError where another one does. It lasts until the journal is removed.
+        Raises StudyError where another one does. It lasts until `unlock_state`.
         """
         if self.of_root:
             with suppress(FileNotFoundError):
@@ -303,7 +311,6 @@ class Journal:
                     with suppress(FileNotFoundError):
                         folder.remove(name)
                 folder.sync()
-            unlock_state()
         except FileNotFoundError:
             # The folder is gone, and the journal with it.
             return

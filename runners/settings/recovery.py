@@ -27,6 +27,7 @@ from runners.settings.journal import (
     parsed_entry,
     predates_boot,
     state_folder,
+    unlock_state,
 )
 from runners.settings.setting import put_in_force
 
@@ -180,6 +181,7 @@ def _replay(root: Path, journal: Journal) -> str:
             return ""
         with node_lock(root):
             done = restore(root, journal)
+            unlock_state()
     except UserError as error:
         return str(error)
     if done is None:

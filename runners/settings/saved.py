@@ -9,7 +9,7 @@ from pathlib import Path
 from base import PINSTUDY
 from base.errors import StudyError
 from runners.host.tree import Tree
-from runners.settings.journal import STUDY, Entry, new_entry, open_journal
+from runners.settings.journal import STUDY, Entry, new_entry, open_journal, unlock_state
 from runners.settings.recovery import Restored, restore
 from runners.settings.setting import SCHEDULER_FILES, Setting
 
@@ -71,6 +71,7 @@ class Saved:
         """Put all settings back; return None when nothing was changed."""
         saved, self._entry = self._entry, None
         done = None if saved is None else restore(self._root, self.journal, saved)
+        unlock_state()
         return done and replace(done, vanished=done.vanished or self._vanished)
 
 

@@ -104,6 +104,38 @@ def test_nothing_is_tuned_while_a_study_has_changed_it(node: Node) -> None:
     assert "a study has settings changed" in node.save(node.governor, purpose="tune")["error"]
 
 
+def test_what_a_study_has_changed_is_put_back_before_what_was_tuned(node: Node) -> None:
+    node.save(node.governor, purpose="tune")
+    node.put(node.governor, "performance")
+    node.save(node.governor)
+    for request in ("restore", "forget"):
+        assert "first what a study has changed" in node.asker.refusal(request, purpose="tune")
+    for purpose in ("study", "tune"):
+        assert node.asker.ask("restore", purpose=purpose)["problems"] == {}
+    assert node.value(node.governor) == "powersave"
+
+
+def test_one_journal_that_is_done_leaves_the_other_locked(node: Node, checkout: Path) -> None:
+    node.save(node.governor, purpose="tune")
+    node.save(node.epp)
+    node.asker.ask("restore", purpose="study")
+    states = str(node.namespace.states)
+    other = Asker(checkout, node.namespace.folder, node.namespace.enter, PINSTUDY_STATE=states)
+    try:
+        assert "changes settings now" in other.refusal("restore", purpose="tune")
+        node.asker.ask("restore", purpose="tune")
+        assert "error" not in other.ask("restore", purpose="tune")
+        assert list(node.namespace.state.iterdir()) == []
+    finally:
+        other.close()
+
+
+def test_users_cannot_have_the_lock_of_roots_journals(node: Node) -> None:
+    node.save(node.governor)
+    lock = node.namespace.state / ".lock"
+    assert (lock.stat().st_uid, lock.stat().st_mode & 0o777) == (0, 0o600)
+
+
 def test_what_is_given_up_is_put_back_first(node: Node) -> None:
     node.save(node.governor)
     node.put(node.governor, "performance")
