@@ -149,7 +149,7 @@ def test_a_co_runner_inherits_the_signals_and_cpus_of_a_program_alone(tmp_path: 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_co_runner_outlives_pinstudy(tmp_path: Path, number: signal.Signals) -> None:
     # It starts a process in a session of its own, as a daemon does.
-    daemon = "#!/bin/sh\nsetsid sleep 100000 &\nread _ <gate\n"
+    daemon = f"#!/bin/sh\n{BESIDE}setsid sleep 100000 &\nread _ <gate\n"
     write(tmp_path, BLOCKED.replace("read", ">begun; read"), daemon)
     with started(tmp_path, "run", "both.yaml") as process:
         until((tmp_path / "begun").exists, what="the program runs")
@@ -176,7 +176,8 @@ def test_a_co_runner_that_something_kills_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_a_stopped_supervisor_ends_with_pinstudy(tmp_path: Path) -> None:
-    write(tmp_path, BLOCKED.replace("read", ">begun; read"), BLOCKED)
+    blocked = f"#!/bin/sh\n{BESIDE}read _ <gate\n"
+    write(tmp_path, BLOCKED.replace("read", ">begun; read"), blocked)
     with started(tmp_path, "run", "both.yaml") as process:
         until((tmp_path / "begun").exists, what="the program runs")
         everyone = list(descendants(process.pid))
