@@ -26,7 +26,7 @@ from runners.node.node_files import save_node
 from runners.plan.case import Vcpus
 from runners.prove.proof import keep, keep_for_node, new_proof, path_beside
 from runners.records.shard import SCHEMA, Shard
-from runners.settings.journal import STUDY, Journal, new_entry, open_journal
+from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
 from runners.settings.setting import Setting
 from runners.study.crash_notice import SUFFIX, attempt_marker
 from runners.study.session import set_aside
@@ -237,6 +237,7 @@ def test_a_journal_is_not_written_read_or_removed_behind_a_planted_link(
     assert list((place / "secret").iterdir()) == []
 
     Journal(place / "secret", STUDY, of_root=True).write(entry)
+    unlock_state()
     before = content(place / "secret")
     with pytest.raises(UserError, match=refused):
         journal.read()
