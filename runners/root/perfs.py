@@ -40,6 +40,9 @@ _TERM = r"[A-Za-z][\w.-]*(?:=\w+)?"
 _EVENT = rf"(?:{_NAME}|[A-Za-z]\w*/{_TERM}(?:,{_TERM}){{0,15}}/[A-Za-z]{{0,8}})"
 _EVENTS = re.compile(rf"{_EVENT}(?:,{_EVENT}){{0,255}}", re.ASCII)
 _PMU = re.compile(r"(\w+)/[^/]*/", re.ASCII)
+# Intel's architectural monitoring 3 and 4 count both threads of a core (bit 21, AnyThread).
+_ANY_THREAD = Path("/sys/bus/event_source/devices/cpu/format/any")
+_OF_ANY_THREAD = re.compile(r"any\b|\br[0-9a-f]+\b|\bconfig", re.IGNORECASE | re.ASCII)
 _MAX_EVENTS = 16 * 1024
 # Where root's recordings are made.
 _FOLDER = "/tmp"
@@ -59,6 +62,7 @@ class Perfs:
     def __init__(self, uid: int) -> None:
         self._uid = uid
         self._perfs: dict[int, PerfStat] = {}
+        self._counters: dict[int, int] = {}
         self._made = 0
 
     @property
@@ -95,8 +99,9 @@ class Perfs:
         recording = switch_in(request, "recording")
         check_command(command, target, cat, recording=recording)
         numbers = [] if cat else processes_in(target[1])
-        if _counters(target[0], numbers, command[-1]) > _MAX_COUNTERS:
-            raise ValueError(f"more than {_MAX_COUNTERS} counters")
+        counters = _counters(target[0], numbers, command[-1])
+        if sum(self._counters.values()) + counters > _MAX_COUNTERS:
+            raise ValueError(f"more than {_MAX_COUNTERS} counters at once")
         before = [self._look(number) for number in numbers]
         file = self._recording() if recording else None
         try:
@@ -114,7 +119,7 @@ class Perfs:
             perf.close()
             return answer, file
         self._made += 1
-        self._perfs[self._made] = perf
+        self._perfs[self._made], self._counters[self._made] = perf, counters
         return answer | {"number": self._made}, file
 
     def _check_still(
@@ -172,7 +177,7 @@ class Perfs:
     def _close(self, request: Mapping[str, Any]) -> Answer:
         perf = self._perf(request)
         perf.close()
-        del self._perfs[request["number"]]
+        del self._perfs[request["number"]], self._counters[request["number"]]
         return {}, None
 
     def _perf(self, request: Mapping[str, Any]) -> PerfStat:
@@ -250,6 +255,8 @@ def check_events(events: str, energy: bool = False) -> None:
     if len(events) > _MAX_EVENTS or BPF_FILE.search(events) or form.fullmatch(events) is None:
         counted = "energy alone of whole CPUs" if energy else "events as `perf list` names them"
         raise ValueError(f"{events[:_MAX_SHOWN]!r}: root's part counts {counted}")
+    if _ANY_THREAD.exists() and _OF_ANY_THREAD.search(events):
+        raise ValueError(f"{events[:_MAX_SHOWN]!r}: it may count another user on the same core")
     if pmus and not energy:
         # Others count no task, or plant probes in the kernel.
         raise ValueError(f"{', '.join(sorted(pmus))[:_MAX_SHOWN]}: no PMU of this node's cores")

@@ -295,7 +295,7 @@ class Journal:
 
         Raises StudyError where another one does. It lasts until `unlock_state`.
         """
-        if self.of_root:
+        if self.of_root and self.helper is None:
             with suppress(FileNotFoundError):
                 lock_state(self.path.parent)
 

@@ -104,8 +104,8 @@ def record_command(perf: str, modes: Sequence[str]) -> tuple[str, ...]:
 
 def _record(modes: Sequence[str]) -> tuple[str, ...]:
     # -B: without it perf would read every file that the program has mapped, and keep copies of
-    # them in the user's home.
-    return ("c2c", "record", *modes, "--", "-B", "-o", OUTPUT)
+    # them in the user's home. Root's perf would tell of all BPF programs.
+    return ("c2c", "record", *modes, "--", "-B", "--no-bpf-event", "-o", OUTPUT)
 
 
 def line_bytes(root: Path) -> int:

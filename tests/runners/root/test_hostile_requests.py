@@ -141,9 +141,9 @@ def test_the_words_of_perf_are_pinstudys_own(asker: Asker) -> None:
 def test_perf_records_into_no_file_that_its_user_names(asker: Asker) -> None:
     perf = asker.ask("program", name="perf")["path"]
     for place in ("/etc/passwd", "/proc/self/fd/0", str(asker.folder / "made")):
-        command = [perf, "c2c", "record", "-u", "--", "-B", "-o", place]
+        command = [perf, "c2c", "record", "-u", "--", "-B", "--no-bpf-event", "-o", place]
         assert "no such perf" in asker.perf(command=command, recording=True)["error"]
-    command = [perf, "c2c", "record", "-u", "--", "-B", "-o", "{output}"]
+    command = [perf, "c2c", "record", "-u", "--", "-B", "--no-bpf-event", "-o", "{output}"]
     made = asker.perf(command=command, recording=True)
     # The user's own, as soon as it is there; perf itself refuses where nothing can be sampled.
     assert made["owner"] == NOBODY
