@@ -7,6 +7,7 @@ that wrote it is gone, and `tune`, which stays in force until `pinstudy restore`
 
 from __future__ import annotations
 
+import atexit
 import errno
 import fcntl
 import json
@@ -179,6 +180,7 @@ def lock_state(folder: Path) -> None:
             return
         if os.fstat(descriptor).st_nlink:
             _locked[folder] = descriptor
+            atexit.register(unlock_state)
         else:
             # Whoever had it has just removed it.
             os.close(descriptor)
