@@ -73,6 +73,8 @@ class Governors:
         The governor `current` means all settings as they were before the study.
         """
         if self._before is None:
+            if problem := self._kept.lock():
+                return problem
             self._before = read_scaling(self._tree)
         now = read_cpufreq(self._root)
         needed = now.directories(with_siblings(self._cores, cpus))

@@ -11,7 +11,7 @@ from base.errors import StudyError
 from runners.host.tree import Tree
 from runners.settings.journal import STUDY, Entry, new_entry, open_journal, unlock_state
 from runners.settings.recovery import Restored, restore
-from runners.settings.setting import SCHEDULER_FILES, Setting, read_settings
+from runners.settings.setting import SCHEDULER_FILES, Setting
 
 
 class Saved:
@@ -56,11 +56,6 @@ class Saved:
         before = self._entry.settings if self._entry else ()
         known = {setting.path for setting in before}
         new = [setting for setting in settings if setting.path not in known]
-        try:
-            self.journal.lock()
-        except StudyError as error:
-            return str(error)
-        new = [self._now(setting) for setting in new]
         entry = self._entry or new_entry(Tree(self._root), (), *self._commands)
         # Energy-aware scheduling can be put back only before its governors are.
         ordered = sorted((*before, *new), key=_rank)
@@ -72,10 +67,16 @@ class Saved:
             return str(error)
         return None
 
-    def _now(self, setting: Setting) -> Setting:
-        """Return a setting as it is under the lock: another process may have put it back since."""
-        found = read_settings(Tree(self._root), [setting.path])
-        return found[0] if isinstance(found, tuple) and found else setting
+    def lock(self) -> str | None:
+        """Keep others from changing settings before they are read; return why that failed, or None.
+
+        What is read without it may be what another process of root's has set, and puts back.
+        """
+        try:
+            self.journal.lock()
+        except StudyError as error:
+            return str(error)
+        return None
 
     def restore(self) -> Restored | None:
         """Put all settings back; return None when nothing was changed."""
