@@ -52,7 +52,7 @@ class Governors:
         self._environment = environment
         self._kept = saved
         self._before: tuple[Setting, ...] | Unavailable | None = None
-        self._saved = False
+        self._saved = self._locked = False
 
     def problem(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
         """Return why a case of this governor cannot run now, or None; changes nothing.
@@ -73,8 +73,8 @@ class Governors:
         The governor `current` means all settings as they were before the study.
         """
         if self._before is None:
-            if problem := self._kept.lock():
-                return problem
+            # A study that asks for no governor changes nothing, and needs no lock.
+            self._locked = governor != CURRENT_GOVERNOR and self._kept.lock() is None
             self._before = read_scaling(self._tree)
         now = read_cpufreq(self._root)
         needed = now.directories(with_siblings(self._cores, cpus))
@@ -112,6 +112,11 @@ class Governors:
 
     def _save(self) -> str | None:
         """Write the settings from before the study into the journal; return why that failed."""
+        if not self._locked:
+            if problem := self._kept.lock():
+                return problem
+            # What was read before may have been another process's, which has put it back since.
+            self._locked, self._before = True, read_scaling(self._tree)
         settings = self._before
         if settings is None or isinstance(settings, Unavailable):
             reason = "" if settings is None else f": {settings.reason}"
