@@ -3,7 +3,7 @@
 Started by path, with pinstudy at the other ends of its standard input and output, which speak the
 messages of co_runner_messages.py. Its argument says, in JSON, where an interpreter that is started
 by path finds the other modules. It is a process of its own, because it starts programs at any time:
-what they inherit, affinity mask and rights, must not be what pinstudy has for a moment.
+the affinity mask that they inherit must not be what pinstudy has for a moment.
 
 Each execution has a witness, as the measured program has. The next one waits before its exec while
 one runs, so that it starts at once when that ends, however long its launcher takes.

@@ -180,12 +180,12 @@ def lock_state(folder: Path) -> None:
             return
         if os.fstat(descriptor).st_nlink:
             _locked[folder] = descriptor
-            atexit.register(unlock_state)
         else:
             # Whoever had it has just removed it.
             os.close(descriptor)
 
 
+@atexit.register
 def unlock_state() -> None:
     """Let other processes change settings."""
     while _locked:
