@@ -239,6 +239,9 @@ void end_descendants() {
 /// descriptor that delivers them.
 int block_signals() {
     std::signal(SIGPIPE, SIG_IGN);
+    // Whatever started this process may ignore it: the kernel then keeps no dead child, and drops
+    // the CPU time of all. The program inherits this.
+    std::signal(SIGCHLD, SIG_DFL);
     sigset_t blocked;
     sigfillset(&blocked);
     for (const int number : kNotBlocked)

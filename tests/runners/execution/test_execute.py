@@ -14,6 +14,7 @@ import pytest
 from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
+from runners.host.processes import ignores_children
 from runners.measure.perf.events import perf_command
 from runners.placement.process_events import ProcessEvents
 from runners.placement.thread_placement import Expected, Proof, busy_threads
@@ -64,6 +65,14 @@ def test_a_program_has_nothing_to_read(launcher: list[str]) -> None:
 def test_a_signal_is_told_from_an_exit_status() -> None:
     seen = run(["/bin/sh", "-c", "kill -9 $$"])
     assert (seen.ending.exit_code, seen.ending.signal) == (None, signal.SIGKILL)
+
+
+def test_a_program_ends_where_its_starter_ignores_the_end_of_children() -> None:
+    code = "import os, signal as s, sys; s.signal(s.SIGCHLD, s.SIG_IGN); os.execv(*sys.argv[1:2]"
+    ignoring = [sys.executable, "-c", f"{code}, sys.argv[1:])"]
+    seen = run(["/bin/cat", "/proc/self/status"], ignoring, limit_s=30)
+    assert (seen.timed_out, seen.ending.exit_code) == (False, 0)
+    assert not ignores_children(seen.stdout)
 
 
 def test_a_program_is_run_and_counted_beside_many_open_files() -> None:
