@@ -241,6 +241,8 @@ class Execution:
             perf_command=(),
             hotplugged_cpus=self.sampler.hotplugged_cpus,
             overflowed=self.sampler.overflowed,
+            in_ticks=self.sampler.in_ticks,
+            drops_children=self.sampler.drops_children,
         )
 
     def close(self) -> None:

@@ -67,6 +67,8 @@ class Observation:
     hotplugged_cpus: tuple[int, ...] = ()
     unmet: int | None = None
     overflowed: bool = False
+    in_ticks: bool = False
+    drops_children: bool = False
     course: tuple[Point, ...] = ()
     thread_libraries: tuple[str, ...] = ()
     ranks: tuple[Ending, ...] = ()
@@ -230,6 +232,8 @@ def _observe(
         hotplugged_cpus=sampler.hotplugged_cpus,
         unmet=unmet,
         overflowed=sampler.overflowed,
+        in_ticks=sampler.in_ticks,
+        drops_children=sampler.drops_children,
         course=sampler.course,
         thread_libraries=libraries.names if libraries else (),
         ranks=ranks.endings if ranks else (),

@@ -94,6 +94,8 @@ def proof_of(
         run.unmet,
         run.overflowed,
         counts.get("interrupts_s", 0.0) + counts.get("steal_s", 0.0),
+        run.in_ticks,
+        run.drops_children,
     )
     if run.ranks:
         proof = prove_ranks(samples, expected, [of.cpu_s for of in run.ranks])

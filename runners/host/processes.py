@@ -1,6 +1,6 @@
 """The processes of a node, from /proc/PID/stat (proc_pid_stat(5)).
 
-Its CPU times are in clock ticks of 10 ms.
+Its CPU times are in clock ticks of 10 ms; those in /proc/PID/task/TID/schedstat in nanoseconds.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ _REAL_TIME = {os.SCHED_FIFO: "SCHED_FIFO", os.SCHED_RR: "SCHED_RR"}
 _POLICIES = {os.SCHED_OTHER: "", os.SCHED_BATCH: "SCHED_BATCH", os.SCHED_IDLE: "SCHED_IDLE"}
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
+_MASK = re.compile(r"[0-9a-f]{16}")
 # Positions after the name: field 4 of the manual page is the second one after it.
 # Parent, time in user and in system mode, start, and CPU.
 _PLACES = tuple(field - 3 for field in (4, 14, 15, 22, 39))
@@ -99,6 +101,15 @@ def has_died(pid: int) -> bool:
     """Return whether a process is a zombie, or gone."""
     text = _read_stat(f"/proc/{pid}/stat")
     return text is None or has_ended(text)
+
+
+def ignores_children(status: str) -> bool:
+    """Return whether a process, by its status file, ignores SIGCHLD.
+
+    The kernel then drops the CPU time of its children when they end (wait(2)).
+    """
+    ignored = status.partition("\nSigIgn:")[2].partition("\n")[0].strip()
+    return bool(_MASK.fullmatch(ignored)) and bool(int(ignored, 16) >> signal.SIGCHLD - 1 & 1)
 
 
 def is_runnable(text: str) -> bool:
@@ -227,7 +238,17 @@ def _threads_cpu_s(pid: int) -> float:
     0 where the kernel does not tell it.
     """
     texts = texts_of_threads(Path(f"/proc/{pid}/task"), "schedstat")
-    return sum(int(text.split()[0]) for text in texts) / 1e9
+    return sum(run_time_s(text) or 0.0 for text in texts)
+
+
+def run_time_s(text: str) -> float | None:
+    """Return the CPU time in a thread's schedstat file (kernel: sched-stats), in seconds.
+
+    The kernel counts it in nanoseconds, until the last clock tick or switch. None for any other
+    text.
+    """
+    nanoseconds = text.partition(" ")[0]
+    return int(nanoseconds) / 1e9 if _NUMBER.fullmatch(nanoseconds) else None
 
 
 def tick_s() -> float:

@@ -1,7 +1,8 @@
 """Samples the threads of a program and of all its descendants while they run.
 
 Masks, the CPU last used and the CPU time come from the kernel's own files (proc(5):
-Cpus_allowed_list of /proc/PID/task/TID/status, fields 14, 15, 22 and 39 of .../stat).
+Cpus_allowed_list of /proc/PID/task/TID/status, fields 14, 15, 22 and 39 of .../stat, and the first
+of .../schedstat: CPU time in nanoseconds, where fields 14 and 15 have clock ticks of 10 ms).
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from pathlib import Path
 
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
-from runners.host.processes import is_runnable, parse_task, tick_s
+from runners.host.processes import (
+    ignores_children,
+    is_runnable,
+    parse_task,
+    run_time_s,
+    tick_s,
+)
 from runners.placement.course import Course, Point
 from runners.placement.libraries import LoadedLibraries
 from runners.placement.thread_trace import Mask, Stay, ThreadTrace
@@ -70,13 +77,20 @@ class PlacementSampler:
         # The links of each process's task folder: one for each thread, and two of its own.
         self._links: dict[int, int] = {}
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
+        # When this look, and the one before, came to each thread.
         self._present: dict[tuple[int, int], float] = {}
+        self._before: dict[tuple[int, int], float] = {}
         self._hotplugged_cpus: set[int] = set()
         self._looked_s = clock()
         self._cpu_s_on: dict[int, float] = {}
+        # What the kernel showed last of a thread's CPU time, and what it has taken back of it.
+        self._shown_s: dict[tuple[int, int], float] = {}
+        self._taken_back_s: dict[tuple[int, int], float] = {}
+        self._in_nanoseconds = False
         self._course = Course()
         self.samples = 0
         self.overflowed = False
+        self.drops_children = False
 
     @property
     def threads(self) -> tuple[ThreadTrace, ...]:
@@ -87,6 +101,11 @@ class PlacementSampler:
     def hotplugged_cpus(self) -> tuple[int, ...]:
         """CPUs that went offline or came back between the looks."""
         return tuple(sorted(self._hotplugged_cpus))
+
+    @property
+    def in_ticks(self) -> bool:
+        """Whether the kernel tells the CPU time of these threads in clock ticks only."""
+        return not self._in_nanoseconds and any(thread.cpu_s > 0 for thread in self.threads)
 
     @property
     def course(self) -> tuple[Point, ...]:
@@ -101,14 +120,14 @@ class PlacementSampler:
         """
         self.samples += 1
         self._look_for_hotplug()
-        before, self._present, self._links = self._present, {}, {}
+        self._before, self._present, self._links = self._present, {}, {}
         pids = []
         for rank, root in enumerate(self._roots):
             pids += self._look_at_family(root, rank, at_end)
         if self._libraries:
             self._libraries.look(pids)
         self._looked_s = now = self._clock()
-        for key, last_s in before.items():
+        for key, last_s in self._before.items():
             if key not in self._present:
                 self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
         if not at_end:
@@ -156,7 +175,8 @@ class PlacementSampler:
 
     def _look_at(self, pid: int, tid: int, rank: int, at_end: bool) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
-        allowed = self._usable(_read(f"{base}/status"))
+        status = _read(f"{base}/status")
+        allowed = self._usable(status)
         stat = _read(f"{base}/stat")
         task = parse_task(stat)
         if allowed is None or task is None:
@@ -170,20 +190,48 @@ class PlacementSampler:
             trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples, rank=rank)
         trace.last_look = self.samples
         self._present[key] = now = self._clock()
+        if tid == pid and not self.drops_children:
+            self.drops_children = ignores_children(status)
         before_s, works = trace.cpu_s, is_runnable(stat)
         if works:
             trace.runnable[self.samples] = now - self._looked_s
+        stay_before = trace.stays[-1] if trace.stays else None
         stay = _stay_of(trace, allowed, task.cpu)
-        cpu_s = task.cpu_ticks * tick_s()
+        cpu_s = self._cpu_s(key, f"{base}/schedstat", task.cpu_ticks * tick_s())
+        spent_s = cpu_s - before_s
+        trace.pace = 1.0 if works else _pace(spent_s, now - self._before.get(key, now))
         if stay.looks or works:
-            stay.used_s = (stay.used_s or 0.0) + cpu_s - before_s
+            stay.used_s = (stay.used_s or 0.0) + spent_s
+        stay.spent_s = (stay.spent_s or 0.0) + spent_s
+        if stay is not stay_before:
+            stay.entering_s += spent_s
         stay.looks += 1
         stay.ran_on[task.cpu] += 1
         stay.cpu_s = cpu_s
         # Of the threads of a team, only the main thread is still there at the end.
         if not at_end:
             for cpu_s_on in (trace.cpu_s_on, self._cpu_s_on):
-                cpu_s_on[task.cpu] = cpu_s_on.get(task.cpu, 0.0) + stay.cpu_s - before_s
+                cpu_s_on[task.cpu] = cpu_s_on.get(task.cpu, 0.0) + spent_s
+
+    def _cpu_s(self, key: tuple[int, int], schedstat: str, ticks_s: float) -> float:
+        """Return a thread's CPU time so far, in seconds; `ticks_s` is what its stat file tells.
+
+        A thread that executes a program takes over number and start time of its process's main
+        thread, but not its CPU time (Linux fs/exec.c, de_thread).
+        """
+        counted_s = run_time_s(_read(schedstat))
+        shown_before_s = self._shown_s.get(key, 0.0)
+        if counted_s is not None:
+            self._in_nanoseconds = self._in_nanoseconds or counted_s > 0
+            shown_s = max(counted_s, ticks_s)
+        else:
+            # Where the kernel has such files, the thread has ended since its other file was read.
+            shown_s = max(shown_before_s, ticks_s) if self._in_nanoseconds else ticks_s
+        taken_back_s = self._taken_back_s.get(key, 0.0)
+        if shown_s < shown_before_s:
+            self._taken_back_s[key] = taken_back_s = taken_back_s + shown_before_s - shown_s
+        self._shown_s[key] = shown_s
+        return shown_s + taken_back_s
 
     def _usable(self, status: str) -> Mask | None:
         """Return the online CPUs of the mask in a thread's status.
@@ -232,6 +280,11 @@ class Pace:
         self._gap_s = min(self._gap_s * LOOK_GROWTH, steady_s)
         self._next_s = now + self._gap_s
         return True
+
+
+def _pace(spent_s: float, since_s: float) -> float:
+    """Return the share of the time since the look before that a thread worked; 1 without one."""
+    return min(1.0, spent_s / since_s) if since_s > 0 else 1.0
 
 
 def _stay_of(trace: ThreadTrace, allowed: Mask, cpu: int) -> Stay:

@@ -2,7 +2,8 @@
 
 OpenMP runtimes that ignore their places exit with status 0, so the proof uses the kernel's data:
 the affinity masks and CPUs of all threads at many looks (runners/placement/sampler.py), the CPU
-time of all processes at their end, and perf's counts.
+time of all processes at their end, and perf's counts. A thread is judged twice: by each look at it
+if it worked for long, and by its CPU time, which is added to that of all others.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ TOO_SHORT_S = 0.05
 FEW_LOOKS = 7
 # The kernel may round CPU times down to clock ticks of 10 ms (USER_HZ, time(7)).
 TICK_S = 0.01
+# A thread with less CPU time is judged by that alone, and not by each look at it: a look may have
+# found it before it was bound, or between its end and its parent's notice of that.
+BRIEF_S = 0.01
+# A thread that was created and has waited since then has used some 0.1 ms.
+AT_WORK_S = 0.001
+# What all threads together may use until they are bound, or after that, where 5 % of their CPU time
+# are less: dynamic linking, reading of input.
+UNBOUND_S = 0.01
 # Runtimes bind a thread just after its birth; libomp binds the main thread in its first call.
 SETTLING_SHARE = 0.01
 # The placement of threads and processes that used no more than this share of all CPU time does not
@@ -47,6 +56,8 @@ class Samples:
     `hotplugged_cpus` are CPUs that went offline or came back. `unmet` is how many new threads no
     look found; None where births are not reported. `overflowed` is set when there were too many
     threads to follow. `uncharged_s` is how long interrupts and the hypervisor had the CPUs.
+    `in_ticks` is set where the threads' CPU times are rounded down to clock ticks, `drops_children`
+    where a process was seen to ignore SIGCHLD: the CPU time of its children is not in `cpu_s`.
     """
 
     threads: Sequence[ThreadTrace]
@@ -59,6 +70,13 @@ class Samples:
     unmet: int | None = None
     overflowed: bool = False
     uncharged_s: float = 0.0
+    in_ticks: bool = False
+    drops_children: bool = False
+
+    @property
+    def seen_s(self) -> float:
+        """The CPU time that looks have seen."""
+        return sum(thread.cpu_s for thread in self.threads)
 
 
 @dataclass(frozen=True)
@@ -122,6 +140,26 @@ class Expected:
         possible = self.binding != "pin" or place in self.capacity
         return lambda stay: possible and stay.allowed == place and within.issuperset(stay.ran_on)
 
+    def astray(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
+        """Return a predicate: whether something has put this thread where no mapping would.
+
+        That is outside of the mapping's CPUs, or, where the kernel was told the CPUs before the
+        program began, to others than these. A thread that may still be bound is not astray.
+        """
+        within, place = set(self.cpus), set(self.place_of(thread))
+
+        def is_astray(stay: Stay) -> bool:
+            allowed = set(stay.allowed)
+            if self.by_words and allowed >= place:
+                return False
+            if self.binding == "pin":
+                possible = allowed >= place or allowed <= within
+            else:
+                possible = allowed == place
+            return not (possible and within.issuperset(stay.ran_on))
+
+        return is_astray
+
 
 def hotplug_problem(cpus: Collection[int]) -> str:
     """Return a message that these CPUs went offline or came back; empty without CPUs."""
@@ -132,8 +170,9 @@ def hotplug_problem(cpus: Collection[int]) -> str:
 def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> Proof:
     """Compare the samples of the threads with what the mapping promises.
 
-    The verdict is `violated` when a thread was seen elsewhere, and `unproved` when there are too
-    few looks. Hotplug of one of the mapping's CPUs is a violation too: masks do not show it.
+    The verdict is `violated` when a thread was seen elsewhere, or several used more than 5 % of all
+    CPU time there; `unproved` when there are too few looks, or more than 5 % of all CPU time was
+    not in place. Hotplug of one of the mapping's CPUs is a violation too: masks do not show it.
     `long_lived` threads were placed before the run: each of them decides, idle or not, and none of
     their looks is forgiven.
     """
@@ -145,6 +184,8 @@ def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> 
     team = without_helpers(deciding, expected)
     late = ""
     for thread in team:
+        if _is_brief(thread) and not long_lived:
+            continue
         stays = thread.stays if long_lived else _deciding_stays(thread, expected)
         problem, only_late = _misplaced(thread, stays, expected)
         if problem and not only_late:
@@ -152,7 +193,11 @@ def prove(samples: Samples, expected: Expected, *, long_lived: bool = False) -> 
         late = late or problem
     if expected.binding == "pin" and (problem := _crowding(team, expected, samples.elapsed_s)):
         return Proof("violated", problem)
-    problem = late or cpu_time_problem(samples)
+    helpers = {id(thread) for thread in deciding}.difference(map(id, team))
+    account = account_of(samples, expected, helpers)
+    if not long_lived and (problem := account.astray_problem(expected)):
+        return Proof("violated", problem)
+    problem = late or cpu_time_problem(samples) or ("" if long_lived else account.problem)
     # perf does not tell the migrations of helpers, which may move, from those of the team.
     if len(team) == len(deciding):
         problem = problem or migration_problem(samples, expected)
@@ -179,6 +224,11 @@ def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
         if thread.cpu_s > 0 and (left_s < 0 or thread.cpu_s >= NEGLIGIBLE_SHARE * busiest):
             deciding.append(thread)
     return sorted(deciding, key=lambda thread: (thread.first_look, thread.tid))
+
+
+def _is_brief(thread: ThreadTrace) -> bool:
+    """Return whether a thread used so little CPU time that no single look at it decides."""
+    return thread.cpu_s < BRIEF_S
 
 
 def without_helpers(threads: list[ThreadTrace], expected: Expected) -> list[ThreadTrace]:
@@ -212,12 +262,14 @@ def _most_at_work(threads: Iterable[ThreadTrace], elapsed_s: float) -> list[Thre
     count at the looks that found them runnable, because a process that waits for another does not
     work beside it: likwid-pin's wrapper of pthread_create waits for an nm at each thread's birth.
     They must be runnable together for more than 5 % of the run: a process that has just started
-    another may wait for a CPU before it can wait for its child.
+    another may wait for a CPU before it can wait for its child. So must brief threads: one of them
+    may not have ended when the next is born.
     """
     everyone = list(threads)
-    processes = dict.fromkeys(thread.pid for thread in everyone)
-    groups = [most_at_a_time(one for one in everyone if one.pid == pid) for pid in processes]
-    if len(groups) > 1:
+    lasting = [thread for thread in everyone if not _is_brief(thread)]
+    processes = dict.fromkeys(thread.pid for thread in lasting)
+    groups = [most_at_a_time(one for one in lasting if one.pid == pid) for pid in processes]
+    if len(groups) > 1 or len(lasting) < len(everyone):
         groups.append(_together_for(everyone, NEGLIGIBLE_SHARE * elapsed_s))
     return max(groups, key=len, default=[])
 
@@ -240,7 +292,9 @@ def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[Thread
     runnable = defaultdict(list)
     for thread in threads:
         for look in thread.runnable:
-            runnable[look].append(thread)
+            # A thread that was born since the look before has not been there all the time.
+            if look > thread.first_look or not _is_brief(thread):
+                runnable[look].append(thread)
     together_s = 0.0
     for look, group in sorted(runnable.items(), key=lambda item: len(item[1]), reverse=True):
         together_s += min(thread.runnable[look] for thread in group)
@@ -399,7 +453,9 @@ def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> 
     """Return a message about a CPU with too many threads, or too many threads in all, if any."""
     by_place = defaultdict(list)
     for thread in team:
-        by_place[expected.place_of(thread)].append(thread)
+        # A brief thread may have been unbound at all looks.
+        if (place := expected.place_of(thread)) in expected.capacity:
+            by_place[place].append(thread)
     for place, those in by_place.items():
         there = _most_at_work(those, elapsed_s)
         if len(there) > expected.capacity[place]:
@@ -412,40 +468,174 @@ def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> 
     return ""
 
 
-def cpu_time_problem(samples: Samples) -> str:
-    """Return a message if much CPU time belongs to threads that no look found, else empty.
+@dataclass(frozen=True)
+class Account:
+    """Where a program used its CPU time, in seconds.
 
-    There are no such threads where births are reported and all new threads were found.
+    Looks saw `seen_s`, of this `in_place_s` where the mapping puts the threads, and `astray_s`
+    where no mapping would; `stray` is the thread that used most of that. `start_s` is what may be
+    forgiven of what is neither, threads that are not yet bound. `later_s` is what threads that were
+    last seen in place may have used since then. All processes used `known_s`, and at most
+    `dropped_s` more. `unmet` is that of Samples.
     """
-    total = samples.cpu_s
-    if total is None:
+
+    in_place_s: float
+    start_s: float
+    astray_s: float
+    stray: ThreadTrace | None
+    seen_s: float
+    later_s: float
+    known_s: float
+    dropped_s: float
+    unmet: int | None
+
+    def astray_problem(self, expected: Expected) -> str:
+        """Return a message if more than 5 % of the CPU time was seen elsewhere, else empty."""
+        allowed_s = NEGLIGIBLE_SHARE * self.known_s
+        # MPI moves a rank's main thread when it starts.
+        if expected.mpi:
+            allowed_s = max(allowed_s + self.start_s, MPI_START_S)
+        if self.stray is None or self.astray_s <= allowed_s:
+            return ""
+        allowed = format_cpulist(self.stray.allowed)
+        part = f"{self.astray_s:.3g} s of {self.known_s:.3g} s of CPU time"
+        return (
+            f"{part} were used by threads that were elsewhere: thread {self.stray.tid}, "
+            f"for one, was allowed CPU {allowed}; the mapping has {format_cpulist(expected.mask)}"
+        )
+
+    @property
+    def problem(self) -> str:
+        """A message if more than 5 % of the CPU time are not known to be in place, else empty."""
+        total_s = self.known_s + self.dropped_s
+        not_in_place_s = self.seen_s - self.in_place_s - self.start_s
+        unseen_s = max(0.0, total_s - self.seen_s - self.later_s)
+        if not_in_place_s + unseen_s <= NEGLIGIBLE_SHARE * total_s:
+            return ""
+        if not_in_place_s > unseen_s:
+            part, how = not_in_place_s, "while threads were not, or not yet, in their places"
+        elif self.unmet == 0:
+            part, how = unseen_s, "after the last looks at threads"
+        else:
+            part, how = unseen_s, "by threads that no look has met"
+        return f"{part:.3g} s of {total_s:.3g} s of CPU time were used {how}"
+
+
+def account_of(samples: Samples, expected: Expected, helpers: Collection[int] = ()) -> Account:
+    """Return where the CPU time was used; threads with an id() of `helpers` may be anywhere."""
+    in_place_s = unbound_s = astray_s = later_s = most_s = 0.0
+    stray = None
+    for thread in samples.threads:
+        parts = (thread.cpu_s, 0.0, 0.0)
+        if id(thread) not in helpers:
+            parts = _parts_s(thread, expected)
+        in_place_s, unbound_s = in_place_s + parts[0], unbound_s + parts[1]
+        astray_s += parts[2]
+        if parts[2] > most_s:
+            most_s, stray = parts[2], thread
+        if id(thread) in helpers or any(map(expected.in_place(thread), thread.stays[-1:])):
+            later_s += _later_s(thread, samples)
+    return Account(
+        in_place_s=in_place_s,
+        start_s=min(UNBOUND_S, unbound_s + (astray_s if expected.mpi else 0.0)),
+        astray_s=astray_s,
+        stray=stray,
+        seen_s=samples.seen_s,
+        later_s=later_s,
+        known_s=_known_s(samples),
+        dropped_s=_dropped_s(samples),
+        unmet=samples.unmet,
+    )
+
+
+def _parts_s(thread: ThreadTrace, expected: Expected) -> tuple[float, float, float]:
+    """Return the seconds of CPU time that a thread used in place, unbound and astray.
+
+    The time until the first look at it counts where that look found it. So does the time between
+    looks that found it in different places, but what it used just before or after it was bound is
+    in place. Where something has led a thread astray, what it used just before it was seen in place
+    counts nowhere, unless MPI or a runtime that finds the CPUs itself may have done that.
+    """
+    in_place, astray = expected.in_place(thread), expected.astray(thread)
+    was_astray = any(astray(stay) for stay in thread.stays)
+    in_doubt = was_astray and not (expected.mpi or expected.by_words)
+    in_place_s = unbound_s = astray_s = 0.0
+    was_in_place = False
+    for stay, spent_s in zip(thread.stays, thread.spent_s, strict=True):
+        if in_place(stay):
+            in_place_s += spent_s - (stay.entering_s if in_doubt else 0.0)
+        elif astray(stay):
+            astray_s += spent_s
+        else:
+            before_s = stay.entering_s if was_in_place and not in_doubt else 0.0
+            in_place_s, unbound_s = in_place_s + before_s, unbound_s + spent_s - before_s
+        was_in_place = in_place(stay)
+    return in_place_s, unbound_s, astray_s
+
+
+def _known_s(samples: Samples) -> float:
+    """Return the CPU time that all processes are known to have used, in seconds.
+
+    The kernel drops the CPU time of children whose parent ignores SIGCHLD, but looks may have found
+    them, and perf counts them.
+    """
+    known_s = max(samples.cpu_s or 0.0, samples.seen_s)
+    if _is_dropped(samples) and samples.task_clock_s is not None:
+        return max(known_s, samples.task_clock_s - samples.uncharged_s - TICK_S)
+    return known_s
+
+
+def _dropped_s(samples: Samples) -> float:
+    """Return how much CPU time the kernel may have dropped without a trace, in seconds.
+
+    Each thread may have worked until the look that missed it.
+    """
+    if not _is_dropped(samples) or samples.task_clock_s is not None:
+        return 0.0
+    return sum(thread.gone_s for thread in samples.threads)
+
+
+def _is_dropped(samples: Samples) -> bool:
+    """Return whether the CPU time of some processes is not in that of all at their end."""
+    if samples.drops_children:
+        return True
+    # A parent may also say so when it sets its handler (SA_NOCLDWAIT, sigaction(2)).
+    return samples.cpu_s is not None and samples.seen_s > samples.cpu_s + AT_WORK_S
+
+
+def cpu_time_problem(samples: Samples) -> str:
+    """Return a message if much CPU time may be in no process that ended, else empty."""
+    if samples.cpu_s is None:
         return ""
-    known = sum(thread.cpu_s + _unsampled_s(thread) for thread in samples.threads)
-    if samples.unmet != 0 and total - known > NEGLIGIBLE_SHARE * total + TICK_S:
-        part = f"{total - known:.3g} s of {total:.3g} s of CPU time"
-        return f"{part} were used by threads that no look has met"
-    # The kernel drops the CPU time of children whose parent ignores SIGCHLD, but looks found them.
-    accounted = max(total, sum(thread.cpu_s for thread in samples.threads))
+    clock = samples.task_clock_s
+    if clock is None:
+        if _is_dropped(samples) and samples.unmet != 0:
+            return (
+                "a process ignores the end of its children, whose CPU time the kernel then drops; "
+                "perf would count it"
+            )
+        return ""
+    accounted = max(samples.cpu_s, samples.seen_s)
     # perf's clock runs on while interrupts or the hypervisor have the CPU, which the kernel charges
     # to no process (update_rq_clock_task in kernel/sched/core.c).
-    clock = samples.task_clock_s
-    if (
-        clock is not None
-        and clock - accounted - samples.uncharged_s > NEGLIGIBLE_SHARE * clock + TICK_S
-    ):
+    if clock - accounted - samples.uncharged_s > NEGLIGIBLE_SHARE * clock + TICK_S:
         counted = f"perf counted {clock:.3g} s of CPU time"
         return f"{counted}, of which processes account for {accounted:.3g} s only"
     return ""
 
 
-def _unsampled_s(thread: ThreadTrace) -> float:
-    """Return an upper bound of a thread's CPU time that the looks did not show, in seconds.
+def _later_s(thread: ThreadTrace, samples: Samples) -> float:
+    """Return what a thread may have used since the last look at it, in seconds.
 
-    That is the time after the last look, and half a tick each of user and of system time, which are
-    rounded down. It is at most what the looks showed: hundreds of short-lived threads may come and
-    go between two looks, and the few that are found do not stand for the others.
+    It is assumed to have gone on as before, and to have used no more than the looks showed:
+    hundreds of short-lived threads may come and go between two looks, and the few that are found do
+    not stand for the others.
     """
-    return min(thread.gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
+    gone_s = thread.gone_s * thread.pace
+    if not samples.in_ticks:
+        return min(gone_s, thread.cpu_s)
+    # Half a tick each of user and of system time are rounded down.
+    return min(gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
 
 
 def migration_problem(samples: Samples, expected: Expected) -> str:
@@ -465,10 +655,12 @@ def migration_problem(samples: Samples, expected: Expected) -> str:
 def _team_size_proof(samples: Samples, expected: Expected, team: Sequence[ThreadTrace]) -> Proof:
     """Compare the number of threads with the one that was requested.
 
-    A thread without CPU time is not counted, but it may be a member of the team without work.
+    A thread with next to no CPU time is not counted, but it may be a member of the team without
+    work.
     """
     ran = len(most_at_a_time(team))
-    worked = len(most_at_a_time(thread for thread in samples.threads if thread.cpu_s > 0))
+    at_work = (thread for thread in samples.threads if thread.cpu_s >= AT_WORK_S)
+    worked = len(most_at_a_time(at_work))
     if max(ran, worked) >= expected.threads:
         return Proof("proved")
     busiest = max(samples.threads, key=lambda thread: thread.cpu_s).pid

@@ -23,7 +23,9 @@ class Stay:
 
     `ran_on` counts the looks by the CPU on which the thread ran last; `cpu_s` is its CPU time in
     seconds at the last of these looks. `used_s` is what it used of that meanwhile, and since the
-    look before where the first one found it at work; None where that is not known.
+    look before where the first one found it at work; None where that is not known. `spent_s` is
+    what it used of that meanwhile and since the look before, whose part is `entering_s`: a look
+    before found the thread elsewhere, or not at all.
     """
 
     allowed: Mask
@@ -31,6 +33,8 @@ class Stay:
     ran_on: Counter[int] = field(default_factory=Counter)
     cpu_s: float = 0.0
     used_s: float | None = None
+    spent_s: float | None = None
+    entering_s: float = 0.0
 
 
 @dataclass
@@ -40,8 +44,9 @@ class ThreadTrace:
     `gone_s` estimates how long it lived after the last look that found it: half of the time until
     the next look, or all of it when that look was at the program's end. `runnable` has the looks at
     which it worked or waited for a CPU only, each with the time since the look before. `cpu_s_on`
-    has its CPU time by CPU, without the look at the program's end. `rank` is that of an MPI job.
-    Times are in seconds, looks are numbered.
+    has its CPU time by CPU, without the look at the program's end. `pace` is the share of the time
+    that it worked when it was last looked at: 1 where it was at work, else that since the look
+    before. `rank` is that of an MPI job. Times are in seconds, looks are numbered.
     """
 
     tid: int
@@ -53,6 +58,7 @@ class ThreadTrace:
     runnable: dict[int, float] = field(default_factory=dict)
     cpu_s_on: dict[int, float] = field(default_factory=dict)
     rank: int = 0
+    pace: float = 1.0
 
     @property
     def allowed(self) -> Mask:
@@ -83,6 +89,16 @@ class ThreadTrace:
     def cpu_s(self) -> float:
         """Its CPU time at the last look, in seconds."""
         return self.stays[-1].cpu_s if self.stays else 0.0
+
+    @property
+    def spent_s(self) -> list[float]:
+        """The CPU time of each stay, in seconds; of one that does not tell, until its last look."""
+        before_s, times = 0.0, []
+        for stay in self.stays:
+            known_s = stay.cpu_s - before_s if stay.spent_s is None else stay.spent_s
+            times.append(known_s)
+            before_s = stay.cpu_s
+        return times
 
 
 def seen_fields(trace: ThreadTrace) -> dict[str, Any]:

@@ -444,9 +444,8 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "per thread: `process` (0 the program, 1… its descendants), `rank` if there are ranks, "
             "`allowed` CPUs when last seen, `seen`: CPU → number of looks, `cpu_s`: CPU time when "
             "last seen; `runnable_s`: how long it worked or waited for a CPU; `masks`: allowed "
-            "CPUs → looks, if several; `settling_looks`, `released_looks`, `idle_looks`: those "
-            "before it was bound, after its release, and elsewhere while MPI started, which do "
-            "not count",
+            "CPUs → looks, if several; `settling_looks`, `released_looks`, `idle_looks`: looks "
+            "that [do not count](placement.md)",
         ),
         Field("placement.looks", "looks at the threads"),
         Field("placement.at_work", "threads at work side by side, if more than asked"),
@@ -454,6 +453,10 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "placement.unmet",
             "number of new threads that no look has met; absent if the kernel does not report "
             "births",
+        ),
+        Field(
+            "placement.in_ticks",
+            "`true` where CPU times were known in clock ticks only",
         ),
     ),
     "work": (

@@ -227,6 +227,7 @@ def _placement_fields(
         "looks": observed.looks,
         **({"at_work": at_work} if at_work else {}),
         **({} if observed.unmet is None else {"unmet": observed.unmet}),
+        **({"in_ticks": True} if observed.in_ticks else {}),
         "threads": [
             {"process": processes.index(thread.pid)}
             | ({"rank": thread.rank} if observed.ranks else {})
@@ -239,7 +240,7 @@ def _placement_fields(
 def _thread_fields(thread: ThreadTrace, expected: Expected) -> dict[str, Any]:
     fields: dict[str, Any] = {
         **seen_fields(thread),
-        "cpu_s": round(thread.cpu_s, 2),
+        "cpu_s": round(thread.cpu_s, 4),
         "runnable_s": round(thread.runnable_s, 2),
     }
     if len(thread.masks) > 1:

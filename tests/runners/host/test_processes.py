@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from runners.host.processes import (
     Task,
     children_of,
+    ignores_children,
     is_runnable,
     parse_task,
     read_stats,
     read_threads,
+    run_time_s,
     texts_of_threads,
 )
 from runners.host.tree import Tree, Unavailable
@@ -125,3 +127,18 @@ def test_a_stat_file_says_whether_its_thread_is_runnable() -> None:
     assert is_runnable("812 (a) R (b) R 1 812")
     assert not is_runnable("812 (R) R) S 1 812")
     assert not is_runnable("")
+
+
+@pytest.mark.parametrize(
+    ("text", "run_s"),
+    [("9123456 41230 9\n", 0.009123456), ("0 0 0\n", 0.0), ("", None), ("oops 1 2\n", None)],
+)
+def test_a_thread_s_cpu_time_is_known_in_nanoseconds(text: str, run_s: float | None) -> None:
+    assert run_time_s(text) == run_s
+
+
+def test_a_process_that_ignores_the_end_of_its_children_says_so() -> None:
+    assert ignores_children("SigBlk:\t0\nSigIgn:\t0000000000010000\nSigCgt:\t0\n")
+    assert not ignores_children("SigBlk:\t0\nSigIgn:\t0000000000001000\nSigCgt:\t0\n")
+    assert not ignores_children("Name:\tSigIgn:\t0000000000010000\n")
+    assert not ignores_children("")

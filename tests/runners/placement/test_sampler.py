@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,19 @@ def task(
     ticks: int = 0,
     started: int = 7,
     state: str = "S",
+    nanoseconds: int | None = None,
+    ignored: int = 0,
 ) -> None:
     folder = proc / str(pid) / "task" / str(tid)
     folder.mkdir(parents=True, exist_ok=True)
     fields = ["0"] * 50
     fields[0], fields[11], fields[19], fields[36] = state, str(ticks), str(started), str(cpu)
     (folder / "stat").write_text(f"{tid} (a ) name) {' '.join(fields)}\n")
-    (folder / "status").write_text(f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n")
+    signals = f"SigIgn:\t{ignored:016x}\nSigCgt:\t0000000000000000\n"
+    masks = f"Cpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n"
+    (folder / "status").write_text(f"Name:\ta\n{signals}{masks}")
+    if nanoseconds is not None:
+        (folder / "schedstat").write_text(f"{nanoseconds} 41230 9\n")
     (folder / "children").write_text(children)
 
 
@@ -127,6 +134,67 @@ def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> N
         ((0, 1), 1, 0.3),
     ]
     assert thread.masks == {(0, 1): 2, (1,): 2}
+
+
+def test_cpu_time_is_read_in_nanoseconds_and_told_apart_by_stay(tmp_path: Path) -> None:
+    sampler = sampler_of(tmp_path)
+    for allowed, used_ns in (("0-1", 30_000), ("1", 400_000), ("1", 9_400_000), ("1", 9_400_000)):
+        task(tmp_path, 10, 10, 1, allowed, nanoseconds=used_ns)
+        sampler.sample()
+    (thread,) = sampler.threads
+    assert thread.cpu_s == pytest.approx(0.0094)
+    assert thread.spent_s == pytest.approx([0.00003, 0.00937])
+    assert [stay.entering_s for stay in thread.stays] == pytest.approx([0.00003, 0.00037])
+    assert not sampler.in_ticks
+
+
+@pytest.mark.parametrize("nanoseconds", [None, 0])
+def test_where_the_kernel_has_no_nanoseconds_clock_ticks_are_read(
+    tmp_path: Path, nanoseconds: int | None
+) -> None:
+    sampler = sampler_of(tmp_path)
+    for ticks in (0, 3):
+        task(tmp_path, 10, 10, 0, "0", ticks=ticks, nanoseconds=nanoseconds)
+        sampler.sample()
+    assert sampler.threads[0].cpu_s == 0.03
+    assert sampler.in_ticks
+
+
+def test_a_thread_that_takes_the_place_of_the_main_thread_adds_to_its_cpu_time(
+    tmp_path: Path,
+) -> None:
+    sampler = sampler_of(tmp_path)
+    for used_ns in (100_000_000, 5_000_000, 25_000_000):
+        task(tmp_path, 10, 10, 0, "0", nanoseconds=used_ns)
+        sampler.sample()
+    (thread,) = sampler.threads
+    assert thread.cpu_s == pytest.approx(0.12)
+
+
+@pytest.mark.parametrize(("number", "drops"), [(signal.SIGCHLD, True), (signal.SIGPIPE, False)])
+def test_a_process_that_ignores_the_end_of_its_children_is_noticed(
+    tmp_path: Path, number: int, drops: bool
+) -> None:
+    task(tmp_path, 10, 10, 0, "0", ignored=1 << number - 1)
+    sampler = sampler_of(tmp_path)
+    sampler.sample()
+    assert sampler.drops_children == drops
+
+
+def test_a_thread_goes_on_as_it_did_before_the_last_look(tmp_path: Path) -> None:
+    clock = Clock()
+    sampler = sampler_of(tmp_path, clock=clock)
+    paces = []
+    for clock.now_s, state, used_ms in (
+        (1, "S", 5),
+        (1.1, "S", 55),
+        (1.2, "S", 55),
+        (1.3, "R", 55),
+    ):
+        task(tmp_path, 10, 10, 0, "0", state=state, nanoseconds=used_ms * 1_000_000)
+        sampler.sample()
+        paces.append(sampler.threads[0].pace)
+    assert paces == pytest.approx([1.0, 0.5, 0.0, 1.0])
 
 
 def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path: Path) -> None:

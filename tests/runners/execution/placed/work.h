@@ -66,6 +66,14 @@ static inline void work_until(double seconds, long number) {
 
 static inline void work(double seconds) { work_until(seconds, 0); }
 
+/* Sleeps until a look that began from now on has ended. */
+static inline void wait_for_look(void) {
+    const struct timespec nap = {0, 5000000};
+    const long next = looks_so_far() + 2;
+    while (looks_so_far() < next)
+        nanosleep(&nap, NULL);
+}
+
 /* Binds the calling thread to one CPU; to none of them, nothing. */
 static inline void bind_to(int cpu) {
     cpu_set_t mask;
