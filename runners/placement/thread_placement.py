@@ -34,7 +34,9 @@ AT_WORK_S = 0.001
 # What all threads together may use until they are bound, or after that, where 5 % of their CPU time
 # are less: dynamic linking, reading of input.
 UNBOUND_S = 0.01
-# Runtimes bind a thread just after its birth; libomp binds the main thread in its first call.
+# Runtimes bind a thread just after its birth; libomp binds the main thread in its first call, when
+# the program has been linked. They may use this until then, or this share of a thread's CPU time.
+SETTLING_S = 0.02
 SETTLING_SHARE = 0.01
 # The placement of threads and processes that used no more than this share of all CPU time does not
 # matter (a shell that waits, a helper that polls). The proof holds for the other 95 %.
@@ -372,7 +374,7 @@ def settling_looks(thread: ThreadTrace, expected: Expected) -> int:
     libomp goes from CPU to CPU to identify them.
     """
     in_place = expected.in_place(thread)
-    soon_s = max(TICK_S, SETTLING_SHARE * thread.cpu_s)
+    soon_s = max(SETTLING_S, SETTLING_SHARE * thread.cpu_s)
     early = list(takewhile(lambda stay: stay.cpu_s <= soon_s, thread.stays))
     while early and in_place(early[-1]):
         early.pop()

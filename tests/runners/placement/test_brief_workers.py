@@ -59,6 +59,9 @@ CASES = [
     ("returning", "set", "0", "--", {"proved"}),
     ("burst", "set", "0", "-1", {"violated"}),
     ("burst", "set", "0", "--", {"proved"}),
+    ("late", "set", "0", "-1", {"violated"}),
+    ("late", "set", "0", "--", {"proved"}),
+    ("idle", "set", "0", "--", {"proved"}),
     ("unseen", "set", "0", "-1", {"unproved"}),
     ("unseen", "set", "0", "--", {"unproved"}),
 ]
@@ -73,8 +76,8 @@ def test_cpu_time_of_brief_workers_is_judged_together(
     own = [str(-1 if place == "-" else both[int(place)]) for place in binds]
     # Where the workers leave the mapping's CPUs they must be allowed to: no cpuset holds them.
     seen = run([str(brief), who, *own], places, looks)
-    # As root, who gets reports of births, and as any other user; with perf's count and without.
-    for births in (seen.unmet, None):
+    # Where every birth was reported and met, and where none is; with perf's count and without.
+    for births in (0, None):
         for clock in ({}, {"task_clock_s": max(seen.ending.cpu_s or 0.0, seen_s(seen))}):
             observed = replace(seen, unmet=births)
             proof = outcome.proof_of(observed, [Expected(binding, places, 1)], clock)

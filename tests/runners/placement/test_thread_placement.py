@@ -427,6 +427,14 @@ def test_what_many_threads_use_until_they_are_bound_is_forgiven_once() -> None:
     )
 
 
+def test_a_program_may_be_linked_and_read_its_input_before_it_is_bound() -> None:
+    def verdict(start_s: float) -> str:
+        thread = trace(100, (BOTH, {0: 3}, start_s), ((0,), {0: 90}, 1.0))
+        return proof([thread], "pin", BOTH, 1, cpu_s=1.0).verdict
+
+    assert (verdict(0.019), verdict(0.021)) == ("proved", "unproved")
+
+
 def test_of_brief_threads_those_that_live_one_after_the_other_do_not_share_a_cpu() -> None:
     main = steady(100, (1,), 1)
     turns = [steady(101 + i, (0,), 0, cpu_s=0.009, life=(i, i + 1)) for i in range(1, 90)]

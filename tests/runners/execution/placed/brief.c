@@ -47,6 +47,19 @@ static void* unseen(void* nothing) {
     return nothing;
 }
 
+/* A member of a team that is formed when half of the work is done. */
+static void* late(void* nothing) {
+    bind_to(atoi(theirs));
+    work(0.1);
+    return nothing;
+}
+
+static void* idle(void* nothing) {
+    for (int i = 0; i < 4; ++i)
+        wait_for_look();
+    return nothing;
+}
+
 static void run_threads(void* (*body)(void*), int count) {
     pthread_t threads[BURST];
     for (int i = 0; i < count; ++i) {
@@ -57,7 +70,8 @@ static void run_threads(void* (*body)(void*), int count) {
         pthread_join(threads[i], NULL);
 }
 
-/* Of two generations, the first ends at once: whoever adopts orphans is the parent of the second. */
+/* Of two generations, the first ends at once: whoever adopts orphans is the parent of the second.
+ */
 static void run_children(int generations) {
     int alive[2];
     if (pipe(alive) != 0)
@@ -106,6 +120,10 @@ int main(int count, char** arguments) {
         run_threads(lasting, TOGETHER);
     } else if (strcmp(who, "returning") == 0) {
         run_threads(returning, TOGETHER);
+    } else if (strcmp(who, "late") == 0) {
+        run_threads(late, 2);
+    } else if (strcmp(who, "idle") == 0) {
+        run_threads(idle, TOGETHER);
     } else if (strcmp(who, "burst") == 0) {
         run_threads(instant, BURST);
     } else if (strcmp(who, "unseen") == 0) {
