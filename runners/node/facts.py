@@ -89,7 +89,9 @@ FACT_FILES = (
 
 # The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
 # to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
-# varies with the kernel's reservations.
+# varies with the kernel's reservations; cpu_capacity, which kernels from 6.16 on compute anew while
+# they run, on x86 hybrids without SMT (drivers/cpufreq/intel_pstate.c, hybrid_update_capacity: at a
+# notice of the firmware, a limit, a CPU that goes offline).
 _DIGEST_FACTS = (
     "kernel",
     "kernel_build",
@@ -99,7 +101,6 @@ _DIGEST_FACTS = (
     "firmware",
     "virtual_machine",
     "smt",
-    "cpu_capacity",
     "transparent_hugepages",
 )
 _DIGEST_TOPOLOGY = ("cores", "caches", "numa", "online")

@@ -4,6 +4,9 @@ Where nothing names the CPUs' types, these values show the kinds. One value alon
 base_frequency is raised on some CPUs of equal Xeons (Speed Select) and equal on the P- and E-cores
 of Lunar Lake; the highest CPPC performance grades equal cores (AMD preferred cores); Lakefield's
 maximum frequencies lie within 7 %. So two values have to agree on which CPUs are the faster ones.
+The capacity is none of the two on x86: the kernel computes it from the performance (so that it says
+nothing more), and computes it anew while it runs, which would make other kinds of the same node
+(Linux drivers/cpufreq/intel_pstate.c, hybrid_update_capacity).
 CPUs without a vendor_id (ARM) are grouped by the first value that they have of capacity, CPPC
 performance and maximum frequency: capacity and performance include the frequency, so a frequency
 cannot tell apart CPUs of equal performance.
@@ -26,7 +29,8 @@ CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, _BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
 # Best evidence first: capacity and performance include the frequency.
 _RANKING_SIGNS = (CAPACITY, HIGHEST_PERF, MAX_FREQ)
-_SIGNS = (_BASE_FREQ, HIGHEST_PERF, MAX_FREQ, CAPACITY)
+_SIGNS_OF_X86 = (_BASE_FREQ, HIGHEST_PERF, MAX_FREQ)
+_SIGNS = (*_SIGNS_OF_X86, CAPACITY)
 _OF_POLICY = frozenset({MAX_FREQ, _BASE_FREQ})
 # Firmware reports 255, the field's largest value, for overclocked CPUs (Linux
 # drivers/cpufreq/intel_pstate.c, "CPPC_MAX_PERF").
@@ -78,9 +82,13 @@ def relative_speeds(tree: Tree, kinds: Iterable[CoreKind]) -> dict[int, float]:
 
 
 def by_ranks(view: NodeView) -> Finding:
-    """Tell kinds by steps in base frequency, CPPC performance, maximum frequency and capacity."""
+    """Tell kinds by steps in base frequency, CPPC performance and maximum frequency.
+
+    Without x86's vendor name also by steps in capacity.
+    """
     family = view.amd_family
-    signs = {sign: values for sign in _SIGNS if (values := _distinguishing_values(view, sign))}
+    candidates = _SIGNS_OF_X86 if view.vendor else _SIGNS
+    signs = {sign: values for sign in candidates if (values := _distinguishing_values(view, sign))}
     if family is not None and family < _FIRST_HYBRID_AMD_FAMILY:
         stepped = _by_agreement(view, signs).kinds
         even = all(_is_even(values, kind.cpus) for values in signs.values() for kind in stepped)

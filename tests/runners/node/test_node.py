@@ -271,15 +271,17 @@ def test_what_changes_results_makes_another_node(tmp_path: Path, path: str, cont
     assert digest(root) != before
 
 
-def test_capacities_that_the_scheduler_goes_by_make_another_node(tmp_path: Path) -> None:
-    root = build_tree(tmp_path, "i9-14900k")
+def test_capacities_that_the_kernel_computes_anew_are_facts_of_the_same_node(
+    tmp_path: Path,
+) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
     digests = set()
-    for of_e_cores in (1024, 720):
-        for cpu in range(32):
-            write(root, f"{CPU}/cpu{cpu}/cpu_capacity", 1024 if cpu < 16 else of_e_cores)
+    for of_e_cores in (1024, 720, 500):
+        for cpu in range(24):
+            write(root, f"{CPU}/cpu{cpu}/cpu_capacity", 1024 if cpu < 8 else of_e_cores)
         digests.add(digest(root))
-    assert open_node(root).facts["cpu_capacity"] == {"1024": "0-15", "720": "16-31"}
-    assert len(digests) == 2
+    assert open_node(root).facts["cpu_capacity"] == {"1024": "0-7", "500": "8-23"}
+    assert len(digests) == 1
 
 
 def test_declared_kinds_make_another_node_than_found_ones(tmp_path: Path) -> None:

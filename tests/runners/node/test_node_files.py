@@ -93,6 +93,32 @@ def test_the_same_node_goes_on_and_records_of_two_nodes_are_refused_on_both(
             read_history(tmp_path, STUDY, node.digest, facts=node.facts)
 
 
+def test_a_study_goes_on_when_the_kernel_has_computed_other_capacities(
+    tmp_path: Path, root: Path
+) -> None:
+    for of_slow in (720, 400):
+        for cpu in range(4):
+            write(root, f"{CPU}/cpu{cpu}/cpu_capacity", 1024 if cpu < 2 else of_slow)
+        # As on x86, where capacities tell no kinds.
+        write(root, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n")
+        node = open_node(root)
+        if of_slow == 720:
+            began(tmp_path, node)
+    assert read_history(tmp_path, STUDY, node.digest, facts=node.facts).done
+
+
+def test_a_node_is_the_same_whose_digest_was_made_of_other_facts(
+    tmp_path: Path, root: Path
+) -> None:
+    node = open_node(root)
+    began(tmp_path, node)
+    other = "0" * 64
+    assert read_history(tmp_path, STUDY, other, facts=node.facts).done
+    write(root, KERNEL, "6.1.0-56-amd64")
+    with pytest.raises(UserError, match="kernel was"):
+        read_history(tmp_path, STUDY, other, facts=open_node(root).facts)
+
+
 @pytest.mark.parametrize("spoil", [b"", b"\0" * 4096, b"[]", b'{"topology": 7}', b"[" * 100_000])
 def test_without_the_facts_of_then_the_record_itself_is_compared(
     tmp_path: Path, root: Path, spoil: bytes

@@ -476,6 +476,19 @@ def test_without_a_vendor_the_first_value_that_tells_anything_tells_the_kinds(
     assert kinds(read_topology(build_tree(tmp_path, machine))) == {"P": "0-1", "E": "2-3"}
 
 
+def test_capacities_make_no_kinds_of_x86_because_they_move(tmp_path: Path) -> None:
+    policies = {"0-1": policy(5000000), "2-3": policy(4000000)}
+    found = []
+    for number, capacity in enumerate((1024, 700)):
+        cpus: dict[str, dict[str, object]] = {
+            "0-1": {"cpu_capacity": 1024},
+            "2-3": {"cpu_capacity": capacity},
+        }
+        machine = Machine(FOUR, cpus=cpus, policies=policies, block=INTEL)
+        found.append(kinds(read_topology(build_tree(tmp_path / str(number), machine))))
+    assert found[0] == found[1] == {"P": "0-3"}
+
+
 def cpuid_files(root: Path, leaves: dict[int, dict[int, tuple[int, int, int, int]]]) -> None:
     """Write each CPU's leaves where the device has them: 16 bytes at the leaf's number."""
     for cpu, answers in leaves.items():
