@@ -28,14 +28,18 @@ from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
 from base import PINSTUDY
 from base.errors import UserError
-from base.text import one_line, shown
+from base.text import first_of, one_line, shown
 from configs.document import parse_yaml
 from runners.node.node_files import are_same_node, changed_between
 from runners.prove.proof import Proof
+from runners.records.reader import parts_of, read_part
+from runners.records.values import InvalidLine
 from runners.study.machine import STUDY_FILE
 from runners.study.programs import changed_programs
 
 PUBLISHED = "published:"
+# Of the files of a study, how many are named.
+_MAX_FILES = 3
 _OTHERWISE = (
     "they are not taken together: move the files of one of the two out of records/ into a folder "
     "of their own"
@@ -254,8 +258,9 @@ def _summaries(folder: Path) -> Results:
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
     """Raise UserError when records are of several nodes or studies, or of a node that changed.
 
-    `pinstudy run` refuses to go on then, so somebody has put them together. `frame` is one of
-    `analysis.records.runs.Runs`, in which interchangeable nodes have one name.
+    Two studies may have one name. `pinstudy run` refuses to go on then, so somebody has put them
+    together. `frame` is one of `analysis.records.runs.Runs`, in which interchangeable nodes have
+    one name.
     """
     for what, name in (("nodes", "node_id"), ("studies", "study")):
         found = sorted(shown(str(value)) for value in frame[name].dropna().unique())
@@ -264,6 +269,13 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
                 f"{folder}: holds runs of several {what} ({', '.join(found)}); they are not taken "
                 "together: move the files of each out of records/ into a folder of its own"
             )
+    digests = [str(digest) for digest in frame["study_digest"].dropna().unique()]
+    if len(digests) > 1:
+        study = shown(next(map(str, frame["study"].dropna()), None))
+        raise UserError(
+            f"{folder}: holds runs of two studies named {study}, or of before and after it "
+            f"changed ({_files_of(folder, *digests[:2])}); {_OTHERWISE}"
+        )
     known = frame[["node_id", "node_digest"]].dropna().drop_duplicates().astype(str)
     for node, of in known.groupby("node_id", sort=False):
         first, *others = of["node_digest"]
@@ -273,6 +285,21 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
                 f"{folder}: holds runs of before and after node {shown(node)} changed: "
                 f"{changed_between(folder, first, others[0])}; {_OTHERWISE}"
             )
+
+
+def _files_of(folder: Path, first: str, second: str) -> str:
+    """Return which files have the runs of two study digests, as far as that can be told."""
+    names: dict[str, list[str]] = {first: [], second: []}
+    for part in parts_of(folder / "records"):
+        found = {
+            str(record.get("study_digest"))
+            for record in read_part(part, heads=True)
+            if not isinstance(record, InvalidLine)
+        }
+        for digest in found.intersection(names):
+            names[digest].append(one_line(f"records/{part.path.name}"))
+    both = [first_of(of, _MAX_FILES, ", ") or "a file that is gone" for of in names.values()]
+    return f"both in {both[0]}" if both[0] == both[1] else " and ".join(both)
 
 
 def check_one_program(frame: pd.DataFrame, folder: Path) -> None:

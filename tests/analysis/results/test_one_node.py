@@ -86,6 +86,24 @@ def test_the_same_repetitions_made_elsewhere_are_no_second_records_of_them(
         open_results(str(tmp_path))
 
 
+def test_runs_of_two_studies_of_one_name_are_refused_by_their_files(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, n) for n in (1, 2)])
+    write(tmp_path, [record(1, n, study_digest="e" * 64) for n in (3, 4)], attempt=2)
+
+    for command in ("tables", "verdict", "report"):
+        done = pinstudy(tmp_path, command, str(tmp_path), status=2)
+        (line,) = done.stderr.splitlines()
+        assert "holds runs of two studies named 'paper-serial', or of before and" in line
+        assert "(records/node1-0001.jsonl and records/node1-0002.jsonl); they are not" in line
+        assert "move the files of one of the two out of records/" in line
+
+
+def test_runs_of_two_studies_of_one_name_in_one_file_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1), record(1, 2, study_digest="e" * 64)])
+    with pytest.raises(UserError, match=r"both in records/node1-0001\.jsonl"):
+        open_results(str(tmp_path))
+
+
 def test_a_node_whose_digest_was_made_of_other_facts_is_the_same(tmp_path: Path) -> None:
     node = open_node(build_tree(tmp_path, Machine(cores=("0",))))
     digests = "0" * 64, "1" * 64
