@@ -33,6 +33,7 @@ from analysis.records.first_records import FirstRecords
 from analysis.records.metrics import METRIC_FACTS, facts_text
 from analysis.records.race_records import RaceReader
 from analysis.records.regions import REGION, region_records
+from analysis.records.settings_seen import SettingsSeen
 from analysis.records.team_looks import TeamLooks
 from base.reading import number_or_nan
 from configs.repetitions import MAX_REPETITIONS, looks_of
@@ -44,10 +45,10 @@ from runners.records.reader import Part, read_part
 from runners.records.values import BASELINE, InvalidLine
 
 _TEXTS = (
-    "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",
-    "node_digest", "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy",
-    "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
-    "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
+    "study", "study_digest", "study_file", "case_id", "program_digest", "environment_digest",
+    "node_id", "pool", "node_digest", "node", "boot_id", "app", "variant", "size", "schedule",
+    "wait_policy", "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status",
+    "reason", "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
     "sched_energy_aware", "sched_ext_scheduler", REGION, "beside", "beside_cpus", "beside_alone",
     *OF_SCHEDULING, "priority",
@@ -159,8 +160,8 @@ class RecordColumns:
     which row of which table they belong to.
     `ruled`: a precision or a race ended the repetitions of a record's case; `raced`: a race did.
     `planned_looks` is how many looks at the results the rule of a record allows, 1 without one.
-    `sparse` has the columns that only some records have; `firsts`, `race_reader` and `team_looks`
-    gather what is no column.
+    `sparse` has the columns that only some records have; `firsts`, `race_reader`, `team_looks` and
+    `settings` gather what is no column.
     """
 
     def __init__(self) -> None:
@@ -172,6 +173,7 @@ class RecordColumns:
         self.firsts = FirstRecords()
         self.race_reader = RaceReader()
         self.team_looks = TeamLooks()
+        self.settings = SettingsSeen()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_COMBINED)}
         self._columns: dict[str, Growing] = {}
         self.sparse = {
@@ -197,6 +199,7 @@ class RecordColumns:
                 self.firsts.add(record)
                 self.race_reader.add(record)
                 self.team_looks.add(record)
+                self.settings.add(record)
                 yield _row(record, self.reasons)
                 if "regions" in record or record.get("region_marks") is not None:
                     yield from (_row(of, self.reasons) for of in region_records(record))
@@ -219,6 +222,7 @@ class RecordColumns:
         self.firsts.merge(others.firsts)
         self.race_reader.merge(others.race_reader)
         self.team_looks.merge(others.team_looks)
+        self.settings.merge(others.settings)
         numbers = {
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }

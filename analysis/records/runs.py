@@ -23,6 +23,7 @@ from analysis.records.first_records import FirstRecords
 from analysis.records.race_records import RaceReader
 from analysis.records.record_columns import REASONS, RecordColumns, columns_of
 from analysis.records.regions import REGION
+from analysis.records.settings_seen import SettingsSeen
 from analysis.records.team_looks import TeamLooks
 from base import PINSTUDY
 from base.errors import UserError
@@ -61,7 +62,8 @@ class Runs:
     of runners.records.values), `unusable` those that do not say which row they belong to.
     `repeated` has the records, with the frame's columns, of repetitions of which several records
     tell the end. `firsts` has what all runs of a case in an attempt agree in and no column has,
-    `race_reader` what they tell of a race, `team_looks` where threads were seen.
+    `race_reader` what they tell of a race, `team_looks` where threads were seen, `settings` what
+    was in force.
     """
 
     frame: pd.DataFrame
@@ -77,6 +79,7 @@ class Runs:
     firsts: FirstRecords = field(default_factory=FirstRecords)
     race_reader: RaceReader = field(default_factory=RaceReader)
     team_looks: TeamLooks = field(default_factory=TeamLooks)
+    settings: SettingsSeen = field(default_factory=SettingsSeen)
 
 
 def read_runs(folder: Path) -> Runs:
@@ -113,6 +116,7 @@ def read_runs(folder: Path) -> Runs:
         firsts=columns.firsts,
         race_reader=columns.race_reader,
         team_looks=columns.team_looks,
+        settings=columns.settings,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -14,11 +14,14 @@ from analysis.format.table import joined
 from analysis.records.fields import MAX_METRICS
 from analysis.records.files import read_node
 from analysis.records.runs import MADE_ON, Runs, good_runs
+from analysis.records.settings_seen import SettingsSeen
 from base import PINSTUDY
 from base.reading import tables_in
-from base.text import one_line, plural
+from base.text import first_of, one_line, plural
 from runners.records.disturbances import SEPARATOR
+from runners.records.settings_of_runs import GOVERNOR, SCHEDULING
 from runners.records.values import OK, TORN
+from runners.study.environment import changed_variables
 
 RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "
@@ -26,6 +29,8 @@ RACED = (
 )
 # Of repetitions with several records, how many are named.
 _MAX_REPEATED = 5
+# Of settings that moved, how many are named.
+_MAX_MOVED = 6
 # Blocks are the samples: the runs of one share what disturbed it.
 _MIN_BLOCKS = 2
 _LEVEL = 0.05
@@ -54,6 +59,7 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
         footnotes.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
     footnotes += map(one_line, _conditions(runs.frame))
+    footnotes += map(one_line, _unlike_runs(runs, folder))
     for why, count in runs.refused.items():
         helps = f" (a run that was killed leaves one; `{PINSTUDY} run` makes it again)"
         footnotes.append(
@@ -86,6 +92,48 @@ def _conditions(frame: pd.DataFrame) -> Iterator[str]:
             "running meanwhile, and known to change frequencies, masks or interrupts: "
             f"{', '.join(daemons)}"
         )
+
+
+def _unlike_runs(runs: Runs, folder: Path) -> Iterator[str]:
+    """Say in what the runs differ that are averaged: inherited variables, settings."""
+    if changes := _environments(runs.frame, folder):
+        yield f"runs of a row inherited unlike variables: {changes}"
+    if moved := _moved(runs.settings):
+        yield f"settings that were not the same in all runs of a row: {first_of(moved, _MAX_MOVED)}"
+
+
+def _environments(frame: pd.DataFrame, folder: Path) -> str:
+    """Return how the inherited variables of a case's runs differ; empty where they do not.
+
+    `pinstudy run` refuses that; workers that start at the same time do not see each other's runs.
+    """
+    known = frame[["case_id", "environment_digest"]].dropna().drop_duplicates().astype(str)
+    several = known[known["case_id"].duplicated(keep=False)]
+    for _, of in several.groupby("case_id", sort=False):
+        first, *others = of["environment_digest"]
+        for other in others:
+            if changes := changed_variables(folder, first, other):
+                return changes
+    return ""
+
+
+def _moved(settings: SettingsSeen) -> list[str]:
+    """Return each setting that had several values in the runs of a case, with the attempts.
+
+    The governor and the scheduler have notes of their own.
+    """
+    moved = {
+        f"{name} {joined(_in_attempts(*value) for value in values.items())}": None
+        for of_case in settings
+        for name, values in of_case.items()
+        if len(values) > 1 and name not in (GOVERNOR, *SCHEDULING.values())
+    }
+    return list(moved)
+
+
+def _in_attempts(value: str, attempts: Iterable[object]) -> str:
+    listed = ", ".join(str(attempt) for attempt in attempts if type(attempt) is int)
+    return f"{value} (attempt {listed or 'not known'})"
 
 
 def _repeated(records: pd.DataFrame) -> Iterator[str]:

@@ -138,6 +138,10 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
             "could not be read",
         ),
         Field(
+            "environment_digest",
+            "the same of its [inherited variables](interruptions.md#the-inherited-variables)",
+        ),
+        Field(
             "node",
             "`virtual` in the [virtual node](../vnode/README.md) of the tests: the numbers are "
             "a model's, not hardware's; otherwise absent",

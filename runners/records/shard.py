@@ -27,6 +27,7 @@ from zlib import crc32
 from base.errors import StoppedError, StudyError, UserError
 from base.files import is_full
 from base.folders import OpenFolder
+from runners.records.settings_of_runs import FIELDS as SETTINGS
 
 # The history of the record's schema; a reader refuses newer schemas than its own.
 # 1: the first.
@@ -40,9 +41,9 @@ CHECKED_FROM = 4
 
 # The fields of a study's history; other readers ignore the order of a JSON object's fields.
 HEAD = (
-    "schema", "study_digest", "node_id", "node_digest", "case_id", "program_digest", "repetition",
-    "warmup", "status", "elapsed_s", "energy_pkg_j", "race_value", "race_seen",
-    "temperature_reference_c",
+    "schema", "study_digest", "node_id", "node_digest", "case_id", "program_digest",
+    "environment_digest", "repetition", "warmup", "status", "elapsed_s", "energy_pkg_j",
+    "race_value", "race_seen", "temperature_reference_c", *SETTINGS,
 )  # fmt: skip
 CHECKSUM = "crc32"
 

@@ -19,6 +19,7 @@ from runners.race.samples import took
 from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.reader import read_records
 from runners.records.values import FINAL, OK, SKIPPED
+from runners.study.earlier_settings import EarlierSettings
 from runners.study.precision import CasePrecision, figures_of
 
 
@@ -30,8 +31,9 @@ class History:
     where the study asks for a `precision`. `race_runs` has the runs of a `race` by case and
     repetition, where warm-up runs count from -1 downwards. Of a race and of a study that goes on
     until its comparisons are decided, all runs may take `limit_s`, None without a limit, and took
-    `spent_s`. `skipped` are the runs that cannot be made in this attempt. `programs` has the
-    digests of the programs that each case ran.
+    `spent_s`. `skipped` are the runs that cannot be made in this attempt. `programs` and
+    `environments` have the digests of the programs that each case ran, and of the variables that
+    they inherited, `settings` those in force in its good runs.
     """
 
     precision: Precision | None = None
@@ -46,6 +48,8 @@ class History:
     limit_s: float | None = None
     spent_s: float = 0.0
     programs: dict[str, set[str]] = field(default_factory=dict)
+    environments: dict[str, set[str]] = field(default_factory=dict)
+    settings: EarlierSettings = field(default_factory=EarlierSettings)
     _known: dict[str, CasePrecision] = field(default_factory=dict)
 
     @classmethod
@@ -60,6 +64,8 @@ class History:
         repetition = record.get("repetition")
         if isinstance(program := record.get("program_digest"), str):
             self.programs.setdefault(case_id, set()).add(program)
+        if isinstance(environment := record.get("environment_digest"), str):
+            self.environments.setdefault(case_id, set()).add(environment)
         if self.temperature_reference_c is None:
             self.temperature_reference_c = recorded_reference_c(record)
         if status == SKIPPED:
@@ -84,6 +90,8 @@ class History:
         else:
             took_s = number_or_nan(elapsed_s)
             self.spent_s += OVERHEAD_S + (took_s if took_s > 0 else 0.0)
+        if status == OK and not warmup:
+            self.settings.add(case_id, record)
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from base import PINSTUDY
 from base.cpulist import format_cpulist
+from base.errors import UserError
 from base.text import plural
 from configs.scheduling import Scheduling
 from configs.site import Site
@@ -25,14 +26,15 @@ from runners.host.software import (
 )
 from runners.node.core_kinds.ranking import relative_speeds
 from runners.node.isolation import isolation_notes
-from runners.node.node import Node, open_node, whole_node
+from runners.node.node import Node, open_node, read_state, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
 from runners.plan.selection import describe
 from runners.settings.node_settings import NodeSettings
+from runners.study.environment import StudyEnvironment
 from runners.study.history import History, read_history
-from runners.study.programs import StudyPrograms
+from runners.study.programs import WAYS_ON, StudyPrograms
 from runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
@@ -168,7 +170,7 @@ class Machine:
     ) -> PlanSummary:
         """Return the plan, or the assigned part of it, with the progress of earlier attempts.
 
-        With `fresh` there is none.
+        With `fresh` there is none. Raises UserError when something is not as it was in these.
         """
         from runners.measure.energy.source import may_have_energy
 
@@ -185,7 +187,25 @@ class Machine:
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of
         energy = needed and may_have_energy(self.node.root)
-        return PlanSummary(plan, history, partial(self.launch, plan), energy)
+        summary = PlanSummary(plan, history, partial(self.launch, plan), energy)
+        # Who only asks again for the tables of a complete study may do so anywhere.
+        if history.done and (study.race or summary.left):
+            self.environment_of(plan).check_earlier(folder, history.environments)
+            self._check_settings(plan, history, folder)
+        return summary
+
+    def environment_of(self, plan: Plan) -> StudyEnvironment:
+        """Return the variables that the programs of the plan's cases inherit."""
+        return StudyEnvironment.of(plan.cases, partial(self.launch, plan))
+
+    def _check_settings(self, plan: Plan, history: History, folder: Path) -> None:
+        """Raise UserError when settings are not those of the earlier runs of a case."""
+        read = cache(partial(read_state, self.node))
+        for case in plan.cases:
+            if case.case_id in history.settings.by_case:
+                state = read(case.all_cpus).fields
+                if differ := history.settings.before_attempt(case, state):
+                    raise other_settings(folder, differ)
 
     def settings(self) -> NodeSettings:
         """Return the switch for this node's governors and schedulers."""
@@ -266,6 +286,11 @@ def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> 
     if sysroot == LIVE_ROOT:
         return Machine(node, find_tools(), site)
     return Machine(node, {name: name for name in LAUNCHERS}, site)
+
+
+def other_settings(folder: Path, differ: str) -> UserError:
+    """Return the error that settings are not those of the earlier runs in a results folder."""
+    return UserError(f"{folder}: settings are not those of the runs there: {differ}; {WAYS_ON}")
 
 
 def results_folder(results: Path, study: Study, node: Node) -> Path:

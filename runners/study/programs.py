@@ -22,7 +22,7 @@ FOLDER = "programs"
 _MAX_NAMED = 6
 _SHOWN_DIGITS = 12
 _MAX_CHARACTERS = 300
-_WAYS_ON = (
+WAYS_ON = (
     "put it back and start the same command again to continue; or start anew with --fresh, which "
     f'keeps what was measured, as the "before" of `{PINSTUDY} compare`, or, as jobs have to, in '
     "another folder with --results"
@@ -62,7 +62,7 @@ class StudyPrograms:
                     _check_known(programs[0], before, now)
                     raise UserError(
                         f"{folder}: {programs[0]} is not the program that made the runs there: "
-                        f"{what_changed(before, now.facts())}; {_WAYS_ON}"
+                        f"{what_changed(before, now.facts())}; {WAYS_ON}"
                     )
 
     def measured(self, case: Case) -> Reading:
@@ -77,7 +77,7 @@ class StudyPrograms:
             _check_known(programs[0], before.facts(), now)
             raise StudyError(
                 f"{programs[0]} has changed while the study ran: "
-                f"{what_changed(before.facts(), now.facts())}; {_WAYS_ON}"
+                f"{what_changed(before.facts(), now.facts())}; {WAYS_ON}"
             )
         absent = "; ".join(before.unavailable.values())
         return Reading({"program_digest": now.digest}, {"program_files": absent} if absent else {})
@@ -106,7 +106,12 @@ def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFi
 
 def changed_programs(folder: Path, first: str, second: str) -> str:
     """Return in words which files differ between two digests that are kept in a results folder."""
-    then, now = (load_facts(folder / FOLDER, digest) for digest in (first, second))
+    return files_between((folder, first), (folder, second))
+
+
+def files_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
+    """Return the same of two digests that are each kept in a results folder of its own."""
+    then, now = (load_facts(folder / FOLDER, digest) for folder, digest in (first, second))
     return what_changed(then, now)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from base.errors import ShortageError, StoppedError, StudyError
@@ -27,7 +28,9 @@ from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.values import FAILED, INTERRUPTED, SUSPENDED
 from runners.settings.node_settings import NodeSettings
-from runners.study.machine import Machine
+from runners.study.earlier_settings import EarlierSettings
+from runners.study.environment import StudyEnvironment
+from runners.study.machine import Machine, other_settings
 from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
 from runners.study.record import (
@@ -78,7 +81,8 @@ class Progress(Protocol):
 class NodeControl:
     """What is done on the node before and after the runs of a case.
 
-    `programs` is None for executions that are not runs.
+    `programs` and `environment` are None for executions that are not runs. `earlier` are the
+    settings of the runs in the results folder `folder` that other attempts made.
     """
 
     plan: Plan
@@ -86,18 +90,30 @@ class NodeControl:
     settings: NodeSettings
     preflight: Preflight
     programs: StudyPrograms | None = None
+    environment: StudyEnvironment | None = None
+    earlier: EarlierSettings = field(default_factory=EarlierSettings)
+    folder: Path = Path()
 
     def launch(self, case: Case) -> Launch:
         """Return the case's launch line."""
         return self.machine.launch(self.plan, case)
 
     def settle(self, case: Case) -> str | None:
-        """Put the case's settings in force, or return why the case cannot be run now."""
+        """Put the case's settings in force, or return why the case cannot be run now.
+
+        Raises UserError when others are not as in the case's runs of earlier attempts.
+        """
         if problem := self.preflight.problem(case):
             return problem
-        problem = self.settings.apply(case.governor, case.scheduling, case.all_cpus)
-        # A CPU that has just gone offline explains why settings cannot be put in force.
-        return problem and (self.preflight.problem(case) or problem)
+        if problem := self.settings.apply(case.governor, case.scheduling, case.all_cpus):
+            # A CPU that has just gone offline explains why settings cannot be put in force.
+            return self.preflight.problem(case) or problem
+        # Once a case: what changes while the attempt runs, changes for all cases alike.
+        if case.case_id in self.earlier.by_case:
+            if differ := self.earlier.before_run(case, self.state(case).fields):
+                raise other_settings(self.folder, differ)
+            del self.earlier.by_case[case.case_id]
+        return None
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""
@@ -108,9 +124,13 @@ class NodeControl:
         return self.settings.schedulings.thrown_out()
 
     def program(self, case: Case) -> Reading:
-        """Return the digests of a case's programs; raises StudyError when one has changed."""
-        assert self.programs
+        """Return the digests of a case's programs and of the variables that they inherit.
+
+        Raises StudyError when a program has changed.
+        """
+        assert self.programs and self.environment
         found = self.programs.measured(case)
+        found.fields["environment_digest"] = self.environment.digest(case)
         if case.beside:
             digest = self.programs.measured(case.beside).fields["program_digest"]
             found.fields["beside_program_digest"] = digest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,12 +157,16 @@ class Session:
         try:
             self._catch_up()
             programs = self.machine.programs_of(self.summary.plan)
+            environment = self.machine.environment_of(self.summary.plan)
             control.plan, control.programs = self.summary.plan, programs
+            control.environment, control.folder = environment, self.folder
+            control.earlier = deepcopy(self.summary.history.settings)
             programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_study()
             save_node(self.folder, node)
             self._keep_proof(progress)
             programs.keep(self.folder)
+            environment.keep(self.folder)
             if study.latency:
                 measure_once_a_boot(node, study.latency, self.folder, progress)
             collectors = Collectors(

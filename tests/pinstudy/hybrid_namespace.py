@@ -95,13 +95,17 @@ class Namespace:
 
 
 @contextmanager
-def hybrid_namespace(folder: Path) -> Iterator[Namespace]:
-    """Yield a namespace in which the first CPU is fast, the others slow, all in powersave."""
+def hybrid_namespace(folder: Path, classes: Path | None = None) -> Iterator[Namespace]:
+    """Yield a namespace in which the first CPU is fast, the others slow, all in powersave.
+
+    `classes` is a folder that stands in place of /sys/class.
+    """
     need_tool("unshare")
     if not CPUFREQ.is_dir():
         missing(f"{CPUFREQ} is missing: this kernel has no frequency scaling at all")
     write_hybrid_cpufreq(folder / "cpufreq")
     binds = [str(folder / "cpufreq"), str(CPUFREQ)]
+    binds += [str(classes), "/sys/class"] if classes else []
     for name in ("nmi_watchdog", "numa_balancing", "sched_autogroup_enabled"):
         (folder / name).write_text("1\n")
         if (KERNEL / name).exists():

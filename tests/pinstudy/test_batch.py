@@ -261,6 +261,34 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     assert not (place.folder / "results/naps/submissions/0003").exists()
 
 
+def test_four_jobs_with_ids_and_folders_of_their_own_make_one_study(place: Place) -> None:
+    place.submit("--spread", "split", "--workers", "4")
+    for number in range(4):
+        (place.folder / f"job{number}").mkdir()
+        variables = {
+            "SLURM_JOB_ID": f"{4711 + number}",
+            "SLURM_ARRAY_TASK_ID": f"{number}",
+            "SLURM_JOB_NODELIST": f"n[{number}-9]",
+            "TMPDIR": str(place.folder / f"job{number}"),
+            "TERM": f"terminal{number}",
+            "XDG_SESSION_ID": f"{number}",
+        }
+        pinstudy(place.folder, *place.worker(number), status=0, PATH=place.path, **variables)
+    assert set(good(place.records()).values()) == {1}
+    assert len({record["environment_digest"] for record in place.records()}) == 1
+
+
+def test_a_worker_in_another_environment_than_the_others_refuses_to_add_to_them(
+    place: Place,
+) -> None:
+    place.split()
+    place.run(*place.worker(0))
+    done = pinstudy(place.folder, *place.worker(1), status=2, PATH=place.path, OMP_STACKSIZE="64M")
+    assert "the environment is not that of the runs there: OMP_STACKSIZE was not set" in done.stderr
+    place.run(*place.worker(1))
+    assert len(good(place.records())) == 8
+
+
 def test_what_an_earlier_submission_has_made_is_done_for_a_later_one_too(place: Place) -> None:
     place.split()
     place.split("--again")

@@ -115,6 +115,40 @@ def test_a_node_whose_digest_was_made_of_other_facts_is_the_same(tmp_path: Path)
     assert open_results(str(results)).runs is not None
 
 
+ATTEMPTS = {1: {"epp": "power"}, 2: {"epp": "performance"}}
+
+
+def test_settings_that_were_not_the_same_in_all_runs_of_a_row_are_told(tmp_path: Path) -> None:
+    limits = {n: {"power_limits": {"package-0": {"pl1_w": 45.0 + n}}} for n in (1, 2)}
+    runs = [
+        record(1, n, attempt=n, min_khz={"400000": "0-7"}, **ATTEMPTS[n], **limits[n])
+        for n in (1, 2)
+    ]
+    write(tmp_path, runs)
+    (told,) = (of for of in open_results(str(tmp_path)).footnotes if "settings" in of)
+    assert "EPP power (attempt 1); performance (attempt 2)" in told
+    assert "PL1 of package-0 (W) 46 (attempt 1); 47 (attempt 2)" in told
+    assert "lowest" not in told
+
+
+def test_rows_with_settings_of_their_own_are_no_difference(tmp_path: Path) -> None:
+    write(tmp_path, [record(n, 1, **ATTEMPTS[n]) for n in (1, 2)])
+    assert not any("settings" in of for of in open_results(str(tmp_path)).footnotes)
+
+
+def test_runs_in_two_environments_are_told_with_what_differs(tmp_path: Path) -> None:
+    digests = "a" * 64, "b" * 64
+    (tmp_path / "environments").mkdir()
+    for value, digest in enumerate(digests):
+        variables = {"OMP_STACKSIZE": f"{value}M"}
+        kept_there = tmp_path / "environments" / f"{digest}.json"
+        kept_there.write_text(json.dumps({"variables": variables}))
+    runs = [record(1, n, environment_digest=digest) for n, digest in enumerate(digests, 1)]
+    write(tmp_path, runs)
+    footnote = "runs of a row inherited unlike variables: OMP_STACKSIZE was '0M', now '1M'"
+    assert footnote in open_results(str(tmp_path)).footnotes
+
+
 def kept(folder: Path, digest: str, program: str) -> None:
     """Keep the files of a program beside the records."""
     files = {"program": {"path": "/opt/lulesh", "sha256": program}}
