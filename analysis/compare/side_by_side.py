@@ -12,6 +12,11 @@ from typing import Literal
 import numpy as np
 
 from analysis.answer import MARGIN, analyze
+from analysis.compare.differences import (
+    differences_of_programs,
+    differences_of_results,
+    differences_of_settings,
+)
 from analysis.compare.matching import (
     Matched,
     differences_in_kind,
@@ -110,11 +115,15 @@ class Pair:
     reference: CaseFinding | None
     rows: tuple[Row, ...]
     footnotes: tuple[str, ...]
+    differences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Two results: their names, what both have, and the titles of tables that only one has."""
+    """Two results: their names, what both have, and the titles of tables that only one has.
+
+    `differences` say in what their nodes differ, as those of a pair say of its programs.
+    """
 
     name_a: str
     name_b: str
@@ -122,6 +131,13 @@ class SideBySide:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     footnotes: tuple[str, ...]
+    differences: tuple[str, ...] = ()
+
+    @property
+    def all_differences(self) -> list[str]:
+        """The differences, and those of the pairs, each once."""
+        of_pairs = (text for pair in self.pairs for text in pair.differences)
+        return list(dict.fromkeys([*self.differences, *of_pairs]))
 
     @property
     def objectives(self) -> list[Objective]:
@@ -166,6 +182,7 @@ def compare(
         _others(one.findings.tables, [table for table, _ in matched]),
         _others(other.findings.tables, [table for _, table in matched]),
         _footnotes(a, b, as_governor),
+        tuple(differences_of_results(a, b)),
     )
 
 
@@ -221,6 +238,10 @@ def _pairs(
         *_start_ups(matched, reference),
         *(_direct_start_ups(matched) if is_direct else ()),
     )
+    differences = (
+        *differences_of_programs(one.results, other.results, a, b),
+        *differences_of_settings(one.results, other.results, matched),
+    )
     for objective in _in_both(a, b):
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
@@ -228,7 +249,7 @@ def _pairs(
         own = reference if is_compared else None
         rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
         worded = _with_words(rows, objective, margin)
-        yield Pair(objective, a, b, own[0] if own else None, worded, footnotes)
+        yield Pair(objective, a, b, own[0] if own else None, worded, footnotes, differences)
 
 
 def _with_words(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:

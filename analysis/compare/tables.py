@@ -75,6 +75,7 @@ def _summary(both: SideBySide) -> Table:
         f"A: {both.name_a}",
         f"B: {both.name_b}",
         *conclusions(both),
+        *both.differences,
         *(f"only in A: {title}" for title in both.only_a),
         *(f"only in B: {title}" for title in both.only_b),
         *both.footnotes,
@@ -180,7 +181,7 @@ def ratio_cells(ratio: float, interval: Interval | None) -> tuple[str, str]:
 
 
 def _notes(pair: Pair) -> list[str]:
-    notes = list(pair.footnotes)
+    notes = [*pair.footnotes, *pair.differences]
     if any(row.word for row in pair.rows):
         notes.append(
             "B against A: all rows of this table tested together (Holm); whatever changed between "

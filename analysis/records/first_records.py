@@ -21,7 +21,7 @@ MAX_KEPT = 10_000
 _OF = ("node_id", "attempt", "case_id", "status")
 _KEPT = (
     *_OF, "imported", "kernel", "microcode", "versions", "runtime", "build", "program_digest",
-    "repetition_rule", "command", "environment",
+    "environment_digest", "repetition_rule", "command", "environment",
 )  # fmt: skip
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 

@@ -221,6 +221,7 @@ def compare_command(
                 "a": both.name_a,
                 "b": both.name_b,
                 "conclusions": conclusions(both),
+                "differences": both.all_differences,
                 "only_a": both.only_a,
                 "only_b": both.only_b,
                 "rows": [row for table in tables for row in table.raw_values],

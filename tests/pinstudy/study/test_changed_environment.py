@@ -63,6 +63,16 @@ def test_more_repetitions_in_another_environment_are_refused_until_it_is_as_it_w
     assert len({record["environment_digest"] for record in records(folder)}) == 1
 
 
+def test_fresh_starts_anew_in_another_environment_and_compare_names_it(folder: Path) -> None:
+    pinstudy(folder, "run", "waits.yaml", status=0)
+    fresh = pinstudy(folder, "run", "waits.yaml", "--fresh", status=0, SLOWER="2")
+    (hint,) = (line for line in fresh.stderr.splitlines() if "pinstudy compare" in line)
+    before, now = hint.partition("pinstudy compare ")[2].split()
+    compared = pinstudy(folder, "compare", before, now, "--json", status=0)
+    differences = json.loads(compared.stdout)["differences"]
+    assert "inherited variables, from A to B: SLOWER is set, and was not" in differences
+
+
 @pytest.mark.parametrize(
     "session",
     [
