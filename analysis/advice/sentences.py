@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from analysis.advice.model import Advice, Candidate, Elimination
-from analysis.format.numbers import percent
+from analysis.format.numbers import percent, rounded
 from analysis.objectives import OBJECTIVES
 from analysis.records.metrics import Metric
 from analysis.results.case_summary import grouped
@@ -20,7 +20,6 @@ from analysis.verdict.phrases import (
     do,
     listed,
     quantity,
-    rounded,
     sentence,
 )
 from base import PINSTUDY

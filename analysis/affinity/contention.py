@@ -19,7 +19,7 @@ from analysis.affinity.timed_cases import (
     published_for,
     with_scheduler,
 )
-from analysis.format.numbers import NO_REASON, NOTHING, fixed
+from analysis.format.numbers import NO_REASON, NOTHING, fixed, in_percent
 from analysis.format.table import Column, Table, Written, joined
 from analysis.objectives import TIME
 from analysis.records.fields import L1D_MISS_RATE, METRIC
@@ -164,7 +164,7 @@ def _compared(pair: SamePlacement, margin: float) -> str:
         return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
     comparison = pair.against.comparison
     outcome = {
-        "equivalent": f"equivalent within {margin * 100:g} %",
+        "equivalent": f"equivalent within {in_percent(margin, 6)} %",
         "better": "faster",
         "worse": "slower",
         "undecided": "no difference is proved",

@@ -1,9 +1,12 @@
-"""How numbers stand in a table: as the published tables have them, never more digits than known."""
+"""How numbers stand in tables and sentences: never more digits than known, and never as -0.
+
+Percentages have no exponent. The ends of an interval look alike only where they are.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 # The published tables give times and frequencies to the thousandth.
 TIME_DECIMALS = 3
@@ -15,6 +18,10 @@ MIN_TIME_DIGITS = 3
 MAX_DECIMALS = 15
 # Numbers of any size have as many digits as the published times.
 METRIC_DIGITS = 5
+# Percentages beyond have no digits that anybody needs.
+MOST_PERCENT = 1e6
+# Ends of an interval that differ by a smaller share are equal: floats tell them apart, no clock.
+SAME_END = 1e-9
 # The text of an empty cell, and the reason for an absent value whose reason is unknown.
 NOTHING = "-"
 NO_REASON = "not recorded, and no reason given"
@@ -39,8 +46,40 @@ def _decimals(values: Iterable[float], digits: int) -> int:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Return a number with a fixed number of decimals; nothing for what is none."""
-    return f"{value:.{decimals}f}" if math.isfinite(value) else NOTHING
+    """Return a number with a fixed number of decimals; nothing for what is none.
+
+    Below 0 decimals are noughts before the point: 1234 with -2 is `1200`.
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
+    return text.lstrip("-") if not text.strip("-0.") else text
+
+
+def rounded(value: float, half_width: float, most: int = 2, more: int = 0) -> str:
+    """Return a number with the digits that its uncertainty leaves, `most` decimals at most.
+
+    Half the width of its interval then shows two digits, and `more`; without an interval there is
+    one decimal.
+    """
+    decimals = 1
+    if half_width > 0 and math.isfinite(half_width):
+        decimals = min(most, 1 - math.floor(math.log10(half_width)))
+    return fixed(value, decimals + more)
+
+
+def ends(low: float, high: float, write: Callable[[float, int], str]) -> tuple[str, str]:
+    """Return both ends of an interval as `write` writes them, with more digits where they need any.
+
+    `write` gets a number and how many digits more it has to show than it would by itself.
+    """
+    more = 0
+    texts = write(low, more), write(high, more)
+    differ = not math.isclose(low, high, rel_tol=SAME_END)
+    while differ and texts[0] == texts[1] and more < MAX_DECIMALS:
+        more += 1
+        texts = write(low, more), write(high, more)
+    return texts
 
 
 def finite(value: float) -> float | None:
@@ -51,14 +90,49 @@ def finite(value: float) -> float | None:
 def mean_count(value: float) -> str:
     """Return a mean of counts: whole, but for small means that fall between whole numbers."""
     if abs(value) < 100 and not math.isclose(value, round(value), abs_tol=0.05):
-        return f"{value:.1f}"
-    return f"{value:.0f}"
+        return fixed(value, 1)
+    return fixed(value, 0)
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage with two digits; a plus sign is the caller's to add."""
+def percent(share: float, more: int = 0) -> str:
+    """Return a share as a percentage with two digits, and `more`; from 10 % on it is whole.
+
+    A plus sign is the caller's to add.
+    """
+    return f"{in_percent(share, 2 + more)} %"
+
+
+def in_percent(share: float, digits: int) -> str:
+    """Return a share as the number of a percentage, with so many digits, those of a whole at least.
+
+    There is no exponent, and no nought at the end behind a point.
+    """
     value = 100 * share
-    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"
+    if math.isnan(value):
+        return NOTHING
+    if abs(value) > MOST_PERCENT:
+        return f"{'-' if value < 0 else ''}{MOST_PERCENT:.0f} or more"
+    # As it will be rounded: 9.96 has one digit before its point, and 10.0 two.
+    near = float(f"{value:.{digits - 1}e}")
+    if near == 0:
+        return "0"
+    decimals = max(0, min(MAX_DECIMALS, digits - 1 - math.floor(math.log10(abs(near)))))
+    text = fixed(value, decimals)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent_ends(low: float, high: float) -> tuple[str, str]:
+    """Return both ends of an interval of shares, as percentages with their signs."""
+    if max(abs(low), abs(high)) < SAME_END:
+        return "0 %", "0 %"
+    return ends(low, high, _signed_percent)
+
+
+def _signed_percent(share: float, more: int) -> str:
+    # Half of a hundredth of a per cent has no number, unless the other end asks for one.
+    if abs(share) < 0.5 * 10 ** (-4 - more):
+        return "0 %"
+    return f"{'+' if share > 0 else '-'}{percent(abs(share), more)}"
 
 
 def three_digits(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.format.numbers import NOTHING, fixed
+from analysis.format.numbers import NOTHING, ends, fixed
 from analysis.format.table import Column, Table, Written, table_of
 from analysis.latency.agreement import Agreement, LevelMatch, Measured, compare
 from analysis.latency.clusters import Clusters, find_clusters
@@ -260,7 +260,7 @@ def _tied(one: Partners) -> str:
 
 
 def _gains(interval: Interval | None) -> str:
-    return f"{gained(interval.low)} to {gained(interval.high)}" if interval else NOTHING
+    return " to ".join(ends(interval.low, interval.high, gained)) if interval else NOTHING
 
 
 _PAIRS: tuple[Written[Mapping[Hashable, Any]], ...] = (

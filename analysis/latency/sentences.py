@@ -224,9 +224,10 @@ def millions(rate_per_s: float) -> str:
     return f"{value:.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
-def gained(ratio: float) -> str:
-    """Return what a ratio of rates gains, as `+3.2 %`."""
-    return f"{100 * (ratio - 1):+.1f} %"
+def gained(ratio: float, more: int = 0) -> str:
+    """Return what a ratio of rates gains, as `+3.2 %`, with so many digits more."""
+    text = f"{100 * (ratio - 1):+.{1 + more}f} %"
+    return text if text.strip("+-0. %") else text[1:]
 
 
 def listed(parts: Sequence[str], most: int = _MAX_LISTED) -> str:

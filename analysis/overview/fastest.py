@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from analysis.format.numbers import three_digits
+from analysis.format.numbers import rounded, three_digits
 from analysis.objectives import TIME
 from analysis.overview.grid import Setting, labels_of_cases
 from analysis.records.first_records import command_lines
@@ -15,7 +15,7 @@ from analysis.statistics.decision import ALPHA
 from analysis.statistics.difference import Difference
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
-from analysis.verdict.phrases import listed, rounded
+from analysis.verdict.phrases import listed
 from analysis.verdict.values import Values, values_by_case
 from base.text import one_line
 

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from analysis.format.lines import Line, Piece, Style, length, lines_of, stripped
-from analysis.format.numbers import three_digits
+from analysis.format.numbers import in_percent, three_digits
 from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Cell, Overview, Setting, Word, why_absent
 
@@ -252,7 +252,7 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
         for word, text in (
             ("better", f"{good}12 ±1 better, in % of the baseline"),
             ("worse", f"{bad}12 ±1 worse, in % of the baseline"),
-            ("equivalent", f"= alike: surely within {100 * margin:g} %"),
+            ("equivalent", f"= alike: surely within {in_percent(margin, 6)} %"),
             ("undecided", "? undecided"),
         )
         if word in words

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.format.numbers import in_percent
 from analysis.format.table import Column, Table
 from analysis.records.files import read_limited
 from analysis.records.first_records import Record, command_lines
@@ -168,5 +169,5 @@ def _rule(rule: object) -> str:
         return ""
     return (
         f"Each case was repeated {least:g} to {most:g} times: until the 95 % interval of its mean "
-        f"{' and '.join(measures)} reached no further than {share * 100:g} % to each side."
+        f"{' and '.join(measures)} reached no further than {in_percent(share, 6)} % to each side."
     )

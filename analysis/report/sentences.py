@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
+from analysis.format.numbers import in_percent
 from analysis.format.table import joined
 from analysis.overview.grid import OUTCOMES, Overview
 from analysis.overview.text import signs
@@ -80,7 +81,7 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
         for word, text in (
             ("better", "blue: better"),
             ("worse", "orange: worse"),
-            ("equivalent", f"= grey: alike, surely within {100 * findings.margin:g} %"),
+            ("equivalent", f"= grey: alike, surely within {in_percent(findings.margin, 6)} %"),
             ("undecided", "? hatched: undecided"),
         )
         if word in words

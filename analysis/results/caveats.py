@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.format.numbers import in_percent
 from analysis.format.table import joined
 from analysis.records.fields import MAX_METRICS
 from analysis.records.files import read_node
@@ -208,10 +209,10 @@ def _difference(good: pd.DataFrame) -> str:
         return f"no difference between them was found (p = {p:.2g}, Alexander-Govern)"
     level = {node: float(np.mean(of)) for node, of in samples.items()}
     slow, fast = max(level, key=level.__getitem__), min(level, key=level.__getitem__)
-    percent = np.expm1(level[slow] - level[fast]) * 100
+    longer = float(np.expm1(level[slow] - level[fast]))
     return (
-        f"{slow} took {percent:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
-        "widens the spread of means, not of comparisons within blocks"
+        f"{slow} took {in_percent(longer, 3)} % longer than {fast} (p = {p:.2g}, "
+        "Alexander-Govern), which widens the spread of means, not of comparisons within blocks"
     )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.format.numbers import percent
+from analysis.format.numbers import in_percent, percent, percent_ends, rounded
 from analysis.format.table import joined
 from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.results.case_summary import CaseSummary
@@ -24,7 +24,6 @@ from analysis.verdict.phrases import (
     listed,
     name,
     names,
-    rounded,
 )
 from base.text import one_line
 from configs.mapping import WITHIN_THE_RUN
@@ -96,7 +95,7 @@ def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
 def _slow(case: CaseFinding) -> str:
     slow_runs = case.slow
     assert slow_runs is not None
-    least, most = (f"{share * 100:.3g}" for share in (slow_runs.least, slow_runs.most))
+    least, most = (in_percent(share, 3) for share in (slow_runs.least, slow_runs.most))
     longer = least if least == most else f"{least} to {most}"
     return f"{slow_runs.count} of {slow_runs.n} of {name(case)} ({longer} % beyond its median)"
 
@@ -364,13 +363,7 @@ def _slower(trend: Trend) -> str:
 def _ends(trend: Trend) -> str:
     with np.errstate(over="ignore"):
         low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
-    return f"95 % interval {_signed(low)} to {_signed(high)}"
-
-
-def _signed(share: float) -> str:
-    if abs(share) < _SMALLEST:
-        return "0 %"
-    return f"{'+' if share > 0 else '-'}{percent(abs(share))}"
+    return f"95 % interval {' to '.join(percent_ends(float(low), float(high)))}"
 
 
 def _size(share: float) -> str:

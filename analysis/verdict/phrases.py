@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from analysis.format.numbers import ends, fixed, rounded
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, Placing
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST
@@ -50,19 +51,6 @@ _DIVIDED = {
     "kind": "by core kind",
     "cluster": "by cluster",
 }
-
-
-def rounded(value: float, half_width: float, most: int = 2) -> str:
-    """Return a number with the digits that its uncertainty leaves, `most` decimals at most.
-
-    Half the width of its interval then shows two digits; without an interval there is one decimal.
-    The text has no exponent, and no minus before 0.
-    """
-    decimals = 1
-    if half_width > 0 and math.isfinite(half_width):
-        decimals = min(most, 1 - math.floor(math.log10(half_width)))
-    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
-    return text.lstrip("-") if not text.strip("-0.") else text
 
 
 @dataclass(frozen=True)
@@ -158,16 +146,20 @@ def _change(ratio: float, half_width: float, what: Quantity) -> Change:
     return Change(f"{size} {noun}", size, "than")
 
 
-def _multiple(ratio: float, half_width: float) -> str:
-    return rounded(ratio, min(half_width, ratio))
+def _multiple(ratio: float, half_width: float, more: int = 0) -> str:
+    return rounded(ratio, min(half_width, ratio), more=more)
 
 
-def fraction(ratio: float) -> str:
-    """Return a small ratio as `1/12`: a whole number, with three digits that count at most."""
+def fraction(ratio: float, more: int = 0) -> str:
+    """Return a small ratio as `1/12`: a whole number, with three digits that count at most.
+
+    With `more` digits it is whole only where these are noughts.
+    """
     times = 1 / ratio if ratio > 0 else math.inf
     if not math.isfinite(times):
         return "next to nothing"
-    return f"1/{round(times, 2 - math.floor(math.log10(times))):.0f}"
+    decimals = 2 + more - math.floor(math.log10(times))
+    return f"1/{fixed(times, decimals if more else min(decimals, 0))}"
 
 
 def _range(ratio: float, interval: Interval, what: Quantity) -> str:
@@ -176,11 +168,12 @@ def _range(ratio: float, interval: Interval, what: Quantity) -> str:
         return f"wider than a factor of {WIDEST:.0f}"
     size = interval.half_width
     if interval.high <= FRACTIONS_TO:
-        return f"{fraction(interval.low)} to {fraction(interval.high)}"
+        return " to ".join(ends(interval.low, interval.high, fraction))
     if not FRACTIONS_TO < ratio < TIMES_FROM:
-        is_part = interval.low <= FRACTIONS_TO
-        low = fraction(interval.low) if is_part else _multiple(interval.low, size)
-        return f"{low} to {_multiple(interval.high, size)} times"
+        if interval.low <= FRACTIONS_TO:
+            return f"{fraction(interval.low)} to {_multiple(interval.high, size)} times"
+        both = ends(interval.low, interval.high, lambda end, more: _multiple(end, size, more))
+        return f"{' to '.join(both)} times"
     if 1.0 in interval:
         low, high = (
             rounded(end * 100, size * 100) for end in (1 - interval.low, interval.high - 1)
@@ -188,9 +181,9 @@ def _range(ratio: float, interval: Interval, what: Quantity) -> str:
         if not (low + high).strip("0."):
             return "within 0.01 %"
         return f"{_side(low, what.less)} to {_side(high, what.more)}"
-    ends = sorted([abs(interval.low - 1), abs(interval.high - 1)])
-    low, high = (rounded(end * 100, size * 100) for end in ends)
-    return f"{low} to {high} %"
+    nearer, farther = sorted([abs(interval.low - 1), abs(interval.high - 1)])
+    both = ends(100 * nearer, 100 * farther, lambda end, more: rounded(end, size * 100, more=more))
+    return f"{' to '.join(both)} %"
 
 
 def _side(size: str, comparative: str) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.format.numbers import mean_count
+from analysis.format.numbers import in_percent, mean_count, rounded
 from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.statistics.decision import (
     ALPHA,
@@ -44,7 +44,6 @@ from analysis.verdict.phrases import (
     name,
     names,
     needed,
-    rounded,
     sentence,
 )
 from base.text import one_line, plural
@@ -101,7 +100,7 @@ class Evidence:
     @property
     def within(self) -> str:
         """The margin in words."""
-        return f"within {self.margin * 100:g} %"
+        return f"within {in_percent(self.margin, 6)} %"
 
 
 def recommended(

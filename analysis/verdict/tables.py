@@ -9,6 +9,7 @@ from typing import Any
 from analysis.format.numbers import (
     ENERGY_DECIMALS,
     NOTHING,
+    ends,
     finite,
     fixed,
     metric_decimals,
@@ -276,7 +277,8 @@ def interval_of(interval: Interval | None, decimals: int) -> str:
     """Return both ends of an interval with these decimals; nothing where there is none."""
     if interval is None:
         return NOTHING
-    return f"{interval.low:.{decimals}f} to {interval.high:.{decimals}f}"
+    both = ends(interval.low, interval.high, lambda end, more: fixed(end, decimals + more))
+    return " to ".join(both)
 
 
 def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from analysis.format.numbers import in_percent
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
 from analysis.objectives import OBJECTIVES, TIME, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
@@ -148,7 +149,7 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
         "and for these builds; words take all comparisons of a table, governor and objective "
         f"together (Holm): of 100 such questions in which nothing differs about 5 call a "
         f"difference, up to 9 where noise is most unlike; {_question_count(findings.questions)}; "
-        f"equivalent: within {findings.margin * 100:g} %, as often wrong"
+        f"equivalent: within {in_percent(findings.margin, 6)} %, as often wrong"
     )
     if said := of_looks(findings.look):
         yield said

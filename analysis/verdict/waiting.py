@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
+from analysis.format.numbers import fixed, rounded
 from analysis.results.case_summary import Moments
 from analysis.verdict.model import CaseFinding, TableFindings
-from analysis.verdict.phrases import each_case, listed, name, rounded
+from analysis.verdict.phrases import each_case, listed, name
 
 # Differences between two kinds of less than this share of the time are not mentioned.
 MIN_WAITING = 0.1
@@ -51,7 +52,8 @@ def _shares(cases: Sequence[CaseFinding], fast: str, slow: str) -> list[str]:
         most, least = case.summary.waited[fast], case.summary.waited[slow]
         spread = f"sd {rounded(100 * most.sd, 0)}, {most.n} runs"
         return (
-            f"{most.mean * 100:.0f} % under {name(case)} ({slow}-cores {least.mean * 100:.0f} %; "
+            f"{fixed(most.mean * 100, 0)} % under {name(case)} ({slow}-cores "
+            f"{fixed(least.mean * 100, 0)} %; "
             f"{spread})"
         )
 

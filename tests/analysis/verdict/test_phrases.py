@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.format.numbers import rounded
 from analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective, of_printed
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, Trend
 from analysis.statistics.sample import Interval
 from analysis.verdict.caveats import drift_sentences
-from analysis.verdict.phrases import change, change_of_means, do, names, rounded
+from analysis.verdict.phrases import change, change_of_means, do, names
 from analysis.verdict.sentences import explanation
 from configs.mapping import SELECTIONS
 from tests.support.results import TABLE, finding, summary
