@@ -19,10 +19,12 @@ from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.records.fields import TableKey
 from analysis.records.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.alone import alone_of, only_alone
+from analysis.results.baselines import baselines_of
 from analysis.results.case_summary import CaseSummary, grouped
 from analysis.results.metrics import objectives_of
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.sources import Results
+from analysis.results.turns import are_in_turn
 from analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.sample import Sample, describe
@@ -31,7 +33,6 @@ from analysis.tables.means import caption
 from analysis.verdict.answers import Rules, verdicts_of
 from analysis.verdict.comparisons import (
     Key,
-    baselines_of,
     compare_all,
     differences_from_baselines,
     other_reading,
@@ -292,9 +293,22 @@ def _findings(
             outliers=_outliers(names, mine, values[case_id]) if case_id in values else (),
             slow=slow.get(case_id),
             slowdown=slowdowns.get(case_id),
+            out_of_turn=_is_out_of_turn(case, baseline, values),
         )
         found.append(finding)
     return found
+
+
+def _is_out_of_turn(
+    case: CaseSummary, baseline: CaseSummary | None, values: Mapping[str, Values]
+) -> bool:
+    """Return whether a case's runs were not made in turn with those of its baseline."""
+    if baseline is None:
+        return False
+    mine, theirs = values.get(case.case_id), values.get(baseline.case_id)
+    if mine is None or theirs is None:
+        return case.out_of_turn
+    return not are_in_turn(mine.made, theirs.made)
 
 
 def _outliers(

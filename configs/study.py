@@ -380,7 +380,8 @@ class Study:
         str,
         Word("order", ("randomised-blocks", "sequential")),
         "`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: all "
-        "repetitions of a case, then the next case",
+        "repetitions of a case, then the next case, so that [nothing is compared]"
+        "(samples.md#the-order-of-runs)",
     ] = "randomised-blocks"
     seed: Annotated[int, Count("a seed", 0, 2**32 - 1), "of the shuffle"] = 1
     wait_policies: Annotated[

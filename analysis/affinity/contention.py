@@ -161,7 +161,7 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
 def _compared(pair: SamePlacement, margin: float) -> str:
     if pair.against is None:
         lost = unusable([pair.by_itself.case, pair.from_outside.case])
-        return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
+        return f"not compared, {'too many runs lost' if lost else 'too few runs, or not in turn'}"
     comparison = pair.against.comparison
     outcome = {
         "equivalent": f"equivalent within {in_percent(margin, 6)} %",

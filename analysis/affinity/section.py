@@ -9,10 +9,11 @@ from typing import TypeVar
 from analysis.affinity.timed_cases import TIMES, Row, sources_of
 from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
+from analysis.results.baselines import leaves_all
 from analysis.results.case_summary import grouped
-from analysis.verdict.caveats import not_placed
+from analysis.verdict.caveats import lost_too_many
 from analysis.verdict.model import CaseFinding
-from analysis.verdict.phrases import leaves_all, names
+from analysis.verdict.phrases import names
 from analysis.verdict.tables import interval_of, outcome_text, ratio_interval, ratio_text
 from base.text import one_line, plural
 
@@ -58,8 +59,9 @@ def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     ]
     if lost:
         yield f"No run of {names(lost)} could be used{_how(lost)}."
-    if unplaced := not_placed(case for case in cases if case.summary.table.app in TIMES):
-        yield unplaced
+    some = (case for case in cases if case.summary.has_runs and case.summary.table.app in TIMES)
+    if text := lost_too_many(some):
+        yield text
 
 
 def lacking_ranks(cases: Sequence[CaseFinding]) -> Iterator[str]:

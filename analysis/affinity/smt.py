@@ -16,10 +16,11 @@ from analysis.affinity.timed_cases import (
 )
 from analysis.format.numbers import NOTHING
 from analysis.format.table import Column, Written
+from analysis.results.baselines import leaves_all
 from analysis.results.node_files import NodeCpus, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import leaves_all, listed, names
+from analysis.verdict.phrases import listed, names
 from base.text import one_line
 
 _NOTE = (
@@ -101,7 +102,7 @@ def _not_compared(rows: Sharing) -> Iterator[str]:
         for row in rows
         if row.measured.threads > 1
         and row.measured.sample
-        and row.measured.case.placed.usable
+        and row.measured.case.lost.usable
         and row.against is None
     ]
     if lacking:

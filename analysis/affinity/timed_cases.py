@@ -16,14 +16,15 @@ from analysis.published import FOLDER
 from analysis.records.fields import METRIC
 from analysis.records.runs import good_runs
 from analysis.records.team_looks import THREADMAP
+from analysis.results.baselines import leaves_all
 from analysis.results.case_summary import grouped
 from analysis.results.sources import Results
+from analysis.results.turns import are_in_turn
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
 from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.model import CaseFinding, Comparison, Findings
-from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
 
 CONTENTION, SMT, PINGPONG = "contention", "smt", "pingpong"
@@ -165,6 +166,8 @@ def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None
         return None
     if len(others) == 1:
         return difference_of(values[0], values[1], TIME)
+    if not all(are_in_turn(values[0].made, other.made) for other in values[1:]):
+        return None
     mine, *samples = (one.sample for one in (case, *others) if one.sample is not None)
     n = min(sample.n for sample in samples)
     if min(mine.n, n) < 2:

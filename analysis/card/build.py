@@ -232,6 +232,7 @@ def _cases(cases: Sequence[CaseFinding], fixed: set[str], source: str) -> list[d
         | ({"disturbed": dict(case.summary.disturbed)} if case.summary.disturbed else {})
         | ({"runs_of": runs_of} if (runs_of := _runs_of(case.summary)) else {})
         | ({"fixed_time": True} if case.case_id in fixed else {})
+        | ({"out_of_turn": True} if case.out_of_turn else {})
         | {
             "placed": asdict(_placed(case, source)),
             "comparisons": [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from analysis.results.turns import FOOTNOTE
 from base.text import one_line
 from runners.host.interference import UNITS
 from runners.node.topology import KIND_ORDER
@@ -49,6 +50,7 @@ _FOOTNOTES = tuple(
         rf"core kinds declared by hand(?:: (?:(?:{_KINDS})=[\d,-]+(?:, |; )?)+)?",
         r"means and deviations that were imported \([a-z.]+\), without their runs",
         r"\d+ lines? of the records without a case, and not used",
+        re.escape(FOOTNOTE),
     )
 )
 _DAEMONS = "running meanwhile, and known to change frequencies, masks or interrupts: "

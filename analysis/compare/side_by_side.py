@@ -29,10 +29,11 @@ from analysis.compare.matching import (
 )
 from analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective
 from analysis.results.sources import Results
+from analysis.results.turns import are_in_turn
 from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
-from analysis.verdict.caveats import not_placed, start_up, start_ups, unusable
+from analysis.verdict.caveats import lost_too_many, start_up, start_ups, unusable
 from analysis.verdict.comparisons import compare_all, difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
 from analysis.verdict.phrases import name
@@ -229,7 +230,7 @@ def _pairs(
     reference = first_common_baseline(matched)
     published = one.results.is_published or other.results.is_published
     is_direct = not published and _are_the_same_work(a, b)
-    lost = [(name, note) for name, of in (("A", a), ("B", b)) if (note := not_placed(of.cases))]
+    lost = [(name, note) for name, of in (("A", a), ("B", b)) if (note := lost_too_many(of.cases))]
     footnotes = (
         *differences_in_kind(a, b),
         *unlike_metrics(a, b),
@@ -342,11 +343,17 @@ def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | N
 
 
 def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:
-    """Return B / A: runs of two studies share no blocks, whatever their numbers are."""
+    """Return B / A: runs of two studies share no blocks, whatever their numbers are.
+
+    Programs of one study are compared in words only where their runs were made in turn.
+    """
     if a.mean is None or b.mean is None or unusable((a.case, b.case)):
         return None
     mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
     difference = None
+    is_one_study = one.results is other.results
+    if mine and theirs and is_one_study and not are_in_turn(mine.made, theirs.made):
+        return _of_means(b.case, a.case, objective)
     if mine and theirs:
         logs = [np.log(values.measured(objective)) for values in (theirs, mine)]
         if min(map(len, logs)) >= 2:

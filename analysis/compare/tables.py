@@ -261,6 +261,7 @@ def _raw_side(side: Side | None) -> dict[str, Any]:
         "case_number": side.number if side else None,
         "governor": side.case.governor if side else None,
         "mean": side.mean if side else None,
+        "lost": side.case.lost.count if side and side.case.lost.is_known else None,
         **_raw_ratio("ratio", side.ratio if side else None),
         "outcome": side.outcome if side else None,
     }

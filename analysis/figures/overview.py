@@ -29,20 +29,20 @@ TITLE = "Time against energy, all settings"
 NAME = "overview-plane"
 # Inches: it stands beside a table.
 _WIDTH, _HEIGHT = 4.6, 4.2
-_LOST = ", or of its baseline, more than a tenth of the runs were lost to placement,"
+_LOST = ", or of its baseline, more than a tenth of the runs were lost, or were not made in turn,"
 _EQUAL: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
 
 
 class _Point(NamedTuple):
     """A case at its ratios.
 
-    `is_placed`: neither it nor its baseline lost too many runs to placement.
+    `is_compared`: neither it nor its baseline lost too many runs, and they were made in turn.
     """
 
     case: CaseFinding
     time: float
     energy: float
-    is_placed: bool
+    is_compared: bool
 
 
 def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDrawn:
@@ -51,7 +51,7 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
     if not tables:
         return NotDrawn(NAME, TITLE, FIXED_TIME)
     found = [point for table in tables for point in _points(table.cases)]
-    points = [point for point in found if point.is_placed]
+    points = [point for point in found if point.is_compared]
     if not points:
         return NotDrawn(NAME, TITLE, _why_no_point(results, tables, is_lost=bool(found)))
     figure = Figure(figsize=(_WIDTH, _HEIGHT))
@@ -100,8 +100,8 @@ def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
             continue
         time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))
         if math.isfinite(time + energy):
-            is_placed = case.placed.usable and baseline.placed.usable
-            points.append(_Point(case, time, energy, is_placed))
+            is_compared = case.is_comparable and baseline.is_comparable
+            points.append(_Point(case, time, energy, is_compared))
     return points
 
 

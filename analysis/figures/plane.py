@@ -47,8 +47,8 @@ _FRONT: dict[str, Any] = {"color": BLACK, "linewidth": 1.0}
 _MAX_NUMBERED = 20
 _SOME_NUMBERED = "Only baselines and cases on the front have their numbers here."
 _NEVER_ON_FRONT = (
-    "A case that lost more than a tenth of its runs to placement is compared with none, and is "
-    "never on the front."
+    "A case that lost more than a tenth of its runs, or did not make them in turn with its "
+    "baseline, is compared with none, and is never on the front."
 )
 # Where a case's number may stand, in points from its marker; the first free place is taken.
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
@@ -89,8 +89,8 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
     axes.set_xlabel("mean time (s)")
     axes.set_ylabel("mean package energy (J)")
     _limits(axes, points)
-    # A case that lost too many runs to placement is best in nothing.
-    compared = [p for p in points if p.case.placed.usable] or points
+    # A case that is not compared is best in nothing.
+    compared = [p for p in points if p.case.is_comparable] or points
     curves = _curves(axes, min(p.time * p.energy for p in compared))
     _front(axes, points)
     _points(axes, points)
@@ -102,7 +102,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         "nearer to the lower left corner is better.",
         "" if len(numbered) == len(points) else _SOME_NUMBERED,
         "No other case is better than one on the front in both time and energy.",
-        "" if all(p.case.placed.usable for p in points) else _NEVER_ON_FRONT,
+        "" if all(p.case.is_comparable for p in points) else _NEVER_ON_FRONT,
         f"Along a dotted curve the energy-delay product is the same: {curves} times the least."
         if curves
         else "",

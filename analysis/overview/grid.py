@@ -17,7 +17,7 @@ from analysis.results.case_summary import grouped
 from base.text import one_line, plural
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: in its setting
-# nothing is compared. `not compared`: others are; it has too few runs whose threads were in place.
+# nothing is compared. `not compared`: others are; it lost too many runs, or has too few.
 # `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was, and no run
 # is good, or none measured this.
 Word = Literal[

@@ -16,8 +16,9 @@ from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of
 from analysis.records.fields import MEASURES
 from analysis.results.case_summary import PLACEMENTS, grouped
 from analysis.results.sources import Results
+from analysis.results.turns import ORDER
 from analysis.verdict.answers import answer_of
-from analysis.verdict.caveats import unusable
+from analysis.verdict.caveats import out_of_turn, unusable
 from analysis.verdict.headline import in_words
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import (
@@ -35,6 +36,7 @@ from runners.records.disturbances import DISTURBANCES
 _MAX_EXCEPTIONS = 3
 _MAX_SENTENCES = 3
 _MAX_SLOW = 2
+_MAX_LOST = 6
 _MAX_REASONS = 2
 # A change of energy beside a gain in time, or the reverse, is named from here on.
 _LEAST_SHOWN = 0.01
@@ -84,6 +86,7 @@ def remarks(
         ("Left out", _left_out(cases)),
         ("Missing", _missing(cases, is_elsewhere=not results.made_here)),
         ("Excluded", _excluded(whole)),
+        ("Lost", _lost(settings, findings)),
         ("Unproved", _unproved(whole)),
         ("Note", results.footnotes),
     ):
@@ -111,9 +114,13 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
             sentences.append(_answer(objective, advised, len(verdicts)))
         elif verdicts and not sentences:
             sentences.append(_undecided(objective, len(verdicts)))
-    return sentences[:_MAX_SENTENCES] or [
-        "There is none: no mapping could be compared with another."
-    ]
+    return sentences[:_MAX_SENTENCES] or [f"There is none: {_why_none(findings)}."]
+
+
+def _why_none(findings: Findings) -> str:
+    if out_of_turn(findings.cases):
+        return ORDER
+    return "no mapping could be compared with another"
 
 
 def _answered(findings: Findings) -> list[Objective]:
@@ -379,8 +386,24 @@ def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
     yield f"{plural(sum(counts.values()), 'run')} in no mean: {', '.join(parts)}"
 
 
+def _lost(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:
+    """Yield which cases are not compared because of their lost runs, and how these were lost."""
+    labels = labels_of_cases(settings)
+    found = [
+        case.lost.summary(f"{labels[at, case.number]} {case.full_mapping}")
+        for at, table in enumerate(findings.tables)
+        for case in unusable(table.cases)
+        # Regions are parts of the same runs.
+        if table.key.region is None
+    ]
+    yield from (f"{text}, so that it is not compared" for text in found[:_MAX_LOST])
+    if (more := len(found) - _MAX_LOST) > 0:
+        verb = "is" if more == 1 else "are"
+        yield f"{plural(more, 'other case')} {verb} not compared for lost runs either"
+
+
 def _unproved(cases: Sequence[CaseFinding]) -> Iterator[str]:
-    """Yield in how many runs it is not proved where threads were, why, and which are lost by it."""
+    """Yield in how many runs it is not proved where threads were, and why."""
     summaries = [case.summary for case in cases if case.summary.has_runs]
     for what, field in zip(("threads", "virtual CPUs", "co-runners"), PLACEMENTS, strict=True):
         if count := sum(summary.unproved.get(field, 0) for summary in summaries):
@@ -390,9 +413,3 @@ def _unproved(cases: Sequence[CaseFinding]) -> Iterator[str]:
             )
             why = f": {joined(reasons)}" if reasons else ""
             yield f"where {what} were is not proved in {count} of {plural(runs, 'run')}{why}"
-    if lost := unusable(cases):
-        verb = "is" if len(lost) == 1 else "are"
-        yield (
-            f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared: more than a "
-            "tenth of the runs were lost to placement"
-        )

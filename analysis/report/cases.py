@@ -11,7 +11,7 @@ from analysis.format.table import Column, Table
 from analysis.objectives import ENERGY, Objective
 from analysis.overview.grid import Cell
 from analysis.verdict.model import CaseFinding, TableFindings
-from analysis.verdict.tables import outcome_text, ratio_interval, ratio_text
+from analysis.verdict.tables import outcome_text, ratio_interval, ratio_text, without_comparison
 
 # A cell without a number; a note's marker may follow.
 _ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
@@ -63,8 +63,8 @@ def _compared(case: CaseFinding, objective: Objective) -> tuple[str, str]:
     """Return a ratio with its interval, and its word."""
     comparison = case.comparisons.get(objective)
     if comparison is None:
-        is_one = case.is_baseline and objective in case.samples
-        return ("1", "baseline") if is_one else (NOTHING, NOTHING)
+        ratio, _, word = without_comparison(case, objective)
+        return ratio, word
     difference = comparison.difference
     ratio = f"{ratio_text(difference.ratio)} ({ratio_interval(difference)})"
     return ratio, outcome_text(comparison)

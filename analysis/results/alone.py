@@ -12,7 +12,8 @@ from analysis.results.case_summary import CaseSummary
 class Alone:
     """The case with nothing beside it, and the co-runner alone; None where there is no such case.
 
-    The slowdowns are ratios of means, without an interval; None where a mean is not known.
+    The slowdowns are ratios of means, without an interval; None where a mean is not known, or where
+    too many runs were lost for a comparison.
     """
 
     case: CaseSummary
@@ -30,8 +31,10 @@ class Alone:
         return self._ratio(self.case.measures["beside_elapsed_s"].mean, self.co_runner)
 
     def _ratio(self, mean: float, alone: CaseSummary | None) -> float | None:
+        if not (alone and alone.lost.usable and self.case.lost.usable):
+            return None
         # NaN is not above 0.
-        return mean / alone.time.mean if alone and mean > 0 and alone.time.mean > 0 else None
+        return mean / alone.time.mean if mean > 0 and alone.time.mean > 0 else None
 
 
 def alone_of(cases: Iterable[CaseSummary]) -> Mapping[str, Alone]:

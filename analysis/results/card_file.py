@@ -60,7 +60,7 @@ _OUTCOMES = ("better", "worse", "equivalent", "undecided")
 _ESTIMANDS = ("typical", "mean")
 MEASURED, IMPORTED, PUBLISHED = SOURCES = ("measured", "imported", "published")
 # What a case has beside the columns of tables.csv.
-BESIDE_COLUMNS = ("placed", "disturbed", "runs_of", "fixed_time", "comparisons")
+BESIDE_COLUMNS = ("placed", "disturbed", "runs_of", "fixed_time", "out_of_turn", "comparisons")
 _KEYS = (
     *("schema", "kind", "source", "study", "days", "versions", "node", "instruments"),
     *("latency", "margin", "look", "footnotes", "unavailable", "cases", "picture"),
@@ -340,8 +340,20 @@ def _completed(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) ->
         disturbed={name: disturbed.whole(name, 0, _MAX_COUNT) for name in disturbed.values},
         placed=counts,
         unproved={"placement": counts.unproved},
+        unexplained=_unexplained(case, counts),
+        out_of_turn=table.has("out_of_turn") and flag_of(table, "out_of_turn"),
         stated=_stated(case, table, ids),
     )
+
+
+def _unexplained(case: CaseSummary, placed: PlacedRuns) -> int | None:
+    """Return how many lost runs of a case have no cause; its columns know of no unproved ones.
+
+    Older cards do not say how many runs were lost, but those of runs have their placement.
+    """
+    if case.unexplained is None:
+        return 0 if any(asdict(placed).values()) else None
+    return max(0, case.unexplained - placed.unproved)
 
 
 _COMPARISON = (

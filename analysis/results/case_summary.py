@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from analysis.records.fields import MAX_RANKS_SHOWN, METRIC, RANK_SEPARATOR, TableKey
 from analysis.records.metrics import Metric
 from configs.scheduling import words_of
+from runners.records.lost_runs import LostRuns, lost_runs
 from runners.records.placed_runs import PlacedRuns
 
 if TYPE_CHECKING:
@@ -87,15 +88,17 @@ class CaseSummary:
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` the CPUs of each rank (RANK_SEPARATOR between two); None without ranks.
 
-    `excluded` counts the other runs by status; `reasons` are by status or measure. `skip_reason` is
-    why the case was not run, None for one that was. `placed` counts the runs by whether the
-    placement of threads, of a guest's CPUs and of a co-runner was proved; `unproved` counts the
-    averaged runs in which it is not, by the names of PLACEMENTS.
+    `excluded` counts the other runs by status; `unexplained` more were lost by causes that a source
+    of means does not tell, None where it tells nothing of lost runs. `reasons` are by status or
+    measure. `skip_reason` is why the case was not run, None for one that was. `placed` counts the
+    runs by whether the placement of threads, of a guest's CPUs and of a co-runner was proved;
+    `unproved` counts the averaged runs in which it is not, by the names of PLACEMENTS.
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
     runners.records.disturbances; `neighbour` is the other task that took most CPU time in
     one of the runs that shared their CPUs, and its seconds there; None where none is known.
-    `stated` has comparisons by objective, where a card states them.
+    `stated` has comparisons by objective, where a card states them. `out_of_turn`: its runs were
+    not made in turn with its baseline's (analysis.results.turns).
     """
 
     case_id: str
@@ -144,6 +147,7 @@ class CaseSummary:
     schedulers_read: Sequence[str] = ()
     implementations: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
+    unexplained: int | None = 0
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict)
     skip_reason: str | None = None
     unproved: Mapping[str, int] = field(default_factory=dict)
@@ -151,11 +155,23 @@ class CaseSummary:
     disturbed: Mapping[str, int] = field(default_factory=dict)
     neighbour: tuple[str, float] | None = None
     stated: Mapping[str, Stated] = field(default_factory=dict)
+    out_of_turn: bool = False
 
     @property
     def has_runs(self) -> bool:
         """Whether any run is averaged; imported means are of some unless they say 0."""
         return self.n != 0
+
+    @property
+    def lost(self) -> LostRuns:
+        """The runs that were lost, by cause, and whether the case may be compared."""
+        return lost_runs(
+            self.n,
+            self.excluded,
+            unproved=self.placed.unproved,
+            violated=self.placed.violated,
+            unexplained=self.unexplained,
+        )
 
     @property
     def of_threads(self) -> Placing:

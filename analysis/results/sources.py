@@ -26,6 +26,7 @@ from analysis.results.isolation import isolation_footnotes
 from analysis.results.node_facts import NodeFacts, facts_of
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summarise import summarise
+from analysis.results.turns import FOOTNOTE, with_turns
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import first_of, one_line, shown
@@ -161,7 +162,7 @@ def open_results(source: str) -> Results:
     digests = runs.frame["node_digest"].dropna().unique()
     proofs = read_proofs(folder, map(str, digests))
     footnotes = (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
-    cases = summarise(runs)
+    cases = with_turns(summarise(runs), runs.frame)
     if not cases:
         why = f" ({joined(footnotes)})" if footnotes else ""
         raise UserError(
@@ -170,6 +171,9 @@ def open_results(source: str) -> Results:
         )
     nodes = (read_node(folder, str(digest)) for digest in digests)
     footnotes += tuple(isolation_footnotes(filter(None, nodes), cases))
+    # Cases that raced are compared by the race's own rules.
+    if not runs.raced and any(case.out_of_turn for case in cases):
+        footnotes += (FOOTNOTE,)
     return Results(str(folder), folder, runs, cases, footnotes, proofs)
 
 

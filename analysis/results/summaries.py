@@ -435,6 +435,7 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         "implementations": parts_of(row.text("implementation")),
         "unproved": {"placement": row.count("unproved") or 0},
         "placed": _placed(row, excluded),
+        "unexplained": _unexplained(row, excluded),
     }
 
 
@@ -446,6 +447,15 @@ def _placed(row: _Row, excluded: Mapping[str, int]) -> PlacedRuns:
     if n is None or (unproved is None and not violated):
         return PlacedRuns()
     return PlacedRuns(max(0, n - (unproved or 0)), unproved or 0, violated)
+
+
+def _unexplained(row: _Row, excluded: Mapping[str, int]) -> int | None:
+    """Return how many lost runs have no cause; None where the source tells nothing of lost runs."""
+    lost = row.count("lost")
+    if lost is None:
+        return None
+    known = sum(count for status, count in excluded.items() if status != INTERRUPTED)
+    return max(0, lost - known - (row.count("unproved") or 0))
 
 
 def _parsed_counts(text: str) -> dict[str, int]:

@@ -31,9 +31,10 @@ _TEXTS = (
     "governor_read", "implementation", "excluded", "reasons",
 )  # fmt: skip
 COUNTS = (
-    "table_number", "case_number", "ranks", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
+    "table_number", "case_number", "ranks", "threads", "n", "lost", "unproved", "vm_cpus",
+    "vm_memory_mib",
 )  # fmt: skip
-_FROM_0 = ("n", "unproved")
+_FROM_0 = ("n", "lost", "unproved")
 # A number of a measure: `elapsed_mean_s` -> ("elapsed_s", "mean").
 NUMBERS = {
     with_unit_last(measure, statistic): (measure, statistic)

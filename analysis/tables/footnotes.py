@@ -19,6 +19,9 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
         if case.excluded:
             yield f"{row}: {_excluded(case)}"
         yield from _placement(case, row)
+        if not case.lost.usable:
+            why = f"{case.lost.summary()}; a tenth at most may be lost"
+            yield one_line(f"{row}: not compared, nor to be recommended: {why}", None)
     yield from _ranks(cases)
     yield from _disturbed(cases)
     yield from _moves_of_pinned(cases)
@@ -29,7 +32,7 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
 
 
 def _placement(case: CaseSummary, row: str) -> Iterator[str]:
-    """Yield in how many of the averaged runs placement was proved, and whether that is enough."""
+    """Yield in how many of the averaged runs placement was proved."""
     placed = case.placed
     for of, what in PLACEMENTS.items():
         count = case.unproved.get(of, 0)
@@ -41,9 +44,6 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
             yield one_line(f"{row}: {what} {proved}, which {are} averaged{because}")
         elif placed.unseen and of == "placement":
             yield one_line(f"{row}: {placed.summary}{because}")
-    if not placed.usable:
-        why = f"{placed.summary}; a tenth at most may lack it"
-        yield f"{row}: not compared, nor to be recommended: {why}"
 
 
 def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:

@@ -115,6 +115,12 @@ def _runs(case: CaseSummary, _page: Page) -> str:
     return NOT_AVAILABLE if case.n is None else str(case.n)
 
 
+def _lost(case: CaseSummary, _page: Page) -> str:
+    if case.skip_reason is not None:
+        return NOTHING
+    return str(case.lost.count) if case.lost.is_known else NOT_AVAILABLE
+
+
 def _governor_and_driver(case: CaseSummary, _page: Page) -> str:
     """Return the governor with its driver: `powersave` of one is not that of another."""
     if case.n == 0:
@@ -172,7 +178,8 @@ def _slowdown(ratio_of: Callable[[Alone], float | None], what: str) -> Write:
         ratio = ratio_of(alone)
         if ratio is not None:
             return fixed(ratio, _RATIO_DECIMALS)
-        return f"{NOT_AVAILABLE} ({page.notes.marker(f'{what} alone, or beside it, is not known')})"
+        why = f"{what} alone, or beside it, is not known, or too many runs were lost"
+        return f"{NOT_AVAILABLE} ({page.notes.marker(why)})"
 
     return write
 
@@ -232,7 +239,7 @@ _GOVERNOR = (
     _governor_and_driver,
 )
 _SCHEDULING = Column("scheduling", right=False), _text(lambda case: case.scheduling or CURRENT)
-_N = Column("n"), _runs
+_N = (Column("n"), _runs), (Column("lost"), _lost)
 _MIGRATIONS = _means("migrations", "", "migrations", _count)
 _BEFORE_MIGRATIONS = (
     _means("time mean", "s", "elapsed_s", _time),
@@ -245,7 +252,7 @@ _AFTER_MIGRATIONS = (
     _means("energy package", "J", "energy_pkg_j", _energy),
 )
 _FULL = Layout(
-    (_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping)), _GOVERNOR, _N),
+    (_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping)), _GOVERNOR, *_N),
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
     footnotes=(drivers,),
 )
@@ -253,7 +260,7 @@ _FULL_BESIDE = Layout(
     (
         *(_NUMBER, (Column("mapping", right=False), _text(lambda case: case.mapping))),
         *((Column("beside", right=False), _text(lambda case: case.beside or NOTHING_BESIDE)),),
-        *(_GOVERNOR, _N),
+        *(_GOVERNOR, *_N),
     ),
     (
         *(*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
@@ -271,7 +278,7 @@ _FULL_OF_GUESTS = Layout(
         *(
             (Column("mapping in guest", right=False), _text(lambda case: case.mapping)),
             _GOVERNOR,
-            _N,
+            *_N,
         ),
     ),
     (

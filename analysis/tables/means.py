@@ -197,6 +197,7 @@ def raw_row(case: CaseSummary) -> dict[str, object]:
         "case_id": case.case_id,
         "status": SKIPPED if case.skip_reason is not None else MEASURED,
         "n": case.n,
+        "lost": case.lost.count if case.lost.is_known else None,
         "unproved": case.placed.unproved,
         "driver": joined(case.drivers),
         "governor_read": joined(case.governors_read),

@@ -10,7 +10,9 @@ import numpy as np
 from analysis.format.numbers import in_percent, percent, percent_ends, rounded
 from analysis.format.table import joined
 from analysis.objectives import EDP, ENERGY, TIME, Objective
+from analysis.results.baselines import leaves_all
 from analysis.results.case_summary import CaseSummary
+from analysis.results.turns import ORDER
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
 from analysis.verdict.model import CaseFinding, Comparison
@@ -20,7 +22,6 @@ from analysis.verdict.phrases import (
     and_others,
     change_of_means,
     each_case,
-    leaves_all,
     listed,
     name,
     names,
@@ -130,21 +131,48 @@ def of_units(comparisons: Sequence[Comparison]) -> str:
 
 
 def unusable(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
-    """Return the cases that lost too many of their runs to placement to be compared."""
-    return [case for case in cases if not case.placed.usable]
+    """Return the cases that lost too many of their runs to be compared.
 
-
-def not_placed(cases: Iterable[CaseFinding]) -> str:
-    """Return which of these cases are not compared because of their placement; empty for none.
-
-    The rule is runners.records.placed_runs.PlacedRuns.usable.
+    The rule is runners.records.lost_runs.LostRuns.usable.
     """
+    return [case for case in cases if not case.lost.usable]
+
+
+def lost_too_many(cases: Iterable[CaseFinding]) -> str:
+    """Return which of these cases are not compared because of their lost runs; empty for none."""
     lost = unusable(cases)
     if not lost:
         return ""
     return (
-        f"Not compared: {_counts(lost)}. More than a tenth of the runs were lost to placement, and "
-        "which ones depends on how they ran, so that the others are no sample."
+        f"Not compared: {lost_by_case(lost)}. More than a tenth was lost, and which runs these are "
+        "depends on how they ran, so that the others are no sample."
+    )
+
+
+def lost_by_case(cases: Sequence[CaseFinding]) -> str:
+    """Return what became of the lost runs of each case."""
+    return listed(each_case(cases, lambda case: case.lost.summary(name(case))))
+
+
+def out_of_turn(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
+    """Return the cases that lost few runs, but did not make them in turn with their baseline."""
+    return [case for case in cases if case.out_of_turn and case.lost.usable]
+
+
+def order_tells_nothing(
+    cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Objective
+) -> str:
+    """Return which of these cases are not compared because of their order; empty for none.
+
+    Their numbers are the means; an interval would be one of runs of another hour.
+    """
+    apart = [case for case in out_of_turn(cases) if objective in case.samples]
+    if not apart:
+        return ""
+    return (
+        f"Not compared: {ORDER}, because runs of {names(apart)} were not made in turn with those "
+        f"of {name(baseline)}{_by_means(apart, baseline, objective)}. Only runs made "
+        "in turn would tell."
     )
 
 
@@ -204,21 +232,20 @@ def not_compared(
         return _no_values(cases, objective)
     if baseline is None:
         return _no_baseline(cases, named)
-    if reason := not_placed([baseline]):
-        return reason
+    if reason := lost_too_many([baseline]):
+        return f"{reason} Nothing is compared with a baseline that is none."
     if objective not in baseline.samples:
         return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
     others = [case for case in cases if case is not baseline and objective in case.samples]
     if not others:
         return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
-    of_placement = not_placed(cases)
-    if len(unusable(others)) == len(others):
-        return of_placement
+    rest = [case for case in others if case.lost.usable and not case.out_of_turn]
     spread = (
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "
         f"deviations{_by_means(cases, baseline, objective)}."
     )
-    return " ".join(filter(None, (spread, of_placement)))
+    of_order = order_tells_nothing(others, baseline, objective)
+    return " ".join(filter(None, (of_order, spread if rest else "", lost_too_many(cases))))
 
 
 def _no_values(cases: Sequence[CaseFinding], objective: Objective) -> str:

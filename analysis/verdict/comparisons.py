@@ -26,10 +26,12 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns, p_of_shares, spread_times
 from analysis.verdict.model import Comparison
-from analysis.verdict.phrases import leaves_all
-from analysis.verdict.values import Values, difference_of, difference_of_summaries
-from base.errors import UserError
-from base.text import one_line, unknown_word
+from analysis.verdict.values import (
+    Values,
+    difference_of,
+    difference_of_summaries,
+)
+from base.text import one_line
 
 Key = tuple[str, Objective]
 
@@ -67,9 +69,10 @@ def difference_between(
 ) -> Difference | None:
     """Return how two cases differ: from their runs, as a card states it, or from their summaries.
 
-    None where one of them lost so many runs to placement that it is not compared.
+    None where one of them lost so many runs that it is not compared, or where their runs were not
+    made in turn.
     """
-    if not (a.placed.usable and b.placed.usable):
+    if not (a.lost.usable and b.lost.usable):
         return None
     mine, theirs = values.get(a.case_id), values.get(b.case_id)
     if mine and theirs:
@@ -77,6 +80,9 @@ def difference_between(
     stated = a.stated.get(objective)
     if stated and stated.against == b.case_id:
         return stated.difference
+    # Of a card nobody knows more than that each of them was not made in turn with its baseline.
+    if a.out_of_turn or b.out_of_turn:
+        return None
     return difference_of_summaries(a, b, objective, sd_is_error)
 
 
@@ -178,35 +184,6 @@ def _p_of_shares(
         p_corrected = holm([p_values[key] for key in of_question])
         corrected |= zip(of_question, p_corrected, strict=True)
     return corrected
-
-
-def baselines_of(
-    cases: Sequence[CaseSummary], mapping: str | None = None
-) -> dict[str, CaseSummary]:
-    """Return the baseline of each case that has one, by case_id.
-
-    A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
-    mapping that is named. Of several under the first scheduling that has one (a mapping that was
-    run on two sets of CPUs) the one with most runs is taken. Raises UserError when no case has the
-    named mapping.
-    """
-    known = dict.fromkeys(case.mapping for case in cases)
-    if mapping is not None and mapping not in known:
-        raise UserError(unknown_word("mapping", mapping, known, " in these results"))
-    by_setting: dict[tuple[object, ...], CaseSummary] = {}
-    for case in sorted(cases, key=lambda case: case.number):
-        is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
-        if not is_baseline or not _runs(case):
-            continue
-        first = by_setting.setdefault(case.setting, case)
-        if case.scheduling == first.scheduling and _runs(case) > _runs(first):
-            by_setting[case.setting] = case
-    return {case.case_id: by_setting[case.setting] for case in cases if case.setting in by_setting}
-
-
-def _runs(case: CaseSummary) -> int:
-    """Return how many runs a case has; one where a publication does not say how many."""
-    return 1 if case.n is None else case.n
 
 
 def other_reading(

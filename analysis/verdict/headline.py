@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary
-from analysis.verdict.caveats import start_up, unusable
+from analysis.results.turns import ORDER
+from analysis.verdict.caveats import lost_by_case, out_of_turn, start_up, unusable
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict, objectives_in
 from analysis.verdict.phrases import best_change, governor, listed, name, place, placer
 from base.text import one_line, plural
@@ -54,8 +55,13 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
     if lost := unusable(cases):
         verb, possessive = ("is", "its") if len(lost) == 1 else ("are", "their")
         sentences.append(
-            f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared: more than a tenth "
-            f"of {possessive} runs were lost to placement."
+            f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared, because more than a "
+            f"tenth of {possessive} runs were lost: {lost_by_case(lost)}."
+        )
+    if apart := out_of_turn(cases):
+        verb = "is" if len(apart) == 1 else "are"
+        sentences.append(
+            f"{len(apart)} of {plural(len(cases), 'case')} {verb} not compared: {ORDER}."
         )
     return tuple(sentences)
 

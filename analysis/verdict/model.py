@@ -18,6 +18,7 @@ from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns
 from base.text import one_line
+from runners.records.lost_runs import LostRuns
 from runners.records.placed_runs import PlacedRuns
 
 
@@ -102,7 +103,8 @@ class CaseFinding:
 
     `samples` has the objectives that were measured, `comparisons` those that can be compared with
     the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.
-    `slowdown` is None where nothing runs beside it.
+    `slowdown` is None where nothing runs beside it. `out_of_turn`: its runs were not made in turn
+    with its baseline's.
     """
 
     summary: CaseSummary
@@ -113,6 +115,7 @@ class CaseFinding:
     slow: SlowRuns | None = None
     on_front: bool = False
     slowdown: Slowdown | None = None
+    out_of_turn: bool = False
 
     @property
     def case_id(self) -> str:
@@ -156,14 +159,24 @@ class CaseFinding:
 
     @property
     def placed(self) -> PlacedRuns:
-        """In how many of its runs threads were where they belong, and whether it is compared."""
+        """In how many of its runs threads were where they belong."""
         return self.summary.placed
+
+    @property
+    def lost(self) -> LostRuns:
+        """Its lost runs, and whether it may be compared."""
+        return self.summary.lost
 
     @property
     def has_time_and_energy(self) -> bool:
         """Whether it may be on the Pareto front; beside a co-runner, energy is that of both."""
         is_measured = {TIME, ENERGY} <= self.samples.keys()
-        return is_measured and self.placed.usable and not self.summary.beside
+        return is_measured and self.is_comparable and not self.summary.beside
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its runs are a sample of it, and made in turn with its baseline's."""
+        return self.lost.usable and not self.out_of_turn
 
 
 @dataclass(frozen=True)

@@ -225,12 +225,6 @@ def place(case: CaseSummary) -> str | None:
     return _PLACES.get(str(case.placing.selection))
 
 
-def leaves_all(case: CaseSummary) -> bool:
-    """Return whether a case leaves its threads, and a guest's virtual CPUs, to the OS scheduler."""
-    placings = filter(None, (case.of_threads, case.of_vcpus))
-    return all((of.selection, of.binding) == ("all", "none") for of in placings)
-
-
 def placer(case: CaseSummary) -> str:
     """Return who places threads that a case leaves alone: `the OS scheduler`, `scx_lavd`."""
     who = {None: "the OS scheduler", KERNEL: "the kernel's own scheduler"}

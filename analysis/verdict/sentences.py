@@ -19,10 +19,12 @@ from analysis.statistics.decision import (
 )
 from analysis.verdict.causes import causes
 from analysis.verdict.caveats import (
+    lost_too_many,
     mean_change,
     means_disagree,
-    not_placed,
     of_units,
+    order_tells_nothing,
+    out_of_turn,
     rests_on,
     slow,
     spreads,
@@ -332,7 +334,8 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
         _across_attempts(evidence),
         of_units(comparisons),
         _lacking(evidence),
-        not_placed(evidence.lacking),
+        order_tells_nothing(evidence.lacking, evidence.baseline, evidence.objective),
+        lost_too_many(evidence.lacking),
     )
     return tuple(filter(None, caveats))
 
@@ -366,8 +369,8 @@ def _across_attempts(evidence: Evidence) -> str:
 def _lacking(evidence: Evidence) -> str:
     # What was left out is said of all settings together.
     run = [case for case in evidence.lacking if case.summary.skip_reason is None]
-    lost = unusable(run)
-    cases = [case for case in run if case not in lost]
+    explained = [*unusable(run), *out_of_turn(run)]
+    cases = [case for case in run if case not in explained]
     if not cases:
         return ""
     noun = evidence.objective.noun

@@ -56,7 +56,7 @@ def _of_co_runner(
     values: Mapping[str, Values],
 ) -> Difference | None:
     """Return the co-runner's time beside the program against its time alone, block by block."""
-    if alone is None or not (case.placed.usable and alone.placed.usable):
+    if alone is None or not (case.lost.usable and alone.lost.usable):
         return None
     mine, theirs = beside.get(case.case_id), values.get(alone.case_id)
     return difference_of(mine, theirs, TIME) if mine and theirs else None
@@ -101,9 +101,9 @@ def _why_not_co_runner(case: CaseFinding) -> str:
 
 
 def _too_few(case: CaseFinding) -> str:
-    if not case.placed.usable:
-        return "too many runs were lost to placement"
-    return "one of the two has fewer than two usable runs"
+    if not case.lost.usable:
+        return f"too many runs were lost ({case.lost.summary()})"
+    return "one of the two has fewer than two usable runs, or their runs were not made in turn"
 
 
 def slowdown_table(table: TableFindings) -> Table | None:

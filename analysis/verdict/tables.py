@@ -82,6 +82,7 @@ def _statistics(table: TableFindings, objective: Objective) -> Table:
         Column("sd", unit),
         Column("CV", "%"),
         Column("outliers", right=False),
+        Column("lost runs"),
     )
     return Table(
         caption=f"{table.title}: {objective.noun}",
@@ -115,6 +116,7 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
             f"run {outlier.repetition}: {fixed(outlier.value, decimals)}" for outlier in outliers
         )
         or NOTHING,
+        str(case.lost.count) if case.lost.is_known else NOTHING,
     )
 
 
@@ -234,8 +236,7 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
     for objective in objectives:
         comparison = case.comparisons.get(objective)
         if comparison is None:
-            is_one = case.is_baseline and objective in case.samples
-            cells += ["1", NOTHING, "baseline"] if is_one else [NOTHING] * 3
+            cells += [*without_comparison(case, objective)]
         else:
             difference = comparison.difference
             cells += [
@@ -244,6 +245,15 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
                 outcome_text(comparison),
             ]
     return (*cells, "yes" if case.on_front else NOTHING)
+
+
+def without_comparison(case: CaseFinding, objective: Objective) -> tuple[str, str, str]:
+    """Return ratio, interval and word of a case that has no comparison in an objective."""
+    if objective not in case.samples:
+        return NOTHING, NOTHING, NOTHING
+    if not case.is_comparable:
+        return NOTHING, NOTHING, "not compared"
+    return ("1", NOTHING, "baseline") if case.is_baseline else (NOTHING, NOTHING, NOTHING)
 
 
 def ratio_decimals(ratio: float) -> int:
@@ -274,7 +284,10 @@ def outcome_text(comparison: Comparison) -> str:
 
 
 def interval_of(interval: Interval | None, decimals: int) -> str:
-    """Return both ends of an interval with these decimals; nothing where there is none."""
+    """Return both ends of an interval with these decimals, or more where both would look equal.
+
+    Nothing where there is none.
+    """
     if interval is None:
         return NOTHING
     both = ends(interval.low, interval.high, lambda end, more: fixed(end, decimals + more))
@@ -289,6 +302,7 @@ def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
         "objective": objective,
         "unit": objective.unit,
         "n": sample.n or None,
+        "lost": case.lost.count if case.lost.is_known else None,
         "mean": sample.mean,
         "mean_low": sample.mean_interval.low if sample.mean_interval else None,
         "mean_high": sample.mean_interval.high if sample.mean_interval else None,
@@ -317,6 +331,10 @@ def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
         "runs_unproved": case.placed.unproved,
         "runs_violated": case.placed.violated,
         "placement_usable": case.placed.usable,
+        "runs_lost": case.lost.count if case.lost.is_known else None,
+        "lost_by_cause": dict(case.lost.by_cause),
+        "usable": case.lost.usable,
+        "in_turn": not case.out_of_turn,
     }
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
 from analysis.records.runs import good_runs
 from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.turns import Made, are_in_turn
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
 from runners.records.values import INTERRUPTED, SKIPPED
@@ -41,9 +42,15 @@ class Values:
     block: Array
     order: Array
     attempt: Array
+    started_s: Array
     repetition: Array
     unit: NDArray[np.intp]
     of: Mapping[Objective, Array]
+
+    @property
+    def made(self) -> Made:
+        """When the runs were made."""
+        return Made(self.attempt, self.order, self.started_s)
 
     def known(self, objective: Objective) -> NDArray[np.intp]:
         """Return the positions of the runs with a value of the objective; none is 0 or less."""
@@ -61,7 +68,8 @@ def values_by_case(
     """Return the good runs' values by case_id; warm-up runs and others are not among them."""
     good = good_runs(frame)
     codes, case_ids = pd.factorize(good["case_id"])
-    names = ("block", "order", "attempt", "repetition", *(of.field for of in objectives))
+    known = ("block", "order", "attempt", "started_s", "repetition")
+    names = (*known, *(of.field for of in objectives))
     numbers = {name: _numbers(good, name) for name in names}
     units = units_of(good)
     # One sort and one cut for all cases, of which there may be thousands.
@@ -74,6 +82,7 @@ def values_by_case(
             parts["block"][at],
             parts["order"][at],
             parts["attempt"][at],
+            parts["started_s"][at],
             parts["repetition"][at],
             unit_parts[at],
             {
@@ -106,8 +115,10 @@ def difference_of(case: Values, baseline: Values, objective: Objective) -> Diffe
 
     Runs of one block that different attempts made are no pair: a boot, or days, lie between them.
     Where few are left of the runs, all are compared unpaired. None when one of them has fewer than
-    two values.
+    two values, or where the cases' runs were not made in turn.
     """
+    if not are_in_turn(case.made, baseline.made):
+        return None
     mine, theirs = case.known(objective), baseline.known(objective)
     a, b = np.log(case.measured(objective)), np.log(baseline.measured(objective))
     if len(a) < 2 or len(b) < 2:

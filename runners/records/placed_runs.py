@@ -1,8 +1,8 @@
-"""Placements in records: whether a case may be compared, and how many threads ran. Pure.
+"""Placements in records: in how many runs they are proved, and how many threads ran. Pure.
 
 Runs whose threads were elsewhere are not averaged. That selects runs by their behaviour: of a
-program that binds its own threads, only runs too short for the looks remain. So the remaining runs
-of a case that lost many runs are no sample of it, however many remain.
+program that binds its own threads, only runs too short for the looks remain. They are lost, as are
+those that ended badly (runners/records/lost_runs.py).
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import Any
 
 from base.reading import number_or_nan, table_in, tables_in
 from base.text import plural
+from runners.records.lost_runs import is_sample
 
 PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 # The verdict of imported logs: no threads were sampled.
 UNSEEN = "unseen"
-# A case that lost a larger share of its runs is not compared, and never recommended.
-MAX_LOST = 0.1
 # A run whose threads worked, or waited for a CPU, for more than this multiple of the time that the
 # threads of one process can had several processes at work. Errors of clocks and the rounding of
 # short runs are within a tenth.
@@ -49,12 +48,12 @@ class PlacedRuns:
 
     @property
     def usable(self) -> bool:
-        """Whether the case may be compared, and recommended.
+        """Whether enough of these runs were proved for the case to be recommended.
 
         A run's speed plays no part: one that was too short to be proved counts like one whose
-        threads were elsewhere.
+        threads were elsewhere. Runs that ended badly are not among these.
         """
-        return self.lost <= MAX_LOST * (self.proved + self.lost)
+        return is_sample(self.lost, self.proved + self.lost)
 
     @property
     def summary(self) -> str:

@@ -91,13 +91,13 @@ def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path
     found = contention(*opened_records(tmp_path, records))[0]
 
     text = " ".join(contention_section(found, 0.01).sentences)
-    assert "not compared, too many runs lost to placement" in text
+    assert "not compared, too many runs lost" in text
     assert "not compared, too few runs" not in text
 
 
 def test_pinning_by_the_program_in_another_attempt_is_noted(tmp_path: Path) -> None:
     records = [
-        r | {"attempt": 1 if r["mapping"] == "same-cpu-pin" else 2}
+        r | {"attempt": 1 if r["mapping"] == "same-cpu-pin" else 2, "order": None}
         for r in Affinity(apps=("contention",)).records()
     ]
     found = contention(*opened_records(tmp_path, records))[0]

@@ -27,7 +27,7 @@ def test_rates_are_one_way_transfers_a_second(tmp_path: Path) -> None:
 
 def test_placements_of_another_attempt_are_noted(tmp_path: Path) -> None:
     records = [
-        r | {"attempt": 1 if r["mapping"] == "scheduler" else 2}
+        r | {"attempt": 1 if r["mapping"] == "scheduler" else 2, "order": None}
         for r in Affinity(apps=("pingpong",)).records()
     ]
     (found,) = exchanges(*opened_records(tmp_path, records))

@@ -249,7 +249,10 @@ def test_cases_without_a_good_run_count_among_those_that_are_not_compared(tmp_pa
     violated = {"status": "placement-violated", "reason": "thread 2 was on CPU 9"}
     runs = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9})
     write(tmp_path, spoilt(spoilt(runs, "pcores-set", **violated), "pcores-pin", **violated))
-    assert said(tmp_path)["Unproved"].startswith("2 of 3 cases are not compared: more than a ")
+    assert said(tmp_path)["Lost"] == (
+        "10 of 10 runs of lulesh x8 pcores-set violated the placement, so that it is not compared "
+        "| 10 of 10 runs of lulesh x8 pcores-pin violated the placement, so that it is not compared"
+    )
 
 
 def test_the_command_that_would_decide_stands_alone_on_its_line(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_a_published_table_comes_out_as_it_was_published(
     if layout == "full":
         titles = [column.title for column in table.columns]
         assert {row.pop(titles.index("context switches")) for row in rows} == {"40"}
+        assert {row.pop(titles.index("lost")) for row in rows} == {"0"}
         assert {row.pop(titles.index("n")) for row in rows} == {"10"}
     driver = " (intel_pstate)" if layout == "full" else ""
     assert rows == [
@@ -216,10 +217,11 @@ def test_one_run_is_no_runs(tmp_path: Path) -> None:
 
     (table,) = tables_from(tmp_path, [unproved, record(2, status="failed", reason="x")])
 
-    assert notes_of(table)[-2:] == [
-        "#1: not compared, nor to be recommended: placement proved in 0 of 1 run, 1 not provable; "
-        "a tenth at most may lack it",
+    assert notes_of(table)[-3:] == [
+        "#1: not compared, nor to be recommended: 1 of 1 run lacked a proof of the placement; a "
+        "tenth at most may be lost",
         "#2: 1 of 1 run not averaged: 1 failed (x)",
+        "#2: not compared, nor to be recommended: 1 of 1 run failed; a tenth at most may be lost",
     ]
     proved = "#1: placement proved in 0 of 1 run, 1 not provable, which is averaged"
     assert proved in notes_of(table)

@@ -63,12 +63,12 @@ def made_records() -> list[Record]:
 def place_in_attempts(run: Record, at: int) -> None:
     """A second attempt made lulesh's blocks from 6 on, and what could not be run before.
 
-    lu was made case by case.
+    Runs of lu are in turn, but its blocks overlap.
     """
     in_blocks, last = run["app"] == "lulesh", run["mapping"] == "ecores-pin"
     late = run["block"] >= 6 or last if in_blocks else run["case_number"] == 8
     run["attempt"] = 2 if late else 1
-    run["order"] = at if in_blocks else 1000 * run["case_number"] + at
+    run["order"] = at if in_blocks or run["mapping"] == "scheduler" else at + 20
 
 
 def spoilt(run: Record) -> Iterator[Record]:
@@ -180,6 +180,14 @@ def expected_statistics(sample: list[float]) -> dict[str, Any]:
     return found
 
 
+def in_turn(records: list[Record], case_id: str, baseline: str) -> bool:
+    """Whether the order of two cases' runs changes between them for two thirds of the runs."""
+    runs = [(run, of) for of in (case_id, baseline) for run in good_runs(records, of)]
+    runs.sort(key=lambda made: (made[0]["attempt"], made[0]["order"]))
+    changes = sum(one[1] != other[1] for one, other in itertools.pairwise(runs))
+    return 3 * changes >= 2 * min(len(good_runs(records, of)) for of in (case_id, baseline))
+
+
 def expected_difference(
     records: list[Record], case_id: str, baseline: str, objective: str
 ) -> dict[str, Any]:
@@ -191,8 +199,8 @@ def expected_difference(
     a, b = ([math.log(run[field]) for run in runs.values()] for runs in (mine, theirs))
     blocks = [k for k in sorted(mine) if k in theirs and mine[k]["attempt"] == theirs[k]["attempt"]]
     orders = [sorted([mine[block]["order"], theirs[block]["order"]]) for block in blocks]
-    in_turn = all(first[1] < second[0] for first, second in itertools.pairwise(orders))
-    paired = len(blocks) >= 2 and in_turn and 3 * len(blocks) >= 2 * min(len(a), len(b))
+    apart = all(first[1] < second[0] for first, second in itertools.pairwise(orders))
+    paired = len(blocks) >= 2 and apart and 3 * len(blocks) >= 2 * min(len(a), len(b))
     if paired:
         a, b = ([math.log(runs[k][field]) for k in blocks] for runs in (mine, theirs))
     if paired:
@@ -250,7 +258,9 @@ def holm(p_values: list[float]) -> list[float]:
 @pytest.fixture(scope="module")
 def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
     """The comparisons by case and objective."""
-    keys = [(case, base) for case, base in case_ids() if case != base]
+    keys = [
+        (case, base) for case, base in case_ids() if case != base and in_turn(records, case, base)
+    ]
     found = {
         (case, objective): expected_difference(records, case, base, objective)
         for case, base in keys
@@ -278,10 +288,13 @@ def test_the_made_up_study_has_what_can_go_wrong(
     for name, wanted in (
         ("outcome", {"better", "worse", "equivalent", "undecided"}),
         ("paired", {True, False}),
-        ("in_other_attempts", {True, False}),
     ):
         assert {of[name] for of in expected.values()} == wanted
     assert len({of["n"] for of in expected.values()}) > 4
+    # Whole attempts after the others: what could not be run before, and the last case of lu.
+    compared = {case for case, _ in expected}
+    others = {case for case, base in case_ids() if case != base} - compared
+    assert others == {"lulesh4", "lulesh8", "lu8"}
 
 
 def test_each_case_is_described_as_reckoned_by_hand(
@@ -313,12 +326,16 @@ def test_each_case_is_described_as_reckoned_by_hand(
 def test_each_comparison_is_as_reckoned_by_hand(
     answer: dict[str, Any], expected: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    assert answer["comparisons"] == len(expected) == 36
+    assert answer["comparisons"] == len(expected) == 27
     assert (answer["questions"], answer["look"]) == (12, 1)
     data = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
     assert [case for case, row in data.items() if row["is_baseline"]] == [
         "lulesh1", "lulesh5", "lu1", "lu5",
     ]  # fmt: skip
+    compared = {case for case, _ in expected}
+    for case_id, row in data.items():
+        assert row["is_baseline"] or row["in_turn"] == (case_id in compared)
+        assert any(name.endswith("_ratio") for name in row) == (case_id in compared)
     for (case_id, objective), wanted in expected.items():
         row = {
             name.removeprefix(f"{objective}_"): value
@@ -335,11 +352,15 @@ def test_each_comparison_is_as_reckoned_by_hand(
         assert row == pytest.approx(numbers, rel=1e-6, abs=1e-12)
 
 
-def test_the_front_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[Record]) -> None:
+def test_the_front_is_as_reckoned_by_hand(
+    answer: dict[str, Any], records: list[Record], expected: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    known = {case for case, _ in expected} | {base for _, base in case_ids()}
     for app, table in zip(APPS, answer["tables"], strict=True):
         means = {
             case: (mean(records, case, "time"), mean(records, case, "energy"))
             for case in (f"{app}{number}" for number in range(1, 9))
+            if case in known
         }
         front = {
             case
@@ -366,7 +387,11 @@ def test_each_answer_follows_from_the_words(
     assert len(answers) == 12
     for (app, governor, objective), (text, number) in answers.items():
         first = 1 if governor == "performance" else 5
-        found = {at: expected[f"{app}{at}", objective] for at in range(first + 1, first + 4)}
+        found = {
+            at: of
+            for at in range(first + 1, first + 4)
+            if (of := expected.get((f"{app}{at}", objective)))
+        }
         outcomes = {of["outcome"] for of in found.values()}
         if "better" in outcomes:
             best = min(

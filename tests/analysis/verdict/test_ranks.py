@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from analysis.results.baselines import baselines_of
 from analysis.results.sources import open_results
-from analysis.verdict.comparisons import baselines_of
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import do
 from analysis.verdict.text import as_text

@@ -53,10 +53,8 @@ def test_a_case_that_lost_more_than_a_tenth_is_not_compared_however_fast_its_run
     assert words(findings) == {"pcores-set": "worse"}
     time = verdict(findings)
     assert (time.answer, time.best) == ("leave", case_of(findings, "scheduler"))
-    lost = "violated in 3" if fields is VIOLATED else "3 not provable"
-    assert time.sentences[-1].startswith(
-        f"Not compared: #3 pcores-pin (placement proved in 17 of 20 runs, {lost})."
-    )
+    lost = "violated the placement" if fields is VIOLATED else "lacked a proof of the placement"
+    assert time.sentences[-1].startswith(f"Not compared: 3 of 20 runs of #3 pcores-pin {lost}. ")
     assert "1 of 3 cases is not compared" in findings.headline[-1]
     assert not case_of(findings, "pcores-pin").on_front
 
@@ -75,7 +73,9 @@ def test_a_case_that_lost_a_tenth_is_compared_with_a_note(tmp_path: Path, fields
 def test_the_headline_counts_what_was_lost(tmp_path: Path) -> None:
     records = spoilt(spoilt(STUDY, "pcores-pin", **UNPROVED), "pcores-set", **UNPROVED)
     assert findings_of(tmp_path, records).headline[-1] == (
-        "2 of 3 cases are not compared: more than a tenth of their runs were lost to placement."
+        "2 of 3 cases are not compared, because more than a tenth of their runs were lost: 20 of "
+        "20 runs of #2 pcores-set lacked a proof of the placement and 20 of 20 runs of #3 "
+        "pcores-pin lacked a proof of the placement."
     )
 
 
@@ -84,7 +84,10 @@ def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) ->
     violated = pinned(range(1, 16), VIOLATED)
     findings = findings_of(tmp_path, spoilt(violated, "pcores-pin", range(16, 21), **UNPROVED))
     assert verdict(findings).best == case_of(findings, "scheduler")
-    assert "0 of 20 runs, 5 not provable, violated in 15" in as_text(findings, 10_000)
+    assert (
+        "20 of 20 runs of #3 pcores-pin were lost: 15 violated the placement, 5 lacked a proof"
+        in as_text(findings, 10_000)
+    )
 
 
 def test_the_pareto_front_says_nothing_of_a_case_that_is_not_compared(tmp_path: Path) -> None:
@@ -99,7 +102,7 @@ def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> N
     findings = findings_of(tmp_path, spoilt(STUDY, "scheduler", range(11, 21), **UNPROVED))
     time = verdict(findings)
     assert (time.answer, time.best) == ("not compared", None)
-    assert "#1 scheduler (placement proved in 10 of 20 runs, 10 not provable)" in time.sentences[0]
+    assert "10 of 20 runs of #1 scheduler lacked a proof of the placement" in time.sentences[0]
     data = as_data(findings)["tables"][0]["comparisons"][0]
     assert (data["runs_proved"], data["placement_usable"]) == (10, False)
 
@@ -110,7 +113,7 @@ def test_what_was_lost_to_placement_is_no_lack_of_runs(tmp_path: Path) -> None:
     ran = [run for run in records if run["mapping"] != "pcores-set"]
     missing = left_out(4, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
     (text,) = verdict(findings_of(tmp_path, [*ran, missing])).sentences
-    assert text.startswith("Not compared: #3 pcores-pin (placement proved in 10 of 20 runs")
+    assert text.startswith("Not compared: 10 of 20 runs of #3 pcores-pin lacked a proof of the")
 
 
 def test_a_case_that_is_not_compared_has_no_ratio_of_means(tmp_path: Path) -> None:
@@ -125,15 +128,15 @@ def test_tables_report_and_comparison_note_it_too(tmp_path: Path) -> None:
     write(tmp_path / "a", pinned(range(1, 6), VIOLATED))
     write(tmp_path / "b", STUDY.records())
     shown = render(make_tables(tmp_path / "a"), "text")
-    assert "#3: not compared, nor to be recommended: placement proved in 15 of 20 runs" in shown
+    assert "#3: not compared, nor to be recommended: 5 of 20 runs violated the placement" in shown
     results = open_results(str(tmp_path / "a"))
     page = report_html(results, analyze(results))
-    assert "#3 pcores-pin (placement proved in 15 of 20 runs, violated in 5)" in page
+    assert "5 of 20 runs of #3 pcores-pin violated the placement" in page
     both = compare(results, open_results(str(tmp_path / "b")))
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")
     row = next(row for row in pair.rows if row.case.mapping == "pcores-pin")
     assert (row.agreement, row.direct, row.a and row.a.ratio) == ("not compared", None, None)
-    assert "A: Not compared: #3 pcores-pin (" in render(compare_tables(both), "text")
+    assert "A: Not compared: 5 of 20 runs of #3 pcores-pin " in render(compare_tables(both), "text")
 
 
 def test_the_answer_notes_that_imported_runs_were_not_sampled(tmp_path: Path) -> None:

@@ -1,0 +1,99 @@
+"""Turns: whether two cases' runs were made in turn, so that a drift of the node falls on both.
+
+Where all runs of a case come before those of another, a node that becomes slower meanwhile looks
+like a slow mapping, and no test of the runs tells the two apart. What counts is the order in which
+runs were made, by the records, not the word in the study: a case that was added later, or guests
+that each booted once, are no better than `order: sequential`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.records.runs import good_runs
+from analysis.results.baselines import baselines_of
+from analysis.results.case_summary import CaseSummary
+
+Array = NDArray[np.float64]
+
+# Randomised blocks change between two cases once a block or oftener. Runs are lost, and cases end
+# at a precision, so that fewer changes do: as many as there must be pairs in
+# analysis.verdict.values.
+MIN_TURNS = 2 / 3
+ORDER = "the order does not tell a drift from a mapping"
+FOOTNOTE = (
+    f"{ORDER}: the runs of some cases were not made in turn with their baseline's (sequential "
+    "order, a case that was added later, or guests of different boots), and these cases are not "
+    "compared"
+)
+
+
+class Made(NamedTuple):
+    """When the good runs of a case were made: attempt, place in the study, and seconds since 1970.
+
+    Each is NaN where it is not known.
+    """
+
+    attempt: Array
+    order: Array
+    started_s: Array
+
+
+def are_in_turn(a: Made, b: Made) -> bool:
+    """Return whether two cases' runs were made in turn, by the study's order and by the clock.
+
+    Runs whose order is not known, as of imported logs, are taken to have been.
+    """
+    orders = np.concatenate([a.order, b.order])
+    if not len(a.order) or not len(b.order) or np.isnan(orders).any():
+        return True
+    case = np.repeat([0, 1], [len(a.order), len(b.order)])
+    attempts = np.nan_to_num(np.concatenate([a.attempt, b.attempt]))
+    ways = [np.lexsort((orders, attempts))]
+    if _is_clock_sound(a) and _is_clock_sound(b):
+        started_s = np.concatenate([a.started_s, b.started_s])
+        ways.append(np.lexsort((orders, attempts, started_s)))
+    least = MIN_TURNS * min(len(a.order), len(b.order))
+    return all(np.count_nonzero(np.diff(case[way])) >= least for way in ways)
+
+
+def _is_clock_sound(made: Made) -> bool:
+    """Return whether the clock went on from run to run: somebody may have set it back."""
+    in_order = np.lexsort((made.order, np.nan_to_num(made.attempt)))
+    return bool(np.all(np.diff(made.started_s[in_order]) >= 0))
+
+
+def with_turns(cases: Sequence[CaseSummary], frame: pd.DataFrame) -> list[CaseSummary]:
+    """Return the cases, those marked whose runs were not made in turn with their baseline's."""
+    made = _made_by_case(frame)
+    baselines = baselines_of(cases)
+    return [
+        replace(case, out_of_turn=True)
+        if case.case_id in made
+        and case.case_id in baselines
+        and baselines[case.case_id].case_id in made
+        and not are_in_turn(made[case.case_id], made[baselines[case.case_id].case_id])
+        else case
+        for case in cases
+    ]
+
+
+def _made_by_case(frame: pd.DataFrame) -> dict[str, Made]:
+    good = good_runs(frame)
+    numbers, case_ids = pd.factorize(good["case_id"])
+    columns = [
+        good[name].to_numpy(dtype=float, na_value=np.nan)
+        for name in ("attempt", "order", "started_s")
+    ]
+    by_case = np.argsort(numbers, kind="stable")
+    cuts = np.flatnonzero(np.diff(numbers[by_case])) + 1
+    parts = [np.split(column[by_case], cuts) for column in columns]
+    return {
+        str(case_id): Made(*(part[at] for part in parts)) for at, case_id in enumerate(case_ids)
+    }

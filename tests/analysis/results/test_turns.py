@@ -1,0 +1,182 @@
+"""Cases whose runs were not made in turn are not compared: a drift would look like a mapping."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.answer import analyze
+from analysis.report.page import report_html
+from analysis.results.sources import open_results
+from analysis.results.turns import ORDER, Made, are_in_turn
+from analysis.tables.means import make_tables
+from tests.support.cli import pinstudy
+from tests.support.results import (
+    Record,
+    Study,
+    findings_of,
+    notes_of,
+    spoilt,
+    text_of,
+    timed,
+    verdict,
+    words,
+    write,
+)
+
+ALIKE = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
+
+
+def drifting(study: Study) -> list[Record]:
+    """Return the runs of a study on a machine that becomes 10 % slower from first to last."""
+    runs = study.records()
+    most = max(run["order"] for run in runs)
+    return timed(runs, lambda run: float(run["elapsed_s"] * (1 + 0.1 * run["order"] / most)))
+
+
+SEQUENTIAL = drifting(Study(ALIKE, sequential=True))
+
+
+def test_a_drift_under_sequential_order_has_no_word(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, SEQUENTIAL)
+    assert words(findings) == {}
+    time = verdict(findings)
+    assert (time.answer, time.best) == ("not compared", None)
+    text = text_of(findings)
+    assert text.startswith(
+        f"Not compared: {ORDER}, because runs of #2 pcores-set and #3 pcores-pin"
+    )
+    # Numbers are shown: of the means, without an interval.
+    assert "; by the means alone, against #1 scheduler: #2 pcores-set 3." in text
+    assert f"2 of 3 cases are not compared: {ORDER}." in findings.headline
+
+
+def test_the_same_drift_in_blocks_is_compared(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, drifting(Study(ALIKE)))
+    assert set(words(findings)) == {"pcores-set", "pcores-pin"}
+
+
+def test_every_output_says_why(tmp_path: Path) -> None:
+    write(tmp_path / "a", SEQUENTIAL)
+    write(tmp_path / "b", Study(ALIKE | {"pcores-pin": 0.9}).records())
+    said = " ".join(pinstudy(tmp_path, "verdict", "a", "--no-files", status=0).stdout.split())
+    assert f"Answer There is none: {ORDER}." in said
+    assert "Pin " not in said and "better" not in said
+    (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
+    assert {of["answer"] for of in data["tables"][0]["verdicts"]} == {"not compared"}
+    assert [row["in_turn"] for row in data["tables"][0]["comparisons"]] == [True, False, False]
+    shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
+    assert f"A: {ORDER}" in shown
+    assert "there is no row that both decide" in shown
+    tables = " ".join(pinstudy(tmp_path, "tables", "a", "--no-files", status=0).stdout.split())
+    assert ORDER in tables
+    results = open_results(str(tmp_path / "a"))
+    assert ORDER in report_html(results, analyze(results))
+
+
+def test_a_card_keeps_it(tmp_path: Path) -> None:
+    write(tmp_path / "a", SEQUENTIAL)
+    pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
+    card = json.loads((tmp_path / "a.json").read_text())
+    assert [case.get("out_of_turn") for case in card["cases"]] == [None, True, True]
+    assert any(ORDER in note for note in card["footnotes"])
+    of_card = analyze(open_results(str(tmp_path / "a.json")))
+    assert words(of_card) == {}
+    assert ORDER in text_of(of_card)
+    # Nor against another mapping, of which means and deviations would tell a difference.
+    assert words(analyze(open_results(str(tmp_path / "a.json")), baseline="pcores-set")) == {}
+
+
+def last_of_all(run: Record) -> Record:
+    """As where a mapping could run only in an attempt after all others."""
+    return {"attempt": 2} if run["mapping"] == "pcores-pin" else {}
+
+
+def later_by_the_clock(run: Record) -> Record:
+    return {"started_at": "2025-03-01T23:00:00Z"} if run["mapping"] == "pcores-pin" else {}
+
+
+@pytest.mark.parametrize("change", [last_of_all, later_by_the_clock])
+def test_a_case_whose_runs_all_come_last_is_not_compared_whatever_the_study_says(
+    tmp_path: Path, change: Callable[[Record], Record]
+) -> None:
+    study = Study(ALIKE | {"pcores-pin": 0.9, "pcores-set": 0.95})
+    findings = findings_of(tmp_path, [run | change(run) for run in study.records()])
+    assert words(findings) == {"pcores-set": "better"}
+    assert verdict(findings).best is not None
+    assert ORDER in text_of(findings)
+    (table,) = make_tables(tmp_path)
+    assert any(ORDER in note for note in notes_of(table))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # A study that was killed and continued, one that several workers divide, lost runs.
+        lambda run: {"attempt": 1 + (run["order"] > 16)},
+        lambda run: {"attempt": 1 + run["repetition"] % 3},
+        lambda run: {"attempt": run["order"]},
+        lambda _: {"order": None},
+        lambda run: {"status": "failed"} if run["order"] == 5 else {},
+    ],
+    ids=["killed", "workers", "killed after each run", "unknown", "lost"],
+)
+def test_runs_in_blocks_are_in_turn_however_they_came_about(
+    tmp_path: Path, change: Callable[[Record], Record]
+) -> None:
+    study = Study(ALIKE | {"pcores-pin": 0.9})
+    findings = findings_of(tmp_path, [run | change(run) for run in study.records()])
+    assert words(findings)["pcores-pin"] == "better"
+    assert ORDER not in " ".join(findings.footnotes)
+
+
+def test_a_sequential_study_that_was_continued_is_still_one(tmp_path: Path) -> None:
+    first = Study(ALIKE, sequential=True).records()
+    again = [
+        run | {"attempt": 2, "repetition": run["repetition"] + 10, "order": run["order"] + 100}
+        for run in first
+    ]
+    assert words(findings_of(tmp_path, first + again)) == {}
+
+
+def test_cases_that_raced_have_no_such_note(tmp_path: Path) -> None:
+    rule = {"race": {"of": "time", "min": 3, "max": 10, "margin": 0.01, "noise": 0.01}}
+    raced = [run | {"repetition_rule": rule} for run in SEQUENTIAL]
+    assert ORDER not in " ".join(findings_of(tmp_path, raced).footnotes)
+
+
+def made(*orders: float) -> Made:
+    count = len(orders)
+    return Made(np.ones(count), np.array(orders, dtype=float), np.full(count, np.nan))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ((1, 4, 5, 8), (2, 3, 6, 7), True),
+        ((1, 2, 3, 4), (5, 6, 7, 8), False),
+        ((1, 2, 3, 4), (5, 6), False),
+        ((1, 2, 7, 8), (3, 4, 5, 6), False),
+        # One of the two ended early, as cases do that reached a precision.
+        ((1, 4, 5, 7, 8, 9, 10), (2, 3, 6), True),
+        ((), (1, 2), True),
+        ((float("nan"), 1), (5, 6), True),
+    ],
+)
+def test_runs_are_in_turn_where_they_change_often_enough(
+    a: tuple[float, ...], b: tuple[float, ...], expected: bool
+) -> None:
+    assert are_in_turn(made(*a), made(*b)) == expected
+    assert are_in_turn(made(*b), made(*a)) == expected
+
+
+def test_what_is_wrong_with_the_order_spoils_only_its_own_case(tmp_path: Path) -> None:
+    study = Study(ALIKE | {"pcores-set": 0.9})
+    records = spoilt(study, "pcores-pin", attempt=2)
+    findings = findings_of(tmp_path, records)
+    assert words(findings) == {"pcores-set": "better"}
+    assert text_of(findings).count(ORDER) == 1

@@ -1,0 +1,245 @@
+"""A case that lost more than a tenth of its runs is not compared, whatever became of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.card.build import write_card
+from analysis.report.page import report_html
+from analysis.results.sources import open_results
+from analysis.tables.means import make_tables
+from analysis.verdict.tables import comparison_table
+from analysis.verdict.text import as_data
+from runners.records.lost_runs import LostRuns, lost_runs
+from runners.records.values import FINAL, OK
+from tests.support.cli import pinstudy
+from tests.support.results import (
+    UNPROVED,
+    VIOLATED,
+    Record,
+    Study,
+    case_of,
+    cells_by_title,
+    findings_of,
+    notes_of,
+    only_table,
+    spoilt,
+    verdict,
+    words,
+    write,
+)
+
+# The pinned threads' runs that are left are the fastest of all.
+FASTER = {"scheduler": 1.0, "pcores-set": 1.05, "pcores-pin": 0.8}
+STUDY = Study(FASTER, repetitions=18)
+HUNG = {"status": "timeout", "reason": "killed after 600 s", "elapsed_s": 600.0}
+ENDS = [{"status": status, "reason": "x"} for status in FINAL if status != OK] + [UNPROVED]
+LOST = "12 of 18 runs of #3 pcores-pin reached the limit"
+
+
+def hung(mapping: str = "pcores-pin", count: int = 12) -> list[Record]:
+    return spoilt(STUDY, mapping, range(1, count + 1), **HUNG)
+
+
+@pytest.mark.parametrize("fields", ENDS, ids=lambda of: of.get("status", "unproved"))
+def test_a_case_that_lost_more_than_a_tenth_is_not_compared_whatever_became_of_its_runs(
+    tmp_path: Path, fields: Record
+) -> None:
+    findings = findings_of(tmp_path, spoilt(STUDY, "pcores-pin", (2, 9), **fields))
+    assert words(findings) == {"pcores-set": "worse"}
+    assert verdict(findings).best == case_of(findings, "scheduler")
+    assert "2 of 18 runs of #3 pcores-pin " in verdict(findings).sentences[-1]
+    assert "1 of 3 cases is not compared, because more than a tenth" in findings.headline[-1]
+
+
+@pytest.mark.parametrize("fields", ENDS, ids=lambda of: of.get("status", "unproved"))
+def test_a_case_that_lost_a_tenth_at_most_is_compared(tmp_path: Path, fields: Record) -> None:
+    findings = findings_of(tmp_path, spoilt(STUDY, "pcores-pin", (9,), **fields))
+    assert words(findings)["pcores-pin"] == "better"
+    assert verdict(findings).best == case_of(findings, "pcores-pin")
+
+
+def test_causes_count_together(tmp_path: Path) -> None:
+    records = spoilt(STUDY, "pcores-pin", (1,), **HUNG)
+    records = spoilt(records, "pcores-pin", (2,), status="failed", reason="exit status 1")
+    findings = findings_of(tmp_path, spoilt(records, "pcores-pin", (3,), **UNPROVED))
+    assert case_of(findings, "pcores-pin").lost.by_cause == {
+        "timeout": 1, "failed": 1, "not provable": 1,
+    }  # fmt: skip
+    assert (
+        "3 of 18 runs of #3 pcores-pin were lost: 1 reached the limit, 1 failed, 1 lacked a proof "
+        "of the placement" in verdict(findings).sentences[-1]
+    )
+
+
+def test_nothing_is_compared_with_a_baseline_that_lost_its_runs(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, hung("scheduler", 8))
+    assert words(findings) == {}
+    (text,) = verdict(findings).sentences
+    assert text.startswith("Not compared: 8 of 18 runs of #1 scheduler reached the limit. ")
+    assert text.endswith("Nothing is compared with a baseline that is none.")
+
+
+@pytest.mark.parametrize(
+    "pending",
+    [
+        lambda run: None if run["repetition"] > 7 else run,
+        lambda run: run | {"status": "interrupted"} if run["repetition"] > 7 else run,
+        lambda run: run | {"status": "failed", "warmup": True} if run["repetition"] > 7 else run,
+    ],
+    ids=["never made", "interrupted", "warm-up"],
+)
+def test_runs_that_are_still_to_be_made_are_not_lost(tmp_path: Path, pending: object) -> None:
+    assert callable(pending)
+    runs = [pending(run) if run["mapping"] == "pcores-pin" else run for run in STUDY.records()]
+    findings = findings_of(tmp_path, [run for run in runs if run])
+    assert case_of(findings, "pcores-pin").lost == LostRuns(7)
+    assert words(findings)["pcores-pin"] == "better"
+
+
+def test_every_row_of_the_tables_says_how_many_runs_it_lost_and_why(tmp_path: Path) -> None:
+    write(tmp_path, spoilt(hung(), "pcores-set", (5,), **UNPROVED))
+    (table,) = make_tables(tmp_path)
+    assert [cells_by_title(table, row)["lost"] for row in range(3)] == ["0", "1", "12"]
+    assert [row["lost"] for row in table.raw_values] == [0, 1, 12]
+    notes = notes_of(table)
+    assert "#3: 12 of 18 runs not averaged: 12 timeout (killed after 600 s)" in notes
+    assert (
+        "#3: not compared, nor to be recommended: 12 of 18 runs reached the limit; a tenth at most "
+        "may be lost"
+    ) in notes
+
+
+def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
+    write(tmp_path / "a", hung())
+    write(tmp_path / "b", STUDY.records())
+
+    done = pinstudy(tmp_path, "verdict", "a", "--no-files", status=0)
+    said = " ".join(done.stdout.split())
+    assert "Lost 12 of 18 runs of lulesh x8 pcores-pin reached the limit" in said
+    assert "Answer Leave threads to the OS scheduler." in said
+    assert LOST in said
+
+    (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
+    row = data["tables"][0]["comparisons"][2]
+    assert (row["runs_lost"], row["lost_by_cause"], row["usable"]) == (12, {"timeout": 12}, False)
+    assert "time_outcome" not in row
+
+    tables = pinstudy(tmp_path, "tables", "a", "--format", "csv", "--no-files", status=0).stdout
+    assert [line["lost"] for line in csv.DictReader(io.StringIO(tables))] == ["0", "0", "12"]
+    markdown = pinstudy(tmp_path, "tables", "a", "--format", "markdown", "--no-files").stdout
+    assert "| lost |" in " ".join(markdown.split())
+
+    compared = pinstudy(tmp_path, "compare", "a", "b", status=0).stdout
+    assert f"A: Not compared: {LOST}" in " ".join(compared.split())
+    rows = json.loads(pinstudy(tmp_path, "compare", "a", "b", "--json").stdout)["rows"]
+    pinned = next(row for row in rows if row["mapping"] == "pcores-pin")
+    assert (pinned["conclusions"], pinned["a_lost"], pinned["b_lost"]) == ("not compared", 12, 0)
+
+    pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
+    of_card = " ".join(pinstudy(tmp_path, "verdict", "a.json", status=0).stdout.split())
+    assert LOST in of_card
+    assert "Answer Leave threads to the OS scheduler." in of_card
+
+
+def test_report_and_figures_do_not_recommend_it(tmp_path: Path) -> None:
+    write(tmp_path, hung())
+    results = open_results(str(tmp_path))
+    page = report_html(results, analyze(results))
+    assert "12 of 18 runs of lulesh x8 pcores-pin reached the limit" in page
+    assert "not compared, nor to be recommended: 12 of 18 runs reached the limit" in page
+    assert ">lost<" in page
+
+
+def test_the_table_of_ratios_has_no_ratio_of_it(tmp_path: Path) -> None:
+    table = comparison_table(only_table(findings_of(tmp_path, hung())))
+    assert table
+    assert table.cells[2][3:6] == ("-", "-", "not compared")
+
+
+HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
+ROWS = ("lu,8,scheduler,10,10.0,0.05", "lu,8,pcores-pin,6,9.5,0.05")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "usable", "shown"),
+    [
+        ("lost", ("0", "12"), False, ["0", "12"]),
+        ("lost", ("", "1"), False, ["n/a", "1"]),
+        ("lost", ("0", "0"), True, ["0", "0"]),
+        ("excluded", ("", "timeout: 12"), False, ["n/a", "12"]),
+        ("excluded", ("", "interrupted: 12"), True, ["n/a", "n/a"]),
+        ("driver", ("x", "x"), True, ["n/a", "n/a"]),
+    ],
+)
+def test_imported_means_are_held_to_the_same_rule(
+    tmp_path: Path, column: str, cells: tuple[str, str], usable: bool, shown: list[str]
+) -> None:
+    rows = (f"{row},{cell}" for row, cell in zip(ROWS, cells, strict=True))
+    (tmp_path / "summaries.csv").write_text("\n".join([f"{HEADER},{column}", *rows, ""]))
+    results = open_results(str(tmp_path))
+    findings = analyze(results)
+    assert ("pcores-pin" in words(findings)) == usable
+    (table,) = make_tables(tmp_path)
+    assert [cells_by_title(table, row)["lost"] for row in range(2)] == shown
+
+
+def test_tables_of_runs_are_means_that_lost_as_many(tmp_path: Path) -> None:
+    """What `tables.csv` says of lost runs is read again, and counted once."""
+    records = spoilt(hung(count=1), "pcores-pin", (5, 6), **UNPROVED)
+    folder = tmp_path / "a"
+    write(folder, spoilt(records, "pcores-pin", (9,), **VIOLATED))
+    pinstudy(tmp_path, "tables", "a", status=0)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "summaries.csv").write_text((folder / "tables.csv").read_text())
+    again = analyze(open_results(str(tmp_path / "b")))
+    assert (
+        case_of(again, "pcores-pin").lost
+        == case_of(analyze(open_results(str(folder))), "pcores-pin").lost
+    )
+
+
+def test_a_card_of_lost_runs_has_as_many(tmp_path: Path) -> None:
+    write(tmp_path, spoilt(hung(count=1), "pcores-pin", (5, 6), **UNPROVED))
+    path, _ = write_card(str(tmp_path))
+    of_runs, of_card = (
+        case_of(analyze(open_results(str(source))), "pcores-pin").lost
+        for source in (tmp_path, path)
+    )
+    assert of_card == of_runs
+    old = json.loads(path.read_text())
+    for case in old["cases"]:
+        del case["lost"]
+    path.write_text(json.dumps(old))
+    assert case_of(analyze(open_results(str(path))), "pcores-pin").lost == of_runs
+
+
+def test_published_rows_do_not_say_that_nothing_was_lost() -> None:
+    (row, *_) = as_data(analyze(open_results("published:galante-2025")))["tables"][0]["comparisons"]
+    assert (row["runs_lost"], row["usable"]) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("n", "excluded", "expected"),
+    [
+        (9, {"failed": 1}, True),
+        (8, {"failed": 1}, False),
+        (18, {"failed": 1, "timeout": 1}, True),
+        (17, {"failed": 1, "timeout": 1}, False),
+        (1, {"interrupted": 5}, True),
+        (0, {}, True),
+        # Of how many runs these are, nobody says.
+        (None, {"failed": 1}, False),
+        (None, {}, True),
+    ],
+)
+def test_a_tenth_of_what_was_made_may_be_lost(
+    n: int | None, excluded: dict[str, int], expected: bool
+) -> None:
+    assert lost_runs(n, excluded, unproved=0).usable == expected
