@@ -274,7 +274,7 @@ def _findings(
     cases = results.cases
     samples = _samples(cases, values, objectives)
     slow = _slow(values)
-    shaped = with_shapes(comparisons, baselines, values, samples, slow)
+    shaped = with_shapes(cases, comparisons, baselines, values, samples, slow)
     slowdowns = slowdowns_of(cases, values, results.runs.frame if results.runs else None)
     found = []
     for case in cases:

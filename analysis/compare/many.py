@@ -27,6 +27,7 @@ from analysis.results.sources import Results
 from analysis.results.summaries import UNKNOWN
 from analysis.statistics.decision import ALPHA, Outcome
 from analysis.statistics.sample import Interval
+from analysis.verdict.caveats import unlike_spreads
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
 from base.text import one_line
 from configs.values import DIRECTIONS
@@ -303,6 +304,7 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
     notes = [
         *(["more is better"] if objective.higher else []),
         *_unlike(here),
+        *_unlike_means(here),
         *(f"left aside: {text}" for text in _left_aside(here)),
         *([f"not compared in it: {', '.join(missing)}"] if missing else []),
     ]
@@ -326,6 +328,13 @@ def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
         if len(values) > 1:
             parts = (f"{', '.join(letters)} {value}" for value, letters in values.items())
             yield f"{key.replace('_', ' ')}: {'; '.join(parts)}"
+
+
+def _unlike_means(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
+    """Yield of which results the word is of means whose runs spread unlike each other."""
+    for letter, _, best in here:
+        if doubt := unlike_spreads(best.comparison.unlike_means):
+            yield f"{letter}: {doubt}"
 
 
 def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:

@@ -33,7 +33,14 @@ from analysis.results.turns import are_in_turn
 from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
-from analysis.verdict.caveats import lost_too_many, start_up, start_ups, unusable
+from analysis.verdict.caveats import (
+    lost_too_many,
+    start_up,
+    start_ups,
+    unlike_means,
+    unlike_spreads,
+    unusable,
+)
 from analysis.verdict.comparisons import compare_all, difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
 from analysis.verdict.phrases import name
@@ -250,7 +257,16 @@ def _pairs(
         own = reference if is_compared else None
         rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
         worded = _with_words(rows, objective, margin)
-        yield Pair(objective, a, b, own[0] if own else None, worded, footnotes, differences)
+        doubts = (*footnotes, *_doubts(rows, objective))
+        yield Pair(objective, a, b, own[0] if own else None, worded, doubts, differences)
+
+
+def _doubts(rows: Sequence[Row], objective: Objective) -> Iterator[str]:
+    """Yield of which results the words are of means whose runs spread unlike each other."""
+    both = [(row.a, row.b) for row in rows if row.a and row.b]
+    for letter, sides in zip("AB", zip(*both, strict=True), strict=False):
+        if doubt := unlike_spreads(unlike_means(objective, [side.case for side in sides])):
+            yield f"{letter} word: {doubt}"
 
 
 def _with_words(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:

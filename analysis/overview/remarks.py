@@ -18,7 +18,7 @@ from analysis.results.case_summary import PLACEMENTS, grouped
 from analysis.results.sources import Results
 from analysis.results.turns import ORDER
 from analysis.verdict.answers import answer_of
-from analysis.verdict.caveats import out_of_turn, unusable
+from analysis.verdict.caveats import out_of_turn, unlike_answers, unusable
 from analysis.verdict.headline import in_words
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import (
@@ -111,7 +111,8 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
         verdicts = list(_advised(findings, settings, objective))
         advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
         if advised:
-            sentences.append(_answer(objective, advised, len(verdicts)))
+            unlike = unlike_answers(verdict for verdict, _ in verdicts)
+            sentences.append(_answer(objective, advised, len(verdicts), unlike))
         elif verdicts and not sentences:
             sentences.append(_undecided(objective, len(verdicts)))
     return sentences[:_MAX_SENTENCES] or [f"There is none: {_why_none(findings)}."]
@@ -190,8 +191,11 @@ def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
     return groups
 
 
-def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) -> str:
-    """Return what to do in most settings, in which others something else, and what is open."""
+def _answer(objective: Objective, advised: Sequence[_Advised], compared: int, unlike: str) -> str:
+    """Return what to do in most settings, in which others something else, and what is open.
+
+    `unlike` is a doubt that all of it is under.
+    """
     (usual, first), *others = _groups(advised)
     exceptions = [(of, what) for what, group in others for of in group]
     gain = _in_brackets(_gain(usual, first, objective))
@@ -212,7 +216,7 @@ def _answer(objective: Objective, advised: Sequence[_Advised], compared: int) ->
         text = "; ".join([f"{usual}{where}{gain}", *parts])
     if left := compared - len(advised):
         text += f"; {left} of {compared} settings {'is' if left == 1 else 'are'} undecided"
-    return _for(objective, text)
+    return _for(objective, "; ".join(filter(None, (text, unlike))))
 
 
 def _undecided(objective: Objective, compared: int) -> str:

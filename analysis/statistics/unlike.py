@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.difference import ROUNDING
@@ -19,6 +20,9 @@ Array = NDArray[np.float64]
 MIN_LONGER = 0.03
 # Spreads differ when one is at least twice the other and a test agrees.
 MIN_TIMES = 2.0
+# Welch's test of means is for unlike spreads, too. So much more is a sign of another shape: of a
+# few slow runs, of which no mean tells.
+MIN_TIMES_OF_MEANS = 5.0
 # Rare slow runs are a mode of one run in ten.
 RARE = 0.1
 # Boschloo's test of 100 runs each takes 0.2 s, of 1000 each 50 s.
@@ -98,6 +102,20 @@ def spread_times(log_a: Array, log_b: Array) -> float | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         p = float(stats.levene(log_a, log_b, center="median").pvalue)
     return times if p <= ALPHA else None
+
+
+def spread_times_of_means(cv_a: float, n_a: int, cv_b: float, n_b: int) -> float | None:
+    """Return the ratio of the spreads behind two means; None where they are not very unlike.
+
+    Spreads are coefficients of variation, each above 0 and of two runs or more. They are very
+    unlike when one is five times the other or more, and the variance ratio (F) says so at 5 %:
+    nothing else can be tested without runs.
+    """
+    times = cv_a / cv_b
+    if 1 / MIN_TIMES_OF_MEANS < times < MIN_TIMES_OF_MEANS:
+        return None
+    tails = (special.fdtr(n_a - 1, n_b - 1, times**2), special.fdtrc(n_a - 1, n_b - 1, times**2))
+    return times if 2 * min(tails) <= ALPHA else None
 
 
 def least_to_see() -> int:

@@ -10,7 +10,7 @@ from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import grouped
 from analysis.statistics.decision import MIN_TO_DECIDE, Look, Outcome, decide
 from analysis.verdict import sentences
-from analysis.verdict.caveats import not_compared
+from analysis.verdict.caveats import not_compared, unlike_means
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Verdict
 from analysis.verdict.phrases import listed
@@ -70,7 +70,27 @@ def _verdict(
         if objective in case.comparisons
     )
     beside = cases[0].summary.beside
-    return replace(verdict, means_disagree=means_disagree, beside=beside)
+    return replace(
+        verdict,
+        means_disagree=means_disagree,
+        unlike_means=unlike_means(objective, _rests_on(verdict, cases)),
+        beside=beside,
+    )
+
+
+def _rests_on(verdict: Verdict, cases: Sequence[CaseFinding]) -> Sequence[CaseFinding]:
+    """Return the cases whose comparisons make an answer: the best one, else those of its word.
+
+    What is undecided claims nothing.
+    """
+    best, objective = verdict.best, verdict.objective
+    if best and objective in best.comparisons:
+        return [best]
+    if verdict.answer in ("undecided", "not compared"):
+        return []
+    word = "equivalent" if verdict.answer == "no difference" else "worse"
+    compared = (case for case in cases if objective in case.comparisons)
+    return [case for case in compared if case.comparisons[objective].outcome == word]
 
 
 def _answered(

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.format.numbers import in_percent, percent, percent_ends, rounded
+from analysis.format.numbers import fixed, in_percent, percent, percent_ends
 from analysis.format.table import joined
 from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.results.baselines import leaves_all
@@ -15,7 +15,7 @@ from analysis.results.case_summary import CaseSummary
 from analysis.results.turns import ORDER
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
-from analysis.verdict.model import CaseFinding, Comparison
+from analysis.verdict.model import CaseFinding, Comparison, Verdict
 from analysis.verdict.phrases import (
     MAX_NAMED,
     Change,
@@ -31,6 +31,8 @@ from configs.mapping import WITHIN_THE_RUN
 
 # Trimming keeps slow runs in where one in five is slow; by chance it does so at smaller shares.
 MANY_SLOW = 0.15
+# So many times are whole, because more digits of a ratio of deviations are not known.
+TIMES_FROM_WHOLE = 10
 
 
 def means_disagree(
@@ -62,18 +64,55 @@ def spreads(objective: Objective, baseline: CaseFinding, compared: Sequence[Case
         return ""
     times = listed([_spread(objective, case) for case in cases[:MAX_NAMED]])
     more = "".join(f", and {other}" for other in and_others(cases))
+    text = f"Runs spread otherwise than those of {name(baseline)}: {times}{more}."
+    if any(case.comparisons[objective].unlike_means > 1 for case in cases):
+        return f"{text} Of means, such words are wrong far oftener than they claim."
+    return f"{text} What is said of the typical value holds all the same; of the mean it need not."
+
+
+def hedge(objective: Objective, cases: Iterable[CaseFinding]) -> str:
+    """Return the doubt that stands in an answer's sentence on means; empty where there is none."""
+    doubt = unlike_spreads(unlike_means(objective, cases))
+    return f"; {doubt}" if doubt else ""
+
+
+def unlike_means(objective: Objective, cases: Iterable[CaseFinding]) -> float:
+    """Return how many times a deviation is another at most, of cases whose means are compared."""
+    found = (case.comparisons[objective] for case in cases if objective in case.comparisons)
+    return max((comparison.unlike_means for comparison in found), default=1.0)
+
+
+def unlike_spreads(times: float, where: str = "") -> str:
+    """Return what so unlike deviations mean for answers by means; empty for like ones.
+
+    `where` says for which of several answers.
+    """
+    if times <= 1:
+        return ""
     return (
-        f"Runs spread otherwise than those of {name(baseline)}: {times}{more}. What is said of the "
-        "typical value holds all the same; of the mean it need not."
+        f"not sure{where}, because only means are known, of runs that spread up to {_fold(times)} "
+        "times as much as others"
     )
+
+
+def unlike_answers(verdicts: Iterable[Verdict]) -> str:
+    """Return of how many answers by means it is not sure that they hold; empty for none."""
+    every = list(verdicts)
+    unlike = [verdict.unlike_means for verdict in every if verdict.unlike_means > 1]
+    where = f" in {len(unlike)} of {len(every)} settings" if len(every) > 1 else ""
+    return unlike_spreads(max(unlike, default=1.0), where)
+
+
+def _fold(times: float) -> str:
+    return fixed(times, 0 if times >= TIMES_FROM_WHOLE else 1)
 
 
 def _spread(objective: Objective, case: CaseFinding) -> str:
     times = case.comparisons[objective].spread_times
     assert times is not None
     if times >= 1:
-        return f"{name(case)} {rounded(times, 0)} times as much"
-    return f"{name(case)} 1/{rounded(1 / times, 0)} as much"
+        return f"{name(case)} {_fold(times)} times as much"
+    return f"{name(case)} 1/{_fold(1 / times)} as much"
 
 
 def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
@@ -242,7 +281,7 @@ def not_compared(
     rest = [case for case in others if case.lost.usable and not case.out_of_turn]
     spread = (
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "
-        f"deviations{_by_means(cases, baseline, objective)}."
+        f"deviations{_by_means(rest, baseline, objective)}."
     )
     of_order = order_tells_nothing(others, baseline, objective)
     return " ".join(filter(None, (of_order, spread if rest else "", lost_too_many(cases))))

@@ -30,6 +30,7 @@ from analysis.verdict.values import (
     Values,
     difference_of,
     difference_of_summaries,
+    spread_times_of_summaries,
 )
 from base.text import one_line
 
@@ -140,6 +141,7 @@ def _of_question(
 
 
 def with_shapes(
+    cases: Sequence[CaseSummary],
     comparisons: Mapping[Key, Comparison],
     baselines: Mapping[str, CaseSummary],
     values: Mapping[str, Values],
@@ -147,6 +149,7 @@ def with_shapes(
     slow: Mapping[str, SlowRuns],
 ) -> dict[Key, Comparison]:
     """Return the comparisons with what else differs: means, spreads and shares of slow runs."""
+    rows = {case.case_id: case for case in cases}
     others = {case_id: baselines[case_id].case_id for case_id, _ in comparisons}
     of_shares = _p_of_shares(comparisons, others, slow)
     extended: dict[Key, Comparison] = {}
@@ -158,6 +161,8 @@ def with_shapes(
         if case_id in values and other in values:
             logs = (np.log(values[of].measured(objective)) for of in (case_id, other))
             times = spread_times(*logs)
+        elif comparison.difference.estimand == "mean":
+            times = spread_times_of_summaries(rows[case_id], baselines[case_id], objective)
         extended[case_id, objective] = replace(
             comparison,
             mean_ratio=ratio,

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.results.turns import ORDER
-from analysis.verdict.caveats import lost_by_case, out_of_turn, start_up, unusable
+from analysis.verdict.caveats import (
+    lost_by_case,
+    out_of_turn,
+    start_up,
+    unlike_answers,
+    unusable,
+)
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict, objectives_in
 from analysis.verdict.phrases import best_change, governor, listed, name, place, placer
 from base.text import one_line, plural
@@ -80,7 +86,9 @@ def _answer(objective: Objective, verdicts: Verdicts, lacking: int) -> str:
     more = f"; {lacking} more could not be compared" if lacking else ""
     disagreeing = sum(verdict.means_disagree for _, verdict in verdicts)
     means = f"; the means say otherwise in {plural(disagreeing, 'setting')}" if disagreeing else ""
-    return f"For {objective.noun}: {of}{_hedge(verdicts)}{means}{more}."
+    doubt = unlike_answers(verdict for _, verdict in verdicts)
+    unlike = f"; {doubt}" if doubt else ""
+    return f"For {objective.noun}: {of}{_hedge(verdicts)}{means}{unlike}{more}."
 
 
 def _settings(count: int) -> str:

@@ -58,6 +58,16 @@ class Comparison:
             return 0
         return max(0, MIN_TO_FORECAST - self.difference.n)
 
+    @property
+    def unlike_means(self) -> float:
+        """How many times one deviation is the other where means are compared; 1 for like ones.
+
+        Words on means need noise that is alike; those on typical values do not.
+        """
+        if self.difference.estimand != "mean" or self.spread_times is None:
+            return 1.0
+        return max(self.spread_times, 1 / self.spread_times)
+
     def means_disagree(self, margin: float) -> bool:
         """Whether mean and typical value disagree: by more than the margin and by chance's reach.
 
@@ -188,7 +198,8 @@ class Verdict:
     `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
     `sentences` begin with the answer; `beyond` are those that say what no table shows. `also` has
     the cases that are equivalent to the best, cannot be told from it, or may be better.
-    `means_disagree`: mean and typical value of a case disagree.
+    `means_disagree`: mean and typical value of a case disagree. `unlike_means`: of a case that the
+    answer rests on, how many times a deviation is another (`Comparison.unlike_means`).
     """
 
     objective: Objective
@@ -198,6 +209,7 @@ class Verdict:
     sentences: tuple[str, ...]
     also: tuple[CaseFinding, ...] = ()
     means_disagree: bool = False
+    unlike_means: float = 1.0
     beside: str | None = None
     beyond: tuple[str, ...] = ()
 

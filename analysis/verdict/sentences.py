@@ -19,6 +19,7 @@ from analysis.statistics.decision import (
 )
 from analysis.verdict.causes import causes
 from analysis.verdict.caveats import (
+    hedge,
     lost_too_many,
     mean_change,
     means_disagree,
@@ -126,7 +127,7 @@ def _recommendation(evidence: Evidence, best: CaseFinding) -> str:
     gain = best_change(difference, evidence.objective, len(evidence.compared))
     return (
         f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(evidence.baseline))} "
-        f"({gain.with_level}; {_basis(evidence, best)})."
+        f"({gain.with_level}; {_basis(evidence, best)}){hedge(evidence.objective, [best])}."
     )
 
 
@@ -288,7 +289,8 @@ def no_difference(evidence: Evidence) -> tuple[str, ...]:
     take = ("takes", "take") if evidence.objective in (TIME, ENERGY) else ("has", "have")
     first = (
         f"No mapping gains: {names(same)} {take[len(same) > 1]} "
-        f"the same {evidence.noun} as {name(evidence.baseline)}, {evidence.within}."
+        f"the same {evidence.noun} as {name(evidence.baseline)}, {evidence.within}"
+        f"{hedge(evidence.objective, same)}."
     )
     sentences = (first, _known(evidence, "worse"), _why_worse(evidence), *_caveats(evidence, same))
     return tuple(filter(None, sentences))
@@ -304,7 +306,7 @@ def leave(evidence: Evidence) -> tuple[str, ...]:
     all_ = f"{count} that {'were' if worse[1:] else 'was'} compared {'are' if worse[1:] else 'is'}"
     first = (
         f"{what} ({name(evidence.baseline)}): {all_} worse, with 95 % intervals: "
-        f"{evidence.changes(worse)}."
+        f"{evidence.changes(worse)}{hedge(evidence.objective, worse)}."
     )
     return tuple(filter(None, (first, _why_worse(evidence), *_caveats(evidence, []))))
 

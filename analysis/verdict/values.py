@@ -19,6 +19,7 @@ from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.turns import Made, are_in_turn
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
+from analysis.statistics.unlike import spread_times_of_means
 from runners.records.values import INTERRUPTED, SKIPPED
 
 Array = NDArray[np.float64]
@@ -230,6 +231,21 @@ def difference_of_summaries(
     if sd_is_error:
         sd_a, sd_b = sd_a * n_a**0.5, sd_b * n_b**0.5
     return Difference.from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b)
+
+
+def spread_times_of_summaries(
+    case: CaseSummary, baseline: CaseSummary, objective: Objective
+) -> float | None:
+    """Return how many times the baseline's spread a case's is, by published deviations.
+
+    None where no difference is shown, or where a deviation is not known.
+    """
+    name = objective.field
+    mine, theirs = _published(case.moments(name)), _published(baseline.moments(name))
+    if mine is None or theirs is None:
+        return None
+    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
+    return spread_times_of_means(sd_a / mean_a, n_a, sd_b / mean_b, n_b)
 
 
 def _published(of: Moments) -> tuple[float, float, int] | None:

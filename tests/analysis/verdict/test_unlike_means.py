@@ -1,0 +1,96 @@
+"""Means of runs that spread unlike each other make no sure answer, and it says so itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.answer import analyze
+from analysis.overview.remarks import answer
+from analysis.overview.settings import overviews_of
+from analysis.results.sources import open_results
+from analysis.statistics.unlike import spread_times_of_means
+from analysis.verdict.model import Findings
+from tests.support.cli import pinstudy
+from tests.support.results import Study, findings_of, verdict
+
+HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
+DOUBT = "not sure, because only means are known, of runs that spread up to "
+
+
+def imported(folder: Path, *rows: str) -> Findings:
+    folder.mkdir(exist_ok=True)
+    (folder / "summaries.csv").write_text("\n".join([HEADER, *rows, ""]))
+    return analyze(open_results(str(folder)))
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ("lu,8,pcores-pin,10,9.0,0.4", "pin"),
+        ("lu,8,pcores-pin,10,9.0,0.002", "pin"),
+        ("lu,8,pcores-pin,10,11.0,0.4", "leave"),
+        ("lu,8,pcores-pin,400,10.0,0.4", "no difference"),
+    ],
+)
+def test_the_answer_itself_doubts_means_of_unlike_deviations(
+    tmp_path: Path, row: str, word: str
+) -> None:
+    n = row.split(",")[3]
+    findings = imported(tmp_path, f"lu,8,scheduler,{n},10.0,0.04", row)
+    time = verdict(findings, governor="unknown")
+    assert time.answer == word
+    assert DOUBT in time.sentences[0]
+    assert DOUBT in findings.headline[0]
+    settings = [setting for of in overviews_of(findings) for setting in of.settings]
+    assert DOUBT in answer(findings, settings)[0]
+
+
+def test_like_deviations_are_not_doubted(tmp_path: Path) -> None:
+    rows = ("lu,8,scheduler,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.05")
+    findings = imported(tmp_path, *rows)
+    assert DOUBT not in " ".join(
+        (*verdict(findings, governor="unknown").sentences, *findings.headline)
+    )
+
+
+def test_typical_values_of_runs_need_no_such_doubt(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.9})
+    wild = [
+        run | {"elapsed_s": run["elapsed_s"] * (1 + 0.02 * (run["repetition"] % 5))}
+        if run["mapping"] == "scheduler"
+        else run
+        for run in study.records()
+    ]
+    findings = findings_of(tmp_path, wild)
+    assert "Runs spread otherwise" in " ".join(verdict(findings).sentences)
+    assert DOUBT not in " ".join((*verdict(findings).sentences, *findings.headline))
+
+
+def test_compare_doubts_the_words_of_such_results(tmp_path: Path) -> None:
+    rows = ("lu,8,scheduler,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.4")
+    for name in ("a", "b", "c"):
+        imported(tmp_path / name, *rows)
+    two = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
+    assert f"A word: {DOUBT}" in two and f"B word: {DOUBT}" in two
+    three = " ".join(pinstudy(tmp_path, "compare", "a", "b", "c", status=0).stdout.split())
+    assert f"C: {DOUBT}" in three
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ((0.1, 10), (0.01, 10), 10.0),
+        ((0.01, 10), (0.1, 10), 0.1),
+        # Less than five times, and more among too few runs.
+        ((0.049, 100), (0.01, 100), None),
+        ((0.055, 3), (0.01, 3), None),
+        ((0.055, 10), (0.01, 10), 5.5),
+    ],
+)
+def test_spreads_behind_means_differ_by_an_f_test(
+    a: tuple[float, int], b: tuple[float, int], expected: float | None
+) -> None:
+    found = spread_times_of_means(*a, *b)
+    assert found == (None if expected is None else pytest.approx(expected))
