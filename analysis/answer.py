@@ -31,6 +31,7 @@ from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.tables.means import caption
 from analysis.verdict.answers import Rules, verdicts_of
+from analysis.verdict.causes import disturbed_against_others
 from analysis.verdict.comparisons import (
     Key,
     compare_all,
@@ -275,7 +276,9 @@ def _findings(
     samples = _samples(cases, values, objectives)
     slow = _slow(values)
     shaped = with_shapes(cases, comparisons, baselines, values, samples, slow)
-    slowdowns = slowdowns_of(cases, values, results.runs.frame if results.runs else None)
+    frame = results.runs.frame if results.runs else None
+    slowdowns = slowdowns_of(cases, values, frame)
+    disturbed = {} if frame is None else disturbed_against_others(frame)
     found = []
     for case in cases:
         case_id, names = case.case_id, objectives[case.case_id]
@@ -294,6 +297,7 @@ def _findings(
             slow=slow.get(case_id),
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),
+            disturbed_against_others=disturbed.get(case_id, {}),
         )
         found.append(finding)
     return found

@@ -48,6 +48,13 @@ class Moments:
         return not math.isnan(self.mean)
 
 
+class Neighbour(NamedTuple):
+    """Another task: in how many runs it took most CPU time of all others, and how much at most."""
+
+    runs: int
+    most_s: float
+
+
 class Placing(NamedTuple):
     """A mapping: its name, which CPUs it selects, and how it binds; None where it is unknown."""
 
@@ -95,8 +102,8 @@ class CaseSummary:
     `unproved` counts the averaged runs in which it is not, by the names of PLACEMENTS.
     `beside` names what ran beside the program, `beside_alone` is the case_id of that alone; None
     where nothing did. `disturbed` counts averaged runs by DISTURBANCES of
-    runners.records.disturbances; `neighbour` is the other task that took most CPU time in
-    one of the runs that shared their CPUs, and its seconds there; None where none is known.
+    runners.records.disturbances; `neighbours` are the tasks that took most CPU time of all others
+    in the runs that shared their CPUs.
     `stated` has comparisons by objective, where a card states them. `out_of_turn`: its runs were
     not made in turn with its baseline's (analysis.results.turns).
     """
@@ -153,7 +160,7 @@ class CaseSummary:
     unproved: Mapping[str, int] = field(default_factory=dict)
     placed: PlacedRuns = field(default_factory=PlacedRuns)
     disturbed: Mapping[str, int] = field(default_factory=dict)
-    neighbour: tuple[str, float] | None = None
+    neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
     stated: Mapping[str, Stated] = field(default_factory=dict)
     out_of_turn: bool = False
 

@@ -26,7 +26,7 @@ from analysis.records.fields import (
 )
 from analysis.records.metrics import METRIC_FACTS, METRIC_REASON, Metric, metrics_in
 from analysis.records.runs import Runs
-from analysis.results.case_summary import PLACEMENTS, CaseSummary, Moments
+from analysis.results.case_summary import PLACEMENTS, CaseSummary, Moments, Neighbour
 from analysis.results.metrics import why_not_averaged
 from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
@@ -79,7 +79,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "unproved": _unproved(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
-        "neighbour": _neighbours(cases, good),
+        "neighbours": _neighbours(cases, good),
     }
     rows = zip(*columns.values(), strict=True)
     summaries = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
@@ -237,16 +237,16 @@ def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
     return counts
 
 
-def _neighbours(cases: _Cases, good: Mask) -> list[tuple[str, float] | None]:
-    """Return the other task with most CPU time in a run that shared its CPUs, and its seconds."""
-    most: list[tuple[str, float] | None] = [None] * cases.count
-    for number, disturbed, text, _ in cases.combinations(good, "disturbed", "neighbour"):
+def _neighbours(cases: _Cases, good: Mask) -> list[dict[str, Neighbour]]:
+    """Return the other tasks that took most CPU time in runs that shared their CPUs."""
+    found: list[dict[str, Neighbour]] = cases.new_for_each(dict)
+    for number, disturbed, text, runs in cases.combinations(good, "disturbed", "neighbour"):
         if isinstance(text, str) and isinstance(disturbed, str) and SHARED in disturbed:
             seconds, _, command = text.partition(" ")
-            here = most[number]
-            if here is None or float(seconds) > here[1]:
-                most[number] = command, float(seconds)
-    return most
+            before = found[number].get(command, Neighbour(0, 0.0))
+            most_s = max(before.most_s, float(seconds))
+            found[number][command] = Neighbour(before.runs + runs, most_s)
+    return found
 
 
 def _reasons(

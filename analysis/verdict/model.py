@@ -114,7 +114,8 @@ class CaseFinding:
     `samples` has the objectives that were measured, `comparisons` those that can be compared with
     the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.
     `slowdown` is None where nothing runs beside it. `out_of_turn`: its runs were not made in turn
-    with its baseline's.
+    with its baseline's. `disturbed_against_others` has, by disturbance, how the times of its runs
+    with it differ from those of its others, where both kinds have a spread.
     """
 
     summary: CaseSummary
@@ -126,6 +127,7 @@ class CaseFinding:
     on_front: bool = False
     slowdown: Slowdown | None = None
     out_of_turn: bool = False
+    disturbed_against_others: Mapping[str, Difference] = field(default_factory=dict)
 
     @property
     def case_id(self) -> str:
