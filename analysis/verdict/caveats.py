@@ -360,8 +360,11 @@ def mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) 
 _SMALLEST = 0.00005
 
 
-def drift_sentences(drift: Drift | None) -> list[str]:
-    """Return sentences on trends over time and temperature, and on changes between attempts."""
+def drift_sentences(drift: Drift | None, compared: Iterable[Comparison] = ()) -> list[str]:
+    """Return sentences on trends over time and temperature, and on changes between attempts.
+
+    Of the cases that are `compared`, those in pairs of one block are free of such trends.
+    """
     if drift is None:
         return ["Without runs nothing can be said of drift."]
     sentences = [
@@ -379,7 +382,8 @@ def drift_sentences(drift: Drift | None) -> list[str]:
         ),
         *_steps(drift),
     ]
-    if any(trend and trend.found for trend in (drift.over_time, drift.over_temperature)):
+    found = any(trend and trend.found for trend in (drift.over_time, drift.over_temperature))
+    if found and any(comparison.difference.paired for comparison in compared):
         sentences.append(
             "Where cases are compared within blocks of runs, a drift falls on both of them alike."
         )

@@ -122,7 +122,7 @@ def _joined(verdict: Verdict) -> str:
 def notes(findings: Findings) -> list[str]:
     """Return how outcomes were decided, what drifted, and the results' footnotes."""
     lines = list(_of_outcomes(findings)) if findings.comparisons else []
-    lines += drift_sentences(findings.drift)
+    lines += drift_sentences(findings.drift, findings.compared)
     return [*lines, *findings.footnotes]
 
 

@@ -14,6 +14,7 @@ from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.results.turns import ORDER, Made, are_in_turn
 from analysis.tables.means import make_tables
+from analysis.verdict.text import notes
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
@@ -53,11 +54,15 @@ def test_a_drift_under_sequential_order_has_no_word(tmp_path: Path) -> None:
     # Numbers are shown: of the means, without an interval.
     assert "; by the means alone, against #1 scheduler: #2 pcores-set 3." in text
     assert f"2 of 3 cases are not compared: {ORDER}." in findings.headline
+    # The drift is found, and falls on the two alike in blocks alone.
+    assert "Runs became slower as the study went on" in " ".join(notes(findings))
+    assert "falls on both" not in " ".join(notes(findings))
 
 
 def test_the_same_drift_in_blocks_is_compared(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, drifting(Study(ALIKE)))
     assert set(words(findings)) == {"pcores-set", "pcores-pin"}
+    assert "falls on both" in " ".join(notes(findings))
 
 
 def test_every_output_says_why(tmp_path: Path) -> None:
