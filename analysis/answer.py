@@ -27,6 +27,7 @@ from analysis.results.sources import Results
 from analysis.results.turns import are_in_turn
 from analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from analysis.statistics.drift import Drift, drift_of
+from analysis.statistics.modes import Modes, modes_of, within_units
 from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.tables.means import caption
@@ -49,6 +50,7 @@ from analysis.verdict.values import (
     interim_analysis_of,
     sample_of_summary,
     share_no_attempt,
+    unclear_between,
     units_in,
     values_by_case,
 )
@@ -275,6 +277,7 @@ def _findings(
     cases = results.cases
     samples = _samples(cases, values, objectives)
     slow = _slow(values)
+    modes = _modes(values)
     shaped = with_shapes(cases, comparisons, baselines, values, samples, slow)
     frame = results.runs.frame if results.runs else None
     slowdowns = slowdowns_of(cases, values, frame)
@@ -295,6 +298,8 @@ def _findings(
             },
             outliers=_outliers(names, mine, values[case_id]) if case_id in values else (),
             slow=slow.get(case_id),
+            modes={name: modes[case_id, name] for name in names if (case_id, name) in modes},
+            unclear=_unclear(case_id, baseline, values),
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),
             disturbed_against_others=disturbed.get(case_id, {}),
@@ -313,6 +318,24 @@ def _is_out_of_turn(
     if mine is None or theirs is None:
         return case.out_of_turn
     return not are_in_turn(mine.made, theirs.made)
+
+
+def _modes(values: Mapping[str, Values]) -> dict[Key, Modes]:
+    return {
+        (case_id, objective): modes
+        for case_id, of_case in values.items()
+        for objective, _ in by_objective(of_case)
+        if (modes := modes_of(within_units(*of_case.logs(objective)))) is not None
+    }
+
+
+def _unclear(
+    case_id: str, baseline: CaseSummary | None, values: Mapping[str, Values]
+) -> Mapping[str, Modes | None]:
+    mine, theirs = values.get(case_id), values.get(baseline.case_id) if baseline else None
+    if mine is None or theirs is None or mine is theirs:
+        return {}
+    return unclear_between(mine, theirs)
 
 
 def _outliers(

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from analysis.answer import MARGIN, analyze
 from analysis.compare.differences import (
     differences_of_programs,
@@ -44,7 +42,13 @@ from analysis.verdict.caveats import (
 from analysis.verdict.comparisons import compare_all, difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
 from analysis.verdict.phrases import name
-from analysis.verdict.values import Values, difference_of_summaries, values_by_case
+from analysis.verdict.values import (
+    Logs,
+    Values,
+    difference_in,
+    difference_of_summaries,
+    values_by_case,
+)
 
 # `open`: one of the two is undecided. `not compared`: one of the two has no outcome for the row.
 Agreement = Literal[
@@ -371,9 +375,8 @@ def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective
     if mine and theirs and is_one_study and not are_in_turn(mine.made, theirs.made):
         return _of_means(b.case, a.case, objective)
     if mine and theirs:
-        logs = [np.log(values.measured(objective)) for values in (theirs, mine)]
-        if min(map(len, logs)) >= 2:
-            difference = Difference.of_runs(*logs)
+        (logs_b, units_b), (logs_a, units_a) = theirs.logs(objective), mine.logs(objective)
+        difference = difference_in(Logs(logs_b, logs_a, units_b, units_a, paired=False))
     else:
         difference = difference_of_summaries(b.case.summary, a.case.summary, objective)
     return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)

@@ -18,7 +18,7 @@ from analysis.results.case_summary import PLACEMENTS, grouped
 from analysis.results.sources import Results
 from analysis.results.turns import ORDER
 from analysis.verdict.answers import answer_of
-from analysis.verdict.caveats import out_of_turn, unlike_answers, unusable
+from analysis.verdict.caveats import modes_in_words, out_of_turn, unlike_answers, unusable
 from analysis.verdict.headline import in_words
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
 from analysis.verdict.phrases import (
@@ -81,6 +81,7 @@ def remarks(
     whole = [case for case in cases if case.summary.table.region is None]
     for label, texts in (
         ("Fastest", () if findings.raced else fastest(results, findings, settings)),
+        ("Modes", _modes(settings, findings)),
         ("Slow", _slow(settings, findings)),
         ("Disturbed", _disturbed(whole)),
         ("Left out", _left_out(cases)),
@@ -283,6 +284,28 @@ def _in_some(count: int, of: int) -> str:
 
 def _ratio_of_means(case: CaseFinding, table: TableFindings, objective: Objective) -> float:
     return case.mean_ratio(table.baseline_of(case), objective)
+
+
+def _modes(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:
+    """Yield the cases whose times are in several modes, and how many have no outcome by that."""
+    labels = labels_of_cases(settings)
+    parts = [
+        f"runs of {labels[at, case.number]} {case.full_mapping}: "
+        f"{modes_in_words(case.modes[TIME], TIME)}"
+        for at, table in enumerate(findings.tables)
+        for case in table.cases
+        if TIME in case.modes
+    ]
+    unclear = sum(TIME in case.unclear for case in findings.cases)
+    if len(parts) > _MAX_SLOW:
+        parts[_MAX_SLOW:] = [f"{plural(len(parts) - _MAX_SLOW, 'other case')} in several modes"]
+    if unclear:
+        verb = "has" if unclear == 1 else "have"
+        parts.append(
+            f"what is typical is left to chance, so {plural(unclear, 'case')} {verb} no outcome"
+        )
+    if parts:
+        yield "; ".join(parts)
 
 
 def _slow(settings: Sequence[Setting], findings: Findings) -> Iterator[str]:

@@ -84,6 +84,17 @@ def unseen(n: int) -> float:
     return float((1 - RARE) ** n)
 
 
+def share_of_unseen_slow_runs(n: int, comparisons: int) -> float:
+    """Return in which share of questions means that are equal are called different.
+
+    One run in ten is slow on one side alone. So often none of n runs is, and the noise looks like
+    that of the other side; where some are, the t test's level suffers. `make noise` finds no more,
+    table "mean-words".
+    """
+    wrong = min(1.0, unseen(n) + ALPHA / 2)
+    return max(2 * ALPHA, 1 - (1 - wrong) ** comparisons)
+
+
 def spread_times(log_a: Array, log_b: Array) -> float | None:
     """Return the ratio of the spreads of a and b; None where no difference is shown.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,7 @@ from analysis.results.case_summary import CaseSummary
 from analysis.results.turns import ORDER
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
+from analysis.statistics.modes import Modes
 from analysis.verdict.model import CaseFinding, Comparison, Verdict
 from analysis.verdict.phrases import (
     MAX_NAMED,
@@ -55,6 +57,62 @@ def _both(objective: Objective, case: CaseFinding) -> str:
     of_mean = change_of_means(comparison.mean_ratio, objective).size
     typical = change_of_means(comparison.difference.ratio, objective).size
     return f"{name(case)} {of_mean} by the mean, {typical} typically"
+
+
+def several_modes(
+    objective: Objective, baseline: CaseFinding, others: Sequence[CaseFinding]
+) -> str:
+    """Return whose runs are in several modes, and which cases have no outcome because of it."""
+    parts = [
+        f"{name(case)} {modes_in_words(case.modes[objective], objective)}"
+        for case in (baseline, *others)
+        if objective in case.modes
+    ]
+    unclear = [case for case in others if objective in case.unclear]
+    for case in unclear:
+        of_pairs = case.unclear[objective]
+        if of_pairs and objective not in case.modes and objective not in baseline.modes:
+            parts.append(f"{name(case)} against {name(baseline)} {_modes_of_pairs(of_pairs)}")
+    if not parts:
+        return ""
+    text = f"Runs are in several modes: {'; '.join(parts)}"
+    if not unclear:
+        return f"{text}; words about them hold for each of these modes."
+    means = _by_means((baseline, *unclear), baseline, objective)
+    return (
+        f"{text}. Which of them is typical is left to chance, so {names(unclear)} "
+        f"{'has' if len(unclear) == 1 else 'have'} no outcome against {name(baseline)}{means}."
+    )
+
+
+def modes_in_words(modes: Modes, objective: Objective) -> str:
+    """Return each mode's runs and value: `2 of 10 about 0.95 s and 8 about 1.05 s`."""
+    return _counted(modes, "", lambda value: _with_unit(math.exp(value), objective))
+
+
+def _counted(modes: Modes, noun: str, in_words: Callable[[float], str]) -> str:
+    first, *others = (f"about {in_words(mode.value)}" for mode in modes.modes)
+    counts = [mode.count for mode in modes.modes]
+    return listed(
+        [
+            f"{counts[0]} of {modes.n}{noun} {first}",
+            *(f"{count} {text}" for count, text in zip(counts[1:], others, strict=True)),
+        ]
+    )
+
+
+def _with_unit(value: float, objective: Objective) -> str:
+    digits = np.format_float_positional(value, precision=4, fractional=False, trim="-")
+    return f"{digits} {objective.unit}".rstrip()
+
+
+def _signed_change(log_ratio: float) -> str:
+    share = math.expm1(log_ratio)
+    return f"{'+' if share > 0 else '-'}{percent(abs(share))}"
+
+
+def _modes_of_pairs(modes: Modes) -> str:
+    return _counted(modes, " pairs", _signed_change)
 
 
 def spreads(objective: Objective, baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
@@ -278,6 +336,8 @@ def not_compared(
     others = [case for case in cases if case is not baseline and objective in case.samples]
     if not others:
         return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
+    if any(objective in case.unclear for case in others):
+        return f"Not compared. {several_modes(objective, baseline, others)}"
     rest = [case for case in others if case.lost.usable and not case.out_of_turn]
     spread = (
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "

@@ -15,6 +15,7 @@ from analysis.results.case_summary import CaseSummary
 from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.drift import Drift
+from analysis.statistics.modes import Modes
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns
 from base.text import one_line
@@ -113,9 +114,12 @@ class CaseFinding:
 
     `samples` has the objectives that were measured, `comparisons` those that can be compared with
     the baseline's; a baseline has none. `slow` counts its slow runs, None where too few runs tell.
-    `slowdown` is None where nothing runs beside it. `out_of_turn`: its runs were not made in turn
-    with its baseline's. `disturbed_against_others` has, by disturbance, how the times of its runs
-    with it differ from those of its others, where both kinds have a spread.
+    `modes` has the objectives in which its runs are in several modes. `unclear` has those in which
+    modes leave it to chance what is typical against the baseline, with the modes of the pairs'
+    ratios, None where these have one. `slowdown` is None where nothing runs beside it.
+    `out_of_turn`: its runs were not made in turn with its baseline's. `disturbed_against_others`
+    has, by disturbance, how the times of its runs with it differ from those of its others, where
+    both kinds have a spread.
     """
 
     summary: CaseSummary
@@ -124,6 +128,8 @@ class CaseFinding:
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     outliers: tuple[Outlier, ...] = ()
     slow: SlowRuns | None = None
+    modes: Mapping[str, Modes] = field(default_factory=dict)
+    unclear: Mapping[str, Modes | None] = field(default_factory=dict)
     on_front: bool = False
     slowdown: Slowdown | None = None
     out_of_turn: bool = False

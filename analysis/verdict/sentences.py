@@ -27,6 +27,7 @@ from analysis.verdict.caveats import (
     order_tells_nothing,
     out_of_turn,
     rests_on,
+    several_modes,
     slow,
     spreads,
     start_up,
@@ -327,6 +328,9 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
     """Return what limits a verdict: excluded runs, other attempts, cases that are not compared."""
     comparisons = [evidence.comparison(case) for case in evidence.compared]
     caveats = (
+        several_modes(
+            evidence.objective, evidence.baseline, (*evidence.compared, *evidence.lacking)
+        ),
         means_disagree(evidence.objective, evidence.margin, evidence.baseline, evidence.compared),
         spreads(evidence.objective, evidence.baseline, evidence.compared),
         slow(evidence.baseline, evidence.compared) if evidence.objective == TIME else "",
@@ -372,7 +376,9 @@ def _lacking(evidence: Evidence) -> str:
     # What was left out is said of all settings together.
     run = [case for case in evidence.lacking if case.summary.skip_reason is None]
     explained = [*unusable(run), *out_of_turn(run)]
-    cases = [case for case in run if case not in explained]
+    cases = [
+        case for case in run if case not in explained and evidence.objective not in case.unclear
+    ]
     if not cases:
         return ""
     noun = evidence.objective.noun

@@ -311,6 +311,10 @@ def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
         "median_high": sample.median_interval.high if sample.median_interval else None,
         "sd": finite(sample.sd),
         "cv": finite(sample.cv),
+        "modes": [
+            {"runs": mode.count, "about": math.exp(mode.value)}
+            for mode in (case.modes[objective].modes if objective in case.modes else ())
+        ],
         "slow_runs": slow.count if slow else None,
         "slow_least": slow.least if slow and slow.count else None,
         "slow_most": slow.most if slow and slow.count else None,
@@ -336,6 +340,7 @@ def raw_comparisons(case: CaseFinding) -> dict[str, Any]:
         "usable": case.lost.usable,
         "in_turn": not case.out_of_turn,
     }
+    values |= {f"{objective}_outcome": "several modes" for objective in case.unclear}
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference
         interval = difference.known_interval()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +12,14 @@ from analysis.format.table import markdown_items, markdown_text, render, wrapped
 from analysis.objectives import OBJECTIVES, TIME, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from analysis.statistics.difference import MIN_TRIMMED
+from analysis.statistics.modes import share_of_unseen_modes
 from analysis.statistics.sample import OUTLIER_SCORE
-from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
+from analysis.statistics.unlike import (
+    MIN_LONGER,
+    least_to_see,
+    share_of_unseen_slow_runs,
+    unseen,
+)
 from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Findings, TableFindings, Verdict
 from analysis.verdict.phrases import governor, listed, sentence
@@ -142,15 +150,13 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
             f"{plural(len(few), 'comparison')} of fewer than {MIN_TRIMMED} runs: nothing is "
             "trimmed, and a slow run widens the interval"
         )
-    if len(typical) < len(differences):
-        yield "published means are compared as such: words of them need noise that is alike"
     yield (
         f"a ratio's 95 % interval is of that comparison alone, on this node{_boots(findings)} "
         "and for these builds; words take all comparisons of a table, governor and objective "
-        f"together (Holm): of 100 such questions in which nothing differs about 5 call a "
-        f"difference, up to 9 where noise is most unlike; {_question_count(findings.questions)}; "
+        f"together (Holm); {_question_count(findings.questions)}; "
         f"equivalent: within {in_percent(findings.margin, 6)} %, as often wrong"
     )
+    yield from false_words(findings)
     if said := of_looks(findings.look):
         yield said
     if any(comparison.more for comparison in found):
@@ -162,6 +168,47 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
     times = [of.difference for of in found if of.objective == TIME]
     if runs := [of.n for of in times if of.estimand == "typical"]:
         yield _of_slow_runs(min(runs))
+
+
+# By the simulations of docs/error-rates.md: what lognormal noise on one side alone makes of the 5.
+_LOGNORMAL = 9
+
+
+def false_words(findings: Findings) -> Iterator[str]:
+    """Yield how many words for a difference are false where there is none, and under which noise.
+
+    Both numbers are for as many comparisons as one question has, and for the fewest runs.
+    """
+    of_question = Counter(
+        (at, table.baseline_of(case).case_id, objective)
+        for at, table in enumerate(findings.tables)
+        for case in table.cases
+        for objective in case.comparisons
+    )
+    count = max(of_question.values(), default=0)
+    for estimand in ("typical", "mean"):
+        runs = [of.difference.n for of in findings.compared if of.difference.estimand == estimand]
+        if not runs:
+            continue
+        n = min(runs)
+        start = f"false words, {estimand} values: of 100 questions of {plural(count, 'comparison')}"
+        if estimand == "typical":
+            yield (
+                f"{start} in which nothing differs about 5 call a difference, up to {_LOGNORMAL} "
+                f"where noise is lognormal on one side alone; up to "
+                f"{_in_100(share_of_unseen_modes(n, count))} where one run in four is slow on one "
+                f"side alone, which {plural(n, 'run')} may not show"
+            )
+        else:
+            yield (
+                f"{start} in which nothing differs about 5 call a difference where noise is alike; "
+                f"up to {_in_100(share_of_unseen_slow_runs(n, count))} where one run in ten is "
+                f"slow on one side alone, which {plural(n, 'run')} may not show, and means do not"
+            )
+
+
+def _in_100(share: float) -> str:
+    return f"{math.ceil(share * 100 - 1e-9)}"
 
 
 def of_looks(look: Look) -> str:

@@ -18,6 +18,7 @@ from analysis.records.runs import good_runs
 from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.turns import Made, are_in_turn
 from analysis.statistics.difference import Difference
+from analysis.statistics.modes import Modes, hide_what_is_typical, modes_of, within_units
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import spread_times_of_means
 from runners.records.values import INTERRUPTED, SKIPPED
@@ -61,6 +62,10 @@ class Values:
     def measured(self, objective: Objective) -> Array:
         """Return the known values of the objective."""
         return self.of[objective][self.known(objective)]
+
+    def logs(self, objective: Objective) -> tuple[Array, NDArray[np.intp]]:
+        """Return the logarithms of the known values, with the unit of each."""
+        return np.log(self.measured(objective)), self.unit[self.known(objective)]
 
 
 def values_by_case(
@@ -111,26 +116,84 @@ def _for_ratios(values: Array, objective: Objective) -> Array:
     return np.full(len(values), np.nan)
 
 
-def difference_of(case: Values, baseline: Values, objective: Objective) -> Difference | None:
-    """Return how a case differs from another, paired where their runs were made in blocks.
+@dataclass(frozen=True)
+class Logs:
+    """The logarithms of two cases' values, with the boot or day of each.
+
+    The values at one position are a pair, of one block, where they are `paired`.
+    """
+
+    a: Array
+    b: Array
+    units_a: NDArray[np.intp]
+    units_b: NDArray[np.intp]
+    paired: bool
+
+    @property
+    def ratio_modes(self) -> Modes | None:
+        """The modes of the pairs' ratios within boots; None for one, and for runs without pairs."""
+        return modes_of(within_units(self.a - self.b, self.units_a)) if self.paired else None
+
+    @property
+    def hide_what_is_typical(self) -> bool:
+        """Whether modes within boots leave it to chance which ratio is typical."""
+        a, b = within_units(self.a, self.units_a), within_units(self.b, self.units_b)
+        return hide_what_is_typical(a, b, paired=self.paired)
+
+
+def logs_of(case: Values, baseline: Values, objective: Objective) -> Logs:
+    """Return the logarithms by which two cases are compared, in pairs where their runs have blocks.
 
     Runs of one block that different attempts made are no pair: a boot, or days, lie between them.
-    Where few are left of the runs, all are compared unpaired. None when one of them has fewer than
-    two values, or where the cases' runs were not made in turn.
+    Where few are left of the runs, all are compared unpaired.
     """
-    if not are_in_turn(case.made, baseline.made):
-        return None
     mine, theirs = case.known(objective), baseline.known(objective)
     a, b = np.log(case.measured(objective)), np.log(baseline.measured(objective))
-    if len(a) < 2 or len(b) < 2:
-        return None
     _, at_a, at_b = np.intersect1d(case.block[mine], baseline.block[theirs], return_indices=True)
     together = _same(case.attempt[mine][at_a], baseline.attempt[theirs][at_b])
     at_a, at_b = at_a[together], at_b[together]
     least = max(2, MIN_PAIRED * min(len(a), len(b)))
     if len(at_a) >= least and _are_blocks(case.order[mine][at_a], baseline.order[theirs][at_b]):
-        return Difference.of_pairs(a[at_a], b[at_b], case.unit[mine][at_a])
-    return Difference.of_runs(a, b)
+        units = case.unit[mine][at_a]
+        return Logs(a[at_a], b[at_b], units, units, paired=True)
+    return Logs(a, b, case.unit[mine], baseline.unit[theirs], paired=False)
+
+
+def difference_of(case: Values, baseline: Values, objective: Objective) -> Difference | None:
+    """Return how the typical values of two cases differ.
+
+    None when one of them has fewer than two values, or modes of which none is typical, and where
+    their runs were not made in turn.
+    """
+    if not are_in_turn(case.made, baseline.made):
+        return None
+    return difference_in(logs_of(case, baseline, objective))
+
+
+def difference_in(logs: Logs) -> Difference | None:
+    """Return the difference of two cases' logarithms; None as `difference_of` says."""
+    if min(len(logs.a), len(logs.b)) < 2:
+        return None
+    if logs.hide_what_is_typical:
+        return None
+    if logs.paired:
+        return Difference.of_pairs(logs.a, logs.b, logs.units_a)
+    return Difference.of_runs(logs.a, logs.b)
+
+
+def unclear_between(case: Values, baseline: Values) -> dict[str, Modes | None]:
+    """Return the objectives in which modes leave it to chance what is typical of two cases.
+
+    The modes are those of the pairs' ratios, None where the ratios have one or there are no pairs.
+    """
+    if not are_in_turn(case.made, baseline.made):
+        return {}
+    logs_by = {objective: logs_of(case, baseline, objective) for objective in case.of}
+    return {
+        objective: logs.ratio_modes
+        for objective, logs in logs_by.items()
+        if min(len(logs.a), len(logs.b)) >= 2 and logs.hide_what_is_typical
+    }
 
 
 def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:

@@ -57,16 +57,19 @@ def words(studies: int) -> Rows:
     sizes = (5, 10, 20, 30)
     for pair in grid():
         rates = [simulate.wrong_words(pair, n, studies, SEED + n) for n in sizes]
+        lacking = simulate.without_outcome(pair, 10, studies, SEED)
         five = simulate.wrong_words(pair, 10, studies, SEED, mappings=5)
+        twenty = simulate.wrong_words(pair, 10, max(studies // FEWER, 1), SEED, mappings=20)
         unpaired = simulate.wrong_words(pair, 10, studies, SEED, paired=False)
         early = simulate.stopped_early(pair, max(studies // FEWER, 1), SEED)
         same = max(simulate.false_equivalence(pair, 10, studies, SEED, side) for side in (1, -1))
-        yield [pair.name, *map(percent, (*rates, five, unpaired, early, same))]
+        yield [pair.name, *map(percent, (*rates, five, twenty, unpaired, early, same, lacking))]
 
 
 WORDS = (
     "noise", "n = 5", "n = 10", "n = 20", "n = 30", "five mappings, n = 10",
-    "without pairs, n = 10", "stopped early", "called equivalent at the margin, n = 10",
+    "twenty mappings, n = 10", "without pairs, n = 10", "stopped early",
+    "called equivalent at the margin, n = 10", "no outcome, n = 10",
 )  # fmt: skip
 
 
@@ -148,6 +151,31 @@ def means(studies: int) -> Rows:
         yield [noise.name, *map(percent, rates)]
 
 
+def modes(studies: int) -> Rows:
+    """Yield how often a case is said to run in several modes."""
+    for noise in (
+        shapes.NORMAL1, shapes.EXPONENTIAL, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10,
+        shapes.SLOW25, shapes.TWO_MODES, shapes.NEAR_MODES,
+    ):  # fmt: skip
+        rates = [simulate.told_modes(noise, n, studies, SEED) for n in (5, 10, 20, 30, 50)]
+        yield [noise.name, *map(percent, rates)]
+
+
+def mean_words(studies: int) -> Rows:
+    """Yield how often words on published means are wrong, by number of comparisons."""
+    noises = (shapes.NORMAL2, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10, shapes.SLOW25)
+    for pair in (
+        Pair(shapes.NORMAL1, shapes.NORMAL1),
+        *(Pair(noise, shapes.QUIET) for noise in noises),
+    ):
+        for n in (5, 10, 20, 30):
+            rates = [
+                simulate.wrong_words_of_means(pair, n, mappings, max(studies // FEWER, 1), SEED)
+                for mappings in (2, 5, 20)
+            ]
+            yield [pair.name, str(n), *map(percent, rates)]
+
+
 def slow(studies: int) -> Rows:
     """Yield how often runs are called slow, and how often their shares are called different."""
     for pair in grid():
@@ -194,6 +222,14 @@ TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[st
     "means": (
         "95 % intervals of a mean that hold it, in per cent",
         ("noise", "n = 5", "n = 10", "n = 20", "n = 30"), means,
+    ),
+    "modes": (
+        "Cases that are said to run in several modes, in per cent",
+        ("noise", "n = 5", "n = 10", "n = 20", "n = 30", "n = 50"), modes,
+    ),
+    "mean-words": (
+        "Published means: questions in which equal means are called different, in per cent",
+        ("noise", "n", "two mappings", "five", "twenty"), mean_words,
     ),
     "slow": (
         "Studies in which a run is called slow, and in which the shares of slow runs are called "

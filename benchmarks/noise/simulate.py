@@ -21,10 +21,12 @@ from analysis.statistics.decision import (
     more_repetitions,
 )
 from analysis.statistics.difference import SHARE, Difference
+from analysis.statistics.modes import modes_of
 from analysis.statistics.sample import describe
 from analysis.statistics.unlike import p_of_shares, slow_runs
+from analysis.verdict.values import Logs, difference_in
 from benchmarks.noise import shapes
-from benchmarks.noise.candidates import Test
+from benchmarks.noise.candidates import Test, project
 from benchmarks.noise.shapes import Noise
 from configs.repetitions import Precision
 from runners.study.precision import CasePrecision
@@ -85,13 +87,23 @@ def power(
     """Return how often a difference is found, alone and first of 4 and of 56 comparisons."""
     rng = np.random.default_rng(seed)
     a, b = Pair(noise, noise).logs(rng, (studies, n))
-    p_values = np.array([test(study, rng) for study in a - b + np.log1p(effect)])
+    a = a + np.log1p(effect)
+    p_values = np.array([test(study, rng) for study in a - b])
+    if test is project:
+        told = [_difference(x, y) is not None for x, y in zip(a, b, strict=True)]
+        p_values[~np.array(told)] = 1.0
     level = ALPHA * Look().share
     return {count: float(np.mean(p_values <= level / count)) for count in (1, 4, 56)}
 
 
+def _difference(a: Array, b: Array, *, paired: bool = True) -> Difference | None:
+    """Return what the verdict compares: None where modes hide what is typical."""
+    unit = np.zeros(len(a), dtype=np.intp)
+    return difference_in(Logs(a, b, unit, unit, paired))
+
+
 def outcomes_of(differences: list[Difference], look: int = 1) -> list[Outcome]:
-    """Return the verdict's outcomes for the differences of a question."""
+    """Return the verdict's outcomes for the differences of a question, without those unknown."""
     different = holm([difference.p_different for difference in differences])
     outside = holm([difference.p_outside(MARGIN) for difference in differences])
     share = Look(look).share
@@ -117,12 +129,42 @@ def wrong_words(
     others = pair.a.sample(rng, shape) + blocks
     baseline = pair.b.sample(rng, (studies, 1, n)) + blocks
     others = others - offset(pair, "typical ratio" if paired else "typical times")
-    compare = Difference.of_pairs if paired else Difference.of_runs
     wrong = 0
     for study, base in zip(others, baseline[:, 0], strict=True):
-        wrong += bool(
-            {"better", "worse"} & set(outcomes_of([compare(case, base) for case in study]))
-        )
+        found = [_difference(case, base, paired=paired) for case in study]
+        words = outcomes_of([difference for difference in found if difference is not None])
+        wrong += bool({"better", "worse"} & set(words))
+    return wrong / studies
+
+
+def without_outcome(pair: Pair, n: int, studies: int, seed: int) -> float:
+    """Return the share of pairs of cases that have no outcome, because modes hide it."""
+    a, b = pair.logs(np.random.default_rng(seed), (studies, n))
+    return float(np.mean([_difference(x, y) is None for x, y in zip(a, b, strict=True)]))
+
+
+def told_modes(noise: Noise, n: int, studies: int, seed: int) -> float:
+    """Return how often a case's n runs are said to be in several modes."""
+    runs = noise.sample(np.random.default_rng(seed), (studies, n))
+    return float(np.mean([modes_of(case) is not None for case in runs]))
+
+
+def wrong_words_of_means(pair: Pair, n: int, mappings: int, studies: int, seed: int) -> float:
+    """Return the share of questions on published means with a false word; their means are equal.
+
+    The last mapping has the second noise and is the baseline, all others have the first.
+    """
+    rng = np.random.default_rng(seed)
+    others = np.exp(pair.a.sample(rng, (studies, mappings - 1, n))) / _mean_time(pair.a)
+    baseline = np.exp(pair.b.sample(rng, (studies, n))) / _mean_time(pair.b)
+    wrong = 0
+    for study, base in zip(others, baseline, strict=True):
+        theirs = float(base.mean()), float(base.std(ddof=1)), n
+        differences = [
+            Difference.from_summary(float(case.mean()), float(case.std(ddof=1)), n, *theirs)
+            for case in study
+        ]
+        wrong += bool({"better", "worse"} & set(outcomes_of(differences)))
     return wrong / studies
 
 
@@ -131,10 +173,8 @@ def false_equivalence(pair: Pair, n: int, studies: int, seed: int, side: int) ->
     rng = np.random.default_rng(seed)
     a, b = pair.logs(rng, (studies, n))
     a = a - offset(pair, "typical ratio") + side * np.log1p(MARGIN)
-    equivalent = [
-        outcomes_of([Difference.of_pairs(x, y)])[0] == "equivalent"
-        for x, y in zip(a, b, strict=True)
-    ]
+    found = [_difference(x, y) for x, y in zip(a, b, strict=True)]
+    equivalent = [of is not None and outcomes_of([of])[0] == "equivalent" for of in found]
     return float(np.mean(equivalent))
 
 
@@ -155,10 +195,8 @@ def stopped_early(pair: Pair, studies: int, seed: int, half_width: float = 0.01)
             end += 1
             if precision.reached:
                 break
-        wrong += outcomes_of([Difference.of_pairs(mine[:end], theirs[:end])])[0] in (
-            "better",
-            "worse",
-        )
+        found = _difference(mine[:end], theirs[:end])
+        wrong += found is not None and outcomes_of([found])[0] in ("better", "worse")
     return wrong / studies
 
 
@@ -170,7 +208,10 @@ def continued(pair: Pair, sizes: tuple[int, ...], studies: int, seed: int) -> fl
     wrong = 0
     for mine, theirs in zip(a, b, strict=True):
         for look, n in enumerate(sizes, 1):
-            (outcome,) = outcomes_of([Difference.of_pairs(mine[:n], theirs[:n])], look)
+            found = _difference(mine[:n], theirs[:n])
+            if found is None:
+                continue
+            (outcome,) = outcomes_of([found], look)
             if outcome != "undecided":
                 wrong += outcome != "equivalent"
                 break
@@ -278,8 +319,9 @@ def grid() -> Iterator[Pair]:
     yield from (Pair(noise, noise) for noise in (quiet, shapes.EXPONENTIAL, shapes.SLOW10))
     for noise in (
         shapes.NORMAL2, shapes.EXPONENTIAL, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10,
-        shapes.SLOW25,
+        shapes.SLOW25, shapes.TWO_MODES, shapes.NEAR_MODES,
     ):  # fmt: skip
         yield Pair(noise, quiet)
+    yield Pair(shapes.TWO_MODES, shapes.TWO_MODES)
     yield Pair(shapes.EXPONENTIAL, shapes.NORMAL2)
     yield Pair(shapes.SLOW10, quiet, shared=0.03)

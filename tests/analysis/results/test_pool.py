@@ -91,6 +91,7 @@ def divided(tmp_path: Path, crossed: bool = False) -> Results:
     for run in study.records():
         second = (run["repetition"] + (crossed and run["mapping"] == "pcores-pin")) % 2
         of_node = {"node_id": f"n{second + 1}", "attempt": second + 1, "pool": "split-there"}
+        of_node |= {"boot_id": str(second)} if crossed else {}
         runs.append(run | of_node | {"elapsed_s": run["elapsed_s"] * (1 + second)})
     write(tmp_path, runs)
     return open_results(str(tmp_path))
