@@ -33,6 +33,7 @@ from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
 from analysis.verdict.caveats import (
     lost_too_many,
+    modes_in_words,
     start_up,
     start_ups,
     unlike_means,
@@ -41,7 +42,7 @@ from analysis.verdict.caveats import (
 )
 from analysis.verdict.comparisons import compare_all, difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
-from analysis.verdict.phrases import name
+from analysis.verdict.phrases import each_case, name
 from analysis.verdict.values import (
     Logs,
     Values,
@@ -261,7 +262,7 @@ def _pairs(
         own = reference if is_compared else None
         rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
         worded = _with_words(rows, objective, margin)
-        doubts = (*footnotes, *_doubts(rows, objective))
+        doubts = (*footnotes, *_doubts(rows, objective), *_modes(matched, objective))
         yield Pair(objective, a, b, own[0] if own else None, worded, doubts, differences)
 
 
@@ -271,6 +272,20 @@ def _doubts(rows: Sequence[Row], objective: Objective) -> Iterator[str]:
     for letter, sides in zip("AB", zip(*both, strict=True), strict=False):
         if doubt := unlike_spreads(unlike_means(objective, [side.case for side in sides])):
             yield f"{letter} word: {doubt}"
+
+
+def _modes(matched: Sequence[Matched], objective: Objective) -> Iterator[str]:
+    """Say in which rows no time is typical, because runs are in several modes."""
+    for at, letter in enumerate("AB"):
+        cases = [case for pair in matched if (case := pair[at]) and objective in case.modes]
+        parts = each_case(
+            cases, lambda case: f"{name(case)} {modes_in_words(case.modes[objective], objective)}"
+        )
+        if parts:
+            yield (
+                f"{letter}: runs are in several modes: {'; '.join(parts)}; which is typical is "
+                "left to chance, so that ratios with these rows are of means"
+            )
 
 
 def _with_words(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:

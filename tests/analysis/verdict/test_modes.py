@@ -113,3 +113,11 @@ def test_the_data_have_them(tmp_path: Path) -> None:
     (row,) = (row for row in table["comparisons"] if row["mapping"] == "pcores-pin")
     assert row["time_outcome"] == "several modes"
     assert "time_ratio" not in row
+
+
+def test_results_side_by_side_name_the_modes_of_each(tmp_path: Path) -> None:
+    for letter, of in (("a", "pcores-pin"), ("b", "scheduler")):
+        write(tmp_path / letter, timed(Study(ALIKE), in_modes(of)))
+    shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
+    assert "A: runs are in several modes: #3 pcores-pin 2 of 10 about 38 s and 8 about 42" in shown
+    assert "B: runs are in several modes: #1 scheduler 2 of 10 about 38 s" in shown
