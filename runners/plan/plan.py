@@ -28,7 +28,7 @@ from runners.plan.mechanism import (
     named_places,
 )
 from runners.plan.ranks import rank_cpus
-from runners.plan.runs import PlannedRun, plan_groups
+from runners.plan.runs import PlannedRun, booted_times, plan_groups
 from runners.plan.selection import CannotMapError, check_balanced, resolve_cpus
 
 # Returns why a governor cannot be in force on these CPUs, or None.
@@ -60,10 +60,20 @@ class Plan:
         groups: dict[str, list[str]] = {}
         for case in self.cases:
             groups.setdefault(case.guest_group, []).append(case.case_id)
-        runs = plan_groups(groups, study.repetitions, study.warmup, study.order, study.seed)
-        if self.blocks is None:
-            return runs
-        return [run for run in runs if run.warmup or run.repetition in self.blocks]
+        repetitions, warmup, order = study.repetitions, study.warmup, study.order
+        return plan_groups(groups, repetitions, warmup, order, study.seed, self.blocks)
+
+    @property
+    def guests_take_turns(self) -> bool:
+        """Whether several guests are booted for two blocks each, again and again."""
+        guests = {case.guest_group for case in self.cases}
+        return len(guests) > 1 and self.study.order != "sequential"
+
+    @property
+    def boots(self) -> int:
+        """How many guests are booted; 0 without guests."""
+        guests = {case.guest_group for case in self.cases} - {""}
+        return len(guests) * (booted_times(self.study.repetitions) if self.guests_take_turns else 1)
 
     @property
     def sampled_cases(self) -> tuple[Case, ...]:

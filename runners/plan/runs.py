@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from runners.plan.case import Case
@@ -20,6 +20,9 @@ from runners.plan.case import Case
 RunKey = tuple[str, bool, int]
 # The overhead of a run: perf's start, the record, reading the node's state.
 OVERHEAD_S = 0.02
+# A boot takes seconds, with KVM as long as a short run. Two blocks a boot alternate guests often
+# enough for analysis.results.turns, from three repetitions on.
+BLOCKS_OF_A_BOOT = 2
 # likwid-pin up to 5.5 sleeps a second before it starts the program.
 LIKWID_START_S = 1.1
 
@@ -43,20 +46,54 @@ class PlannedRun(NamedTuple):
 
 
 def plan_groups(
-    groups: Mapping[str, Sequence[str]], repetitions: int, warmup: int, order: str, seed: int
+    groups: Mapping[str, Sequence[str]],
+    repetitions: int,
+    warmup: int,
+    order: str,
+    seed: int,
+    blocks: Container[int] | None = None,
 ) -> list[PlannedRun]:
-    """Return every run of a study whose cases come in named groups, one group after the other.
+    """Return every run of a study whose cases come in named groups, of these blocks or of all.
 
-    A group is the cases of one guest boot, which cannot be mixed with others. The names and the
-    seed give the order of groups; `plan_order` orders the cases of each group.
+    A group is the cases of one guest, of which one is up at a time. Guests take turns: each makes
+    two blocks and is booted anew for the next two, so that a drift of the node falls on all of
+    them. Each boot begins with the warm-up runs. In sequence a group follows the other. The names
+    and the seed give the order of groups; `plan_order` orders the cases of each group.
     """
     names = list(groups) if order == "sequential" else _shuffled(list(groups), f"{seed}/groups")
-    runs = (
-        planned
-        for name in names
-        for planned in plan_order(groups[name], repetitions, warmup, order, seed)
-    )
+    of_group = {name: plan_order(groups[name], repetitions, warmup, order, seed) for name in names}
+    if order == "sequential" or len(names) < 2:
+        runs = [
+            planned
+            for name in names
+            for planned in of_group[name]
+            if blocks is None or planned.warmup or planned.repetition in blocks
+        ]
+    else:
+        rounds = range(booted_times(repetitions))
+        turns = (_turn(of_group[name], at, warmup, blocks) for at in rounds for name in names)
+        runs = [planned for turn in turns for planned in turn]
     return [planned._replace(order=position) for position, planned in enumerate(runs)]
+
+
+def booted_times(repetitions: int) -> int:
+    """Return how often each of several guests is booted that take turns."""
+    return -(-repetitions // BLOCKS_OF_A_BOOT)
+
+
+def _turn(
+    runs: Sequence[PlannedRun], at: int, warmup: int, blocks: Container[int] | None
+) -> list[PlannedRun]:
+    """Return a guest's runs of one boot, warm-up runs first; none where no block is asked for."""
+    measured = [
+        run
+        for run in runs
+        if not run.warmup
+        and (run.repetition - 1) // BLOCKS_OF_A_BOOT == at
+        and (blocks is None or run.repetition in blocks)
+    ]
+    first = [run._replace(repetition=at * warmup + run.repetition) for run in runs if run.warmup]
+    return [*first, *measured] if measured else []
 
 
 def plan_order(

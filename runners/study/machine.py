@@ -154,12 +154,11 @@ class Machine:
         vm = plan.study.vm
         if vm is None:
             return []
-        mappings = {case.vcpus.mapping.name for case in plan.cases if case.vcpus}
         guest = f"{plural(vm.cpus, 'vCPU')} and {vm.memory_mib} MiB"
         by = "by KVM" if self.live else "by KVM, where it has that"
         if self.without_kvm:
             by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
-        return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
+        return [f"a guest with {guest}, booted {plural(plan.boots, 'time')} and run {by}"]
 
     def summary(
         self,

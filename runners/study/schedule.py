@@ -118,12 +118,16 @@ class PrecisionSchedule(Schedule):
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending runs of the blocks before whose end no case can end."""
         last: dict[str, int] = {}
-        needed = []
+        warmups: dict[str, list[PlannedRun]] = {}
+        needed: list[PlannedRun] = []
         for planned in pending:
             where, number = self._block_of(planned)
+            # A later boot of a guest, and its warm-up runs, may not be needed.
+            if planned.warmup:
+                warmups.setdefault(where, []).append(planned)
             # All cases may end with their first incomplete block.
-            if number <= last.setdefault(where, max(number, self._wanted.least)):
-                needed.append(planned)
+            elif number <= last.setdefault(where, max(number, self._wanted.least)):
+                needed += [*warmups.pop(where, ()), planned]
         return needed
 
     def _ended_with(self, block: list[PlannedRun], known: dict[str, CasePrecision]) -> list[str]:

@@ -420,15 +420,16 @@ def test_emulated_guests_are_cases_of_their_own() -> None:
     assert not {c.case_id for c in by[True].cases} & {c.case_id for c in by[False].cases}
 
 
-def test_all_runs_of_a_boot_are_made_one_after_the_other() -> None:
+def test_guests_take_turns_and_all_runs_of_a_boot_follow_each_other() -> None:
     made = plan(in_guests(governors=("performance", "powersave")))
     mapping_of = {case.case_id: case.vcpus.mapping.name for case in made.cases if case.vcpus}
     runs = made.runs
     boots = [name for name, _ in groupby(mapping_of[run.case_id] for run in runs)]
-    assert len(boots) == 7
-    # Both governors x (a warm-up and three repetitions) in each boot.
-    assert len(runs) == 7 * 2 * 4
-    assert [run.order for run in runs] == list(range(56))
+    # Two boots: one for two repetitions, another for the third.
+    assert len(boots) == made.boots == 2 * 7
+    # Both governors x (three repetitions, and a warm-up run in each boot).
+    assert len(runs) == 7 * 2 * 5
+    assert [run.order for run in runs] == list(range(70))
 
 
 def test_two_names_for_one_execution_do_not_race_twice() -> None:

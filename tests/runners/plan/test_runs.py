@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import groupby
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.results.turns import Made, are_in_turn
 from runners.plan.case import Case
 from runners.plan.runs import OVERHEAD_S, Forecast, PlannedRun, plan_groups, plan_order
 from tests.runners.cases import DEMO, SMALL, case
@@ -78,23 +80,64 @@ ORDERS = st.sampled_from(["randomised-blocks", "sequential"])
 
 
 @given(GROUPS, st.integers(1, 4), st.integers(0, 2), ORDERS, st.integers(0, 9))
-def test_groups_follow_each_other_and_every_run_is_made_once(
+def test_groups_take_turns_and_every_run_is_made_once(
     groups: dict[str, list[str]], repetitions: int, warmup: int, order: str, seed: int
 ) -> None:
     runs = plan_groups(groups, repetitions, warmup, order, seed)
+    in_turn = len(groups) > 1 and order == "randomised-blocks"
+    boots = (repetitions + 1) // 2 if in_turn else 1
     assert [run.order for run in runs] == list(range(len(runs)))
-    assert len([name for name, _ in groupby(runs, group_of)]) == len(groups)
+    assert len([name for name, _ in groupby(runs, group_of)]) == len(groups) * boots
     wanted = {
         (case, is_warmup, number)
         for cases in groups.values()
         for case in cases
-        for is_warmup, count in ((True, warmup), (False, repetitions))
+        for is_warmup, count in ((True, warmup * boots), (False, repetitions))
         for number in range(1, count + 1)
     }
     assert sorted(run.key for run in runs) == sorted(wanted)
 
 
-@given(GROUPS, st.integers(1, 3), st.integers(0, 2), ORDERS, st.integers(0, 9))
+@given(GROUPS, st.integers(1, 9), st.integers(0, 2), st.integers(0, 9))
+def test_each_boot_makes_two_blocks_behind_its_warm_up_runs(
+    groups: dict[str, list[str]], repetitions: int, warmup: int, seed: int
+) -> None:
+    runs = plan_groups(groups, repetitions, warmup, "randomised-blocks", seed)
+    if len(groups) < 2:
+        return
+    for name, boot in groupby(runs, group_of):
+        made = list(boot)
+        count = warmup * len(groups[name])
+        assert all(run.warmup for run in made[:count])
+        assert len({run.block for run in made[count:]}) in (1, 2)
+
+
+@pytest.mark.parametrize("repetitions", range(3, 40))
+def test_runs_of_two_groups_are_in_turn(repetitions: int) -> None:
+    runs = plan_groups(grouped({"a": 1, "b": 1, "c": 2}), repetitions, 1, "randomised-blocks", 3)
+    of_a, of_b = (
+        np.array([float(run.order) for run in runs if run.case_id == case and not run.warmup])
+        for case in ("a/0", "b/0")
+    )
+    none = np.full(repetitions, np.nan)
+    assert are_in_turn(Made(none, of_a, of_a), Made(none, of_b, of_b))
+
+
+@given(GROUPS, st.integers(1, 6), st.integers(0, 2), st.integers(0, 9))
+def test_workers_that_divide_blocks_make_each_once(
+    groups: dict[str, list[str]], repetitions: int, warmup: int, seed: int
+) -> None:
+    order = "randomised-blocks"
+    whole = plan_groups(groups, repetitions, warmup, order, seed)
+    parts = [
+        plan_groups(groups, repetitions, warmup, order, seed, range(first, repetitions + 1, 2))
+        for first in (1, 2)
+    ]
+    measured = [run.key for part in parts for run in part if not run.warmup]
+    assert sorted(measured) == sorted(run.key for run in whole if not run.warmup)
+
+
+@given(GROUPS, st.integers(1, 2), st.integers(0, 2), ORDERS, st.integers(0, 9))
 def test_within_a_group_runs_are_ordered_as_if_it_were_alone(
     groups: dict[str, list[str]], repetitions: int, warmup: int, order: str, seed: int
 ) -> None:
