@@ -87,7 +87,8 @@ def remarks(
         ("Left out", _left_out(cases)),
         ("Missing", _missing(cases, is_elsewhere=not results.made_here)),
         ("Excluded", _excluded(whole)),
-        ("Lost", _lost(settings, findings)),
+        # Races cut runs of cases that are far behind, and have their own rule.
+        ("Lost", () if findings.raced else _lost(settings, findings)),
         ("Unproved", _unproved(whole)),
         ("Note", results.footnotes),
     ):
