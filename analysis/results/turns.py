@@ -53,20 +53,27 @@ def are_in_turn(a: Made, b: Made) -> bool:
     orders = np.concatenate([a.order, b.order])
     if not len(a.order) or not len(b.order) or np.isnan(orders).any():
         return True
-    case = np.repeat([0, 1], [len(a.order), len(b.order)])
-    attempts = np.nan_to_num(np.concatenate([a.attempt, b.attempt]))
-    ways = [np.lexsort((orders, attempts))]
-    if _is_clock_sound(a) and _is_clock_sound(b):
-        started_s = np.concatenate([a.started_s, b.started_s])
-        ways.append(np.lexsort((orders, attempts, started_s)))
+    is_b = np.arange(len(orders)) >= len(a.order)
+    attempts = np.concatenate([a.attempt, b.attempt])
+    attempts[np.isnan(attempts)] = 0.0
     least = MIN_TURNS * min(len(a.order), len(b.order))
-    return all(np.count_nonzero(np.diff(case[way])) >= least for way in ways)
+    by_order = np.lexsort((orders, attempts))
+    is_b, started_s = is_b[by_order], np.concatenate([a.started_s, b.started_s])[by_order]
+    if _changes(is_b) < least:
+        return False
+    # Somebody may have set the clock back: it counts where it went on with each case's runs.
+    if not (_goes_on(started_s[is_b]) and _goes_on(started_s[~is_b])):
+        return True
+    return _changes(is_b[np.argsort(started_s, kind="stable")]) >= least
 
 
-def _is_clock_sound(made: Made) -> bool:
-    """Return whether the clock went on from run to run: somebody may have set it back."""
-    in_order = np.lexsort((made.order, np.nan_to_num(made.attempt)))
-    return bool(np.all(np.diff(made.started_s[in_order]) >= 0))
+def _changes(is_b: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(is_b[1:] != is_b[:-1]))
+
+
+def _goes_on(times_s: Array) -> bool:
+    """Return whether no time is before the one ahead of it; False where any is not known."""
+    return not np.isnan(times_s).any() and bool((times_s[1:] >= times_s[:-1]).all())
 
 
 def with_turns(cases: Sequence[CaseSummary], frame: pd.DataFrame) -> list[CaseSummary]:
