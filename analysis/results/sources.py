@@ -303,7 +303,9 @@ def _files_of(folder: Path, first: str, second: str) -> str:
         for digest in found.intersection(names):
             names[digest].append(one_line(f"records/{part.path.name}"))
     both = [first_of(of, _MAX_FILES, ", ") or "a file that is gone" for of in names.values()]
-    return f"both in {both[0]}" if both[0] == both[1] else " and ".join(both)
+    if both[0] == both[1]:
+        return f"both in {both[0]}"
+    return "{} of the one, {} of the other".format(*both)
 
 
 def check_one_program(frame: pd.DataFrame, folder: Path) -> None:

@@ -298,11 +298,11 @@ def test_no_command_writes_through_a_planted_link(work: Path, arguments: tuple[s
     assert line.startswith("pinstudy: ")
 
 
-@pytest.mark.parametrize("name", ["records", "nodes", "programs", "apps", "c2c"])
+@pytest.mark.parametrize("name", ["records", "nodes", "programs", "environments", "apps", "c2c"])
 def test_no_study_writes_through_a_planted_link(work: Path, name: str) -> None:
     pinstudy(work, "run", "who.yaml", status=0)
     [results] = work.glob("results/who/*")
-    for made in ("records", "nodes", "programs", "apps", "c2c"):
+    for made in ("records", "nodes", "programs", "environments", "apps", "c2c"):
         assert list((results / made).iterdir())
         shutil.rmtree(results / made)
     kept = work / "kept"

@@ -94,7 +94,7 @@ def test_runs_of_two_studies_of_one_name_are_refused_by_their_files(tmp_path: Pa
         done = pinstudy(tmp_path, command, str(tmp_path), status=2)
         (line,) = done.stderr.splitlines()
         assert "holds runs of two studies named 'paper-serial', or of before and" in line
-        assert "(records/node1-0001.jsonl and records/node1-0002.jsonl); they are not" in line
+        assert "(records/node1-0001.jsonl of the one, records/node1-0002.jsonl of the " in line
         assert "move the files of one of the two out of records/" in line
 
 
