@@ -31,7 +31,7 @@ from base import PINSTUDY
 from base.errors import UserError
 from base.text import first_of, one_line, shown
 from configs.document import parse_yaml
-from runners.node.node_files import are_same_node, changed_between
+from runners.node.node_files import changed_between
 from runners.prove.proof import Proof
 from runners.records.reader import parts_of, read_part
 from runners.records.values import InvalidLine
@@ -283,7 +283,6 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
     known = frame[["node_id", "node_digest"]].dropna().drop_duplicates().astype(str)
     for node, of in known.groupby("node_id", sort=False):
         first, *others = of["node_digest"]
-        others = [other for other in others if not are_same_node(folder, first, other)]
         if others:
             raise UserError(
                 f"{folder}: holds runs of before and after node {shown(node)} changed: "

@@ -96,22 +96,6 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     return _differences(folder, record, {name: now.get(name) for name in names})
 
 
-def is_same_node(folder: Path, digest: object, now: Mapping[str, Any]) -> bool:
-    """Whether the node of a record's digest and the node with the facts `now` are the same.
-
-    An earlier pinstudy may have made the digest, of other facts. Where the facts of then are not
-    known, the nodes are taken for different ones.
-    """
-    then = _load_digest_facts(folder, digest)
-    return then is not None and bool(now) and then == digest_facts(now)
-
-
-def are_same_node(folder: Path, first: str, second: str) -> bool:
-    """Whether two digests are of one node, by its files in `nodes`, as `is_same_node`."""
-    then, now = (_load_digest_facts(folder, digest) for digest in (first, second))
-    return then is not None and then == now
-
-
 def changed_between(folder: Path, first: str, second: str) -> str:
     """Return which facts differ between the nodes of two digests, from their files in `nodes`."""
     then, now = (_load_digest_facts(folder, digest) for digest in (first, second))

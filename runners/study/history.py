@@ -13,7 +13,7 @@ from base.text import shown
 from configs.repetitions import Precision, Race
 from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
-from runners.node.node_files import is_same_node, what_changed
+from runners.node.node_files import what_changed
 from runners.plan.runs import OVERHEAD_S, RunKey
 from runners.race.samples import took
 from runners.race.state import RaceRun, race_fields, race_run
@@ -140,25 +140,20 @@ def read_history(
 
     In the folder of a `pool` of interchangeable nodes, only the warm-up runs of `node_id` count.
     Raises UserError for runs of another version of the study, or of a changed or different node:
-    such runs must not be mixed. `facts`, those of this node, say what differs, and that a node is
-    the same whose digest an earlier pinstudy made of other facts.
+    such runs must not be mixed. `facts`, those of this node, serve to say what differs.
     """
     history = History.of(study)
     advice = (
         "start anew with --fresh (what was measured is kept beside it), or, as jobs have to, in "
         "another folder with --results"
     )
-    alike: list[object] = [node_digest]
     for record in read_records(folder / "records", heads=True):
         if record.get("study_digest") != study.digest:
             raise UserError(
                 f"{folder}: holds runs of another version of study {study.name} "
                 f"({study.path} has changed since); {advice}"
             )
-        digest = record.get("node_digest")
-        if digest not in alike and is_same_node(folder, digest, facts or {}):
-            alike.append(digest)
-        if digest not in alike:
+        if record.get("node_digest") != node_digest:
             differs = what_changed(folder, facts or {}, _whole(folder, record))
             if pool:
                 raise UserError(

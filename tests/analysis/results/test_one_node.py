@@ -104,17 +104,6 @@ def test_runs_of_two_studies_of_one_name_in_one_file_are_refused(tmp_path: Path)
         open_results(str(tmp_path))
 
 
-def test_a_node_whose_digest_was_made_of_other_facts_is_the_same(tmp_path: Path) -> None:
-    node = open_node(build_tree(tmp_path, Machine(cores=("0",))))
-    digests = "0" * 64, "1" * 64
-    results = tmp_path / "results"
-    (results / "nodes").mkdir(parents=True)
-    for digest in digests:
-        (results / "nodes" / f"{digest}.json").write_text(json.dumps(node.facts))
-    write(results, [record(1, n, node_digest=digest) for n, digest in enumerate(digests, 1)])
-    assert open_results(str(results)).runs is not None
-
-
 ATTEMPTS = {1: {"epp": "power"}, 2: {"epp": "performance"}}
 
 

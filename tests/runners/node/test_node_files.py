@@ -107,18 +107,6 @@ def test_a_study_goes_on_when_the_kernel_has_computed_other_capacities(
     assert read_history(tmp_path, STUDY, node.digest, facts=node.facts).done
 
 
-def test_a_node_is_the_same_whose_digest_was_made_of_other_facts(
-    tmp_path: Path, root: Path
-) -> None:
-    node = open_node(root)
-    began(tmp_path, node)
-    other = "0" * 64
-    assert read_history(tmp_path, STUDY, other, facts=node.facts).done
-    write(root, KERNEL, "6.1.0-56-amd64")
-    with pytest.raises(UserError, match="kernel was"):
-        read_history(tmp_path, STUDY, other, facts=open_node(root).facts)
-
-
 @pytest.mark.parametrize("spoil", [b"", b"\0" * 4096, b"[]", b'{"topology": 7}', b"[" * 100_000])
 def test_without_the_facts_of_then_the_record_itself_is_compared(
     tmp_path: Path, root: Path, spoil: bytes
