@@ -50,7 +50,7 @@ _IGNORED_NAMES = frozenset(
         *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "WINDOWID", "WINDOWPATH", "WINDOW", "STY"),
         *("COLORTERM", "COLORFGBG", "VTE_VERSION", "SESSION_MANAGER", "SESSIONTYPE"),
         *("CHROME_DESKTOP", "INSIDE_EMACS", "I3SOCK", "SWAYSOCK", "WSLENV", "WINDOWMANAGER"),
-        *("GNUPGHOME", "VNCDESKTOP", "SESSION", "AI_AGENT"),
+        *("GNUPGHOME", "VNCDESKTOP", "SESSION"),
         # Programs that started the terminal: an AppImage, a snap.
         *("APPDIR", "APPIMAGE", "ARGV0", "OWD", "SNAP", "SNAP_ARCH", "SNAP_COMMON", "SNAP_CONTEXT"),
         *("SNAP_DATA", "SNAP_EUID", "SNAP_INSTANCE_KEY", "SNAP_INSTANCE_NAME", "SNAP_NAME"),
@@ -81,7 +81,7 @@ _IGNORED_PREFIXES = (
     *("TMUX", "ZELLIJ", "BYOBU", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_", "KONSOLE_"),
     *("GHOSTTY_", "TILIX_", "GUAKE_", "TERMINATOR_", "VSCODE_", "ELECTRON_", "IDEA_", "PYCHARM_"),
     *("JETBRAINS_", "NVIM", "VIM", "EMACS", "GIT_", "XTERM_", "STARSHIP_", "ATUIN_", "P9K_"),
-    *("_P9K_", "POWERLEVEL9K", "FZF_", "DIRENV_", "CLAUDE"),
+    *("_P9K_", "POWERLEVEL9K", "FZF_", "DIRENV_"),
     # Jobs of batch systems, and processes of what starts ranks.
     *("SLURM", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "PBS_", "LSB_", "LSF_", "BSUB_"),
     *("FLUX_URI", "FLUX_JOB_", "FLUX_TASK_", "FLUX_KVS_", "FLUX_PMI", "FLUX_TERMINUS_"),
@@ -129,7 +129,7 @@ def inherited_variables(launch: Launch) -> dict[str, str]:
 def variable_changes(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """Return in a sentence each how variables differ, by what `inherited_variables` kept of them.
 
-    Both may be from files, which may hold anything, and of an earlier pinstudy, which counted more.
+    Both may be from files, which may hold anything.
     """
     return [
         _change(name, then.get(name), now.get(name))

@@ -13,7 +13,7 @@ from base.text import first_of
 from runners.node.node_files import load_facts
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.plan.inherited_variables import inherited_variables, variable_changes
+from runners.plan.inherited_variables import PATH, inherited_variables, variable_changes
 from runners.study.programs import WAYS_ON
 
 FOLDER = "environments"
@@ -41,12 +41,14 @@ class StudyEnvironment:
         """Raise UserError when a case's variables are not those of its earlier records.
 
         `recorded` has the digests in these records by case. `folder` is the results folder, whose
-        folder `environments` has the variables of each digest.
+        folder `environments` has the variables of each digest. PATH may differ, because another
+        terminal or sudo has another one, and programs are started by their own paths: a footnote of
+        the tables tells of it.
         """
         for case_id, (digest, now) in self.by_case.items():
             for other in sorted(set(recorded.get(case_id, ())) - {digest}):
                 then = load_facts(folder / FOLDER, other)
-                if changes := _changes(then, {_VARIABLES: now}):
+                if changes := _changes(_without_path(then), _without_path({_VARIABLES: now})):
                     raise UserError(
                         f"{folder}: the environment is not that of the runs there: {changes}; "
                         f"{WAYS_ON}"
@@ -59,10 +61,17 @@ class StudyEnvironment:
             write_json(path, {_VARIABLES: variables}, sort_keys=True)
 
 
+def _without_path(facts: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    variables = facts.get(_VARIABLES) if facts else None
+    if not isinstance(variables, dict):
+        return facts
+    return {_VARIABLES: {name: of for name, of in variables.items() if name != PATH}}
+
+
 def changed_variables(folder: Path, first: str, second: str) -> str:
     """Return in words which variables differ between two digests, by the files in a folder.
 
-    Empty where none does: an earlier pinstudy may have counted more of them.
+    Empty where none does.
     """
     return variables_between((folder, first), (folder, second))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +197,15 @@ def test_another_governor_is_refused_where_a_study_takes_the_one_in_force(
         (policy / "scaling_governor").write_text("performance\n")
     again = node.run(*run, "--repetitions", "4", status=2)
     assert "governor was 'powersave', now 'performance'" in again.stderr
+
+
+def test_another_path_is_told_under_the_tables_and_refused_by_nobody(folder: Path) -> None:
+    here = os.environ["PATH"]
+    pinstudy(folder, "run", "waits.yaml", status=0)
+    pinstudy(
+        folder, "run", "waits.yaml", "--repetitions", "4", status=0, PATH=f"{here}:/opt/venv/bin"
+    )
+    assert len(records(folder)) == 4
+    (results,) = folder.glob("results/waits/*/")
+    shown = " ".join(pinstudy(folder, "tables", str(results), status=0).stdout.split())
+    assert "PATH got '/opt/venv/bin'" in shown
