@@ -318,8 +318,10 @@ def _sampling_problem(samples: Samples) -> str:
 
 def forgiven_looks(thread: ThreadTrace, expected: Expected) -> dict[str, int]:
     """Return how many looks at a thread are forgiven, by the reason; without those of none."""
+    settling = settling_looks(thread, expected)
+    passed = sum(stay.looks for stay in _passed(_bound_stays(thread, expected), thread, expected))
     looks = {
-        "settling_looks": settling_looks(thread, expected),
+        "settling_looks": settling + passed,
         "released_looks": released_looks(thread, expected),
         "idle_looks": sum(
             stay.looks for stay in _idle_elsewhere(_bound_stays(thread, expected), thread, expected)
@@ -331,6 +333,8 @@ def forgiven_looks(thread: ThreadTrace, expected: Expected) -> dict[str, int]:
 def _deciding_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
     """Return the stays of a thread without those that are forgiven."""
     stays = _bound_stays(thread, expected)
+    passed = {id(stay) for stay in _passed(stays, thread, expected)}
+    stays = [stay for stay in stays if id(stay) not in passed]
     idle = _idle_elsewhere(stays, thread, expected)
     return [stay for stay in stays if stay not in idle]
 
@@ -344,6 +348,40 @@ def _bound_stays(thread: ThreadTrace, expected: Expected) -> list[Stay]:
     while last > 0:
         last -= stays.pop().looks
     return stays
+
+
+def _passed(stays: Sequence[Stay], thread: ThreadTrace, expected: Expected) -> list[Stay]:
+    """Return those of its stays in which a main thread passed from CPU to CPU, if it did so once.
+
+    In a program's first call of libomp, its main thread binds itself to one CPU after the other to
+    identify them. It uses next to no CPU time then, and has its mask or its place afterwards.
+    """
+    in_place, within = expected.in_place(thread), set(expected.cpus)
+    place = set(expected.place_of(thread))
+
+    def is_on_its_way(stay: Stay) -> bool:
+        unbound = expected.binding == "pin" and place.issubset(stay.allowed)
+        return not (in_place(stay) or unbound)
+
+    ways = [number for number, stay in enumerate(stays) if is_on_its_way(stay)]
+    if thread.tid != thread.pid or not ways:
+        return []
+    passed = list(stays[ways[0] : ways[-1] + 1])
+    around = stays[: ways[0]], stays[ways[-1] + 1 :]
+    possible = expected.by_words or all(
+        within.issuperset(stay.allowed) and within.issuperset(stay.ran_on) for stay in passed
+    )
+    # What it used since the look before the first of them was before.
+    used_s = passed[-1].cpu_s - passed[0].cpu_s + _within_s(passed[0], stays)
+    return passed if possible and all(around) and used_s <= SETTLING_S else []
+
+
+def _within_s(stay: Stay, stays: Sequence[Stay]) -> float:
+    """Return the CPU time between the looks of one of these stays, in seconds."""
+    if stay.spent_s is not None:
+        return stay.spent_s - stay.entering_s
+    before = stays[: next(number for number, other in enumerate(stays) if other is stay)]
+    return stay.cpu_s - (before[-1].cpu_s if before else 0.0)
 
 
 def _idle_elsewhere(stays: Sequence[Stay], thread: ThreadTrace, expected: Expected) -> list[Stay]:
@@ -558,20 +596,21 @@ def _parts_s(thread: ThreadTrace, expected: Expected) -> tuple[float, float, flo
     in place. Where something has led a thread astray, what it used just before it was seen in place
     counts nowhere, unless MPI or a runtime that finds the CPUs itself may have done that.
     """
-    in_place, astray = expected.in_place(thread), expected.astray(thread)
-    was_astray = any(astray(stay) for stay in thread.stays)
-    in_doubt = was_astray and not (expected.mpi or expected.by_words)
+    in_place, is_astray = expected.in_place(thread), expected.astray(thread)
+    passed = {id(stay) for stay in _passed(thread.stays, thread, expected)}
+    astray = {id(stay) for stay in thread.stays if is_astray(stay)} - passed
+    in_doubt = bool(astray) and not (expected.mpi or expected.by_words)
     in_place_s = unbound_s = astray_s = 0.0
     was_in_place = False
     for stay, spent_s in zip(thread.stays, thread.spent_s, strict=True):
-        if in_place(stay):
+        before_s = stay.entering_s if was_in_place and not in_doubt else 0.0
+        was_in_place = in_place(stay)
+        if was_in_place:
             in_place_s += spent_s - (stay.entering_s if in_doubt else 0.0)
-        elif astray(stay):
+        elif id(stay) in astray:
             astray_s += spent_s
         else:
-            before_s = stay.entering_s if was_in_place and not in_doubt else 0.0
             in_place_s, unbound_s = in_place_s + before_s, unbound_s + spent_s - before_s
-        was_in_place = in_place(stay)
     return in_place_s, unbound_s, astray_s
 
 

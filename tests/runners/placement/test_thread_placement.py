@@ -435,6 +435,42 @@ def test_a_program_may_be_linked_and_read_its_input_before_it_is_bound() -> None
     assert (verdict(0.019), verdict(0.021)) == ("proved", "unproved")
 
 
+@pytest.mark.parametrize(
+    ("binding", "last"), [("none", (BOTH, {0: 20}, 1.2)), ("pin", ((0,), {0: 20}, 1.2))]
+)
+@pytest.mark.parametrize(
+    ("tid", "mask", "cpu", "used_s", "found"),
+    [
+        # libomp identifies CPUs in its first call, here when a quarter of the work is done.
+        (100, (1,), 1, 0.0002, "forgiven"),
+        (100, (1,), 1, 0.019, "forgiven"),
+        (100, (1,), 1, 0.021, "violated"),
+        (100, (5,), 5, 0.0002, "violated"),
+        # Only the main thread does that.
+        (101, (1,), 1, 0.0002, "violated"),
+    ],
+)
+def test_a_main_thread_that_passes_from_cpu_to_cpu_is_forgiven_once(
+    binding: str,
+    last: tuple[tuple[int, ...], dict[int, int], float],
+    tid: int,
+    mask: tuple[int, ...],
+    cpu: int,
+    used_s: float,
+    found: str,
+) -> None:
+    thread = trace(tid, (BOTH, {0: 9}, 0.3), (mask, {cpu: 1}, 0.4 + used_s), last)
+    # The look that found it there came long after the one before.
+    thread.stays[1].spent_s, thread.stays[1].entering_s = 0.1 + used_s, 0.1
+    thread.stays[2].entering_s = 0.1
+    forgiven = "unproved" if binding == "pin" else "proved"  # bound late
+    verdict = proof([thread], binding, BOTH, 1, cpu_s=1.2).verdict
+    assert verdict == (forgiven if found == "forgiven" else "violated")
+    again = trace(tid, *[(BOTH, {0: 9}, 0.3), (mask, {cpu: 1}, 0.301)] * 2, last)
+    again.stays[2].cpu_s, again.stays[3].cpu_s = 0.6, 0.601
+    assert proof([again], binding, BOTH, 1, cpu_s=1.2).verdict == "violated"
+
+
 def test_of_brief_threads_those_that_live_one_after_the_other_do_not_share_a_cpu() -> None:
     main = steady(100, (1,), 1)
     turns = [steady(101 + i, (0,), 0, cpu_s=0.009, life=(i, i + 1)) for i in range(1, 90)]
