@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from analysis.statistics.difference import Difference
+from analysis.statistics.sample import Interval
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -28,6 +29,11 @@ MIN_TO_DECIDE = 3
 MAX_REPETITIONS = 1000
 # With fewer repetitions spread and ratio are too uncertain for a forecast.
 MIN_TO_FORECAST = 10
+# Smaller p-values are this one, and larger deviates that one: beyond, nothing changes any more.
+MIN_P = 1e-300
+MAX_DEVIATE = 40.0
+# An end of a smaller level would be beyond any gain.
+MIN_TAIL = 1e-12
 # The shares of studies that the smaller and the larger number of a forecast decide.
 CHANCES = (0.5, 0.8)
 # How many quantiles of spread and ratio a forecast averages over, and how many totals it tries.
@@ -77,6 +83,49 @@ def decide(log_ratio: float, p_different: float, p_outside: float) -> Outcome:
     if p_different <= ALPHA:
         return "better" if log_ratio < 0 else "worse"
     return "undecided"
+
+
+def tail_of_selected(p: float, critical: float, tail: float) -> float:
+    """Return the one-sided level of the end near no gain, of the interval of a selected gain.
+
+    A gain is told because its one-sided `p` is at most `critical`, and where tests seldom select
+    gains, those that they select are larger than the true ones. Of the gains that are told, this
+    end exceeds the true one in a share `tail`: it is a quantile of what the selection leaves of the
+    distribution, on the scale of normal deviates (Weinstein, Fithian and Benjamini, "Selection
+    Adjusted Confidence Intervals with More Power to Determine the Sign", 2013). Far below
+    `critical` it is `tail` itself, and close to it 0: no end. The other end needs no correction, as
+    gains that are underestimated are told less often.
+    """
+    excess = max(0.0, float(special.ndtri(critical) - special.ndtri(max(p, MIN_P))))
+    low, high = -MAX_DEVIATE, MAX_DEVIATE
+    for _ in range(60):
+        middle = (low + high) / 2
+        # The share of selected estimates that exceed the true gain by so much, or more.
+        share = special.log_ndtr(-middle) - special.log_ndtr(excess - middle)
+        low, high = (middle, high) if share > np.log(tail) else (low, middle)
+    found = float(special.ndtr(-high))
+    return found if found > MIN_TAIL else 0.0
+
+
+def interval_of_selected(
+    difference: Difference, p_different: float, among: int = 1, level: float = ALPHA
+) -> Interval:
+    """Return the interval of a ratio that was told because of its p-value, the best of several.
+
+    `p_different` is corrected: at most ALPHA led to its word. The choice among so many takes the
+    level of each (Bonferroni). The interval ends at 1 at the latest: that there is a difference has
+    a test of its own.
+    """
+    if difference.standard_error == 0 or not p_different > 0:
+        return difference.interval(1 - level / among)
+    tail = level / among / 2
+    p = difference.p_different
+    near = tail_of_selected(p / 2, min(1.0, ALPHA * p / p_different) / 2, tail)
+    less = difference.log_ratio < 0
+    found = difference.between(*((tail, near) if less else (near, tail)))
+    if less:
+        return replace(found, high=min(1.0, found.high))
+    return replace(found, low=max(1.0, found.low))
 
 
 @dataclass(frozen=True)

@@ -142,8 +142,18 @@ class Difference:
 
         Without any spread it has no width: then it tells nothing about the true ratio.
         """
-        reach = float(special.stdtrit(self.df, (1 + level) / 2)) * self.standard_error
-        return Interval(_exp(self.log_ratio - reach), _exp(self.log_ratio + reach))
+        return self.between((1 - level) / 2, (1 - level) / 2)
+
+    def between(self, above: float, below: float) -> Interval:
+        """Return the interval whose ends are that often above and below the true ratio.
+
+        0 is no end.
+        """
+        down, up = (
+            -float(special.stdtrit(self.df, tail)) * self.standard_error if tail else np.inf
+            for tail in (above, below)
+        )
+        return Interval(_exp(self.log_ratio - down), _exp(self.log_ratio + up))
 
     def known_interval(self, level: float = LEVEL) -> Interval | None:
         """Return the interval of the ratio; None without any spread, which tells nothing of it."""

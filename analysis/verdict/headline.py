@@ -171,13 +171,15 @@ def _most(
     The interval is widened for all comparisons among which this one was chosen.
     """
     gains = [
-        (verdict.best.comparisons[objective].difference, table, verdict.best)
+        (verdict.best.comparisons[objective], table, verdict.best)
         for table, verdict in verdicts
         if verdict.best is not None and objective in verdict.best.comparisons
     ]
     if not gains:
         return
-    difference, table, best = min(gains, key=lambda gain: objective.loss(gain[0].log_ratio))
+    comparison, table, best = min(
+        gains, key=lambda gain: objective.loss(gain[0].difference.log_ratio)
+    )
     baseline = table.baseline_of(best)
     beside = f", beside {best.summary.beside}" if best.summary.beside else ""
     count = sum(
@@ -186,7 +188,7 @@ def _most(
         for case in other.cases
         if objective in case.comparisons
     )
-    gain = best_change(difference, objective, count)
+    gain = best_change(comparison, count)
     starts = start_up(best.summary, baseline.summary)
     yield (
         f"The largest gain in {objective.noun}: {_where(table, tables)}, governor "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from analysis.format.numbers import ends, fixed, rounded
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary, Placing
-from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST
+from analysis.statistics.decision import MIN_TO_FORECAST, interval_of_selected
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
 from analysis.verdict.model import CaseFinding, Comparison
@@ -102,19 +102,26 @@ def change(difference: Difference, of: Objective | Quantity, level: float = LEVE
 
     An objective's noun has its estimand: typical time, or mean time.
     """
-    interval, what = difference.interval(level), quantity(of)
+    return change_within(difference, of, difference.interval(level))
+
+
+def change_within(difference: Difference, of: Objective | Quantity, interval: Interval) -> Change:
+    """Return a difference in words, with this interval of its ratio."""
+    what = quantity(of)
     if not isinstance(of, Quantity):
         what = replace(what, noun=f"{difference.estimand} {what.noun}")
     shown = _range(difference.ratio, interval, what) if difference.standard_error > 0 else ""
     return replace(_change(difference.ratio, interval.half_width, what), interval=shown)
 
 
-def best_change(difference: Difference, of: Objective | Quantity, among: int) -> Change:
+def best_change(comparison: Comparison, among: int) -> Change:
     """Return the difference of the best of several cases in words.
 
-    The best of several is lucky, so its interval is wider: at Bonferroni's level for so many.
+    It was told because it is the largest, and large: its interval takes both into account.
     """
-    return replace(change(difference, of, 1 - ALPHA / among), among=among)
+    difference = comparison.difference
+    interval = interval_of_selected(difference, comparison.p_different, among)
+    return replace(change_within(difference, comparison.objective, interval), among=among)
 
 
 def change_of_means(ratio: float, of: Objective | Quantity) -> Change:

@@ -124,8 +124,7 @@ def recommended(
 
 def _recommendation(evidence: Evidence, best: CaseFinding) -> str:
     """Return what to do and what it gains."""
-    difference = evidence.comparison(best).difference
-    gain = best_change(difference, evidence.objective, len(evidence.compared))
+    gain = best_change(evidence.comparison(best), len(evidence.compared))
     return (
         f"{sentence(do(best.summary))} ({name(best)}): {gain.under(name(evidence.baseline))} "
         f"({gain.with_level}; {_basis(evidence, best)}){hedge(evidence.objective, [best])}."

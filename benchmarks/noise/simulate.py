@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -18,6 +18,7 @@ from analysis.statistics.decision import (
     Outcome,
     decide,
     holm,
+    interval_of_selected,
     more_repetitions,
 )
 from analysis.statistics.difference import SHARE, Difference
@@ -285,6 +286,41 @@ def mean_covered(noise: Noise, n: int, studies: int, seed: int) -> float:
     samples = describe(list(np.exp(noise.sample(rng, (studies, n)))))
     intervals = [sample.mean_interval for sample in samples]
     return float(np.mean([interval is not None and true in interval for interval in intervals]))
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Shares: studies that tell a gain, and of these intervals that hold it, plain and as told."""
+
+    told: float
+    plain: float
+    selected: float
+
+
+def selected(noise: Noise, gains: Sequence[float], n: int, studies: int, seed: int) -> Selected:
+    """Tell the largest gain of those that are better than the baseline, as a verdict does.
+
+    `gains` are the true log ratios baseline / mapping, of one mapping each.
+    """
+    rng = np.random.default_rng(seed)
+    logs = noise.sample(rng, (studies, len(gains) + 1, n))
+    held = []
+    for baseline, *others in logs:
+        differences = [
+            Difference.of_pairs(other - gain, baseline)
+            for other, gain in zip(others, gains, strict=True)
+        ]
+        outcomes = outcomes_of(differences)
+        better = [at for at, outcome in enumerate(outcomes) if outcome == "better"]
+        if not better:
+            continue
+        best = min(better, key=lambda at: differences[at].log_ratio)
+        difference, true = differences[best], float(np.exp(-gains[best]))
+        p = holm([other.p_different for other in differences])[best] / Look().share
+        told = interval_of_selected(difference, p, len(gains))
+        held.append((true in difference.interval(), true in told))
+    plain, as_told = np.mean(held, axis=0) if held else (np.nan, np.nan)
+    return Selected(len(held) / studies, float(plain), float(as_told))
 
 
 @cache

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.statistics.decision import interval_of_selected
+from analysis.statistics.difference import Difference
 from benchmarks.noise import shapes, simulate
 from benchmarks.noise.candidates import CANDIDATES
 from benchmarks.noise.shapes import EXPONENTIAL, LOGNORMAL, NORMAL1, NORMAL2, QUIET, SLOW10
@@ -70,6 +72,23 @@ def test_intervals_have_the_variance_between_boots(sizes: tuple[int, ...], least
     with_boots, without = simulate.covered(sizes, 1.0, STUDIES, seed=37)
     assert with_boots >= least
     assert without < 0.87
+
+
+@pytest.mark.parametrize("gains", [[0.02] * 4, [0.03, 0.0, 0.0, 0.0]], ids=["four", "one"])
+def test_the_interval_of_the_gain_that_is_told_holds_it(gains: list[float]) -> None:
+    found = simulate.selected(NORMAL2, gains, 5, 1500, seed=41)
+    # A gain that few studies tell looks larger than it is in those that tell it.
+    assert found.told < 0.25
+    assert found.plain < 0.85
+    assert found.selected >= 0.95
+
+
+def test_the_interval_of_a_gain_that_every_study_tells_is_as_wide_as_without_a_selection() -> None:
+    difference = Difference(-0.1, 0.004, 40, 41, paired=True)
+    plain, told = difference.interval(), interval_of_selected(difference, 1e-24)
+    assert (told.low, told.high) == pytest.approx((plain.low, plain.high), rel=1e-6)
+    # One that is hardly told excludes no gain any more, and it never contradicts its word.
+    assert interval_of_selected(Difference(-0.1, 0.04, 40, 41, paired=True), 0.049).high == 1
 
 
 def test_boots_that_are_alike_cost_an_interval_little() -> None:

@@ -11,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze, command_for_more
 from analysis.results.sources import Results, open_results
+from analysis.statistics.decision import interval_of_selected
 from analysis.verdict.model import Findings
 from analysis.verdict.text import as_data, as_markdown, as_text
 from base.errors import UserError
@@ -85,8 +86,9 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
     }
     difference = compared(findings).difference
     assert 0.90 in difference.interval()
-    # The best of three has the interval of a level of a third.
-    interval = difference.interval(1 - 0.05 / 3)
+    # The best of three has the interval of a level of a third, and was told because it is large.
+    interval = interval_of_selected(difference, compared(findings).p_different, 3)
+    assert interval.low == pytest.approx(difference.interval(1 - 0.05 / 3).low)
     low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
     assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in text_of(findings)
 
