@@ -18,7 +18,7 @@ from configs.values import DIRECTIONS, Count, Duration, Name, Percentage, Word
 # empty when both times happen to agree, and neither says much about the case.
 MIN_REPETITIONS = 3
 MAX_REPETITIONS = 10000
-# A first run of four cases, and three runs of each of two, by which a confirmation can decide.
+# Some runs of the first cases. To decide takes a first run of two, and ten fresh ones of each.
 MIN_RACE_RUNS = 10
 MAX_RACE_RUNS = 1_000_000
 # By default a race may make a third of the runs of a study that repeats every case so often.
@@ -147,8 +147,8 @@ class Race:
         f"how many runs may be made, {MIN_RACE_RUNS} or more, warm-up runs not counted; `{ANY}`: "
         "as many as `within` allows",
         Without(
-            f"a third of {RACE_REPETITIONS} repetitions of every case, at least 30; of short "
-            "programs as many as take 10 s"
+            f"a third of {RACE_REPETITIONS} repetitions of every case, at least 30, and 100 more; "
+            "of short programs as many as take 10 s"
         ),
     ] = None
     region: Annotated[

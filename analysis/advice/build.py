@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.advice.gain import gain_of
 from analysis.advice.lines import Line, no_lines, ready_lines, start_of
 from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, Point, names_of
 from analysis.format.numbers import percent
@@ -25,8 +26,9 @@ from analysis.results.sources import Results, of_region
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
+from analysis.statistics.unlike import slow_runs
 from analysis.verdict.caveats import detected_drift
-from analysis.verdict.values import MAX_VALUE, MIN_VALUE
+from analysis.verdict.values import MAX_VALUE, MIN_VALUE, Array
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
 from configs.scheduling import Scheduling
@@ -199,32 +201,32 @@ def _why_no_reference(race: RaceRecords) -> str:
 
 
 def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> Confirmation | None:
-    """Return the comparison of the confirmation's runs, None without any.
+    """Return the comparison of the confirmation's pairs, None without any.
 
-    `runs` are those of `confirmation_runs`. The comparison is unpaired (Welch), because the noisier
-    case may have more runs in a block.
+    `runs` are those of `confirmation_runs`.
     """
-    if state.best is None or not any(state.confirmation.values()):
+    if state.best is None or not state.confirmation.get(state.best):
         return None
-    sides = [state.best, state.reference]
-    values = [
-        [
-            run.value
-            for repetition in state.confirmation.get(case_id, ())
-            if (run := race.runs[case_id, repetition]).value is not None
-        ]
-        for case_id in sides
-    ]
+    sides = (state.best, state.reference)
+    keys = [[(side, repetition) for repetition in state.confirmation[side]] for side in sides]
+    best, reference = (np.array([race.runs[key].value for key in of], dtype=float) for of in keys)
     other_objectives: dict[Objective, Difference] = {}
     for objective in OBJECTIVES:
-        known = [runs[objective.field][runs["case_id"] == case_id].dropna() for case_id in sides]
-        measured = [
-            of[of.between(MIN_VALUE, MAX_VALUE, inclusive="neither")].tolist() for of in known
-        ]
-        difference = _difference(*measured)
+        values = runs.set_index(["case_id", "repetition"])[objective.field].reindex
+        difference = _difference(*(values(of).to_numpy(dtype=float) for of in keys))
         if difference is not None and objective != race.rule.of:
             other_objectives[objective] = difference
-    return Confirmation(len(values[0]), len(values[1]), _difference(*values), other_objectives)
+    difference, higher = _difference(best, reference), race.rule.higher
+    found = Confirmation(len(best), difference, other_objectives)
+    if state.level is None or difference is None or not difference.standard_error:
+        return found
+    logs = [((-1 if higher else 1) * np.log(of)).tolist() for of in (best, reference)]
+    slow = slow_runs(best), slow_runs(reference)
+    return replace(
+        found,
+        gain=gain_of(logs[0], logs[1], state.level, higher),
+        slow_runs=(slow[0], slow[1]) if slow[0] and slow[1] and not higher else None,
+    )
 
 
 def confirmation_runs(state: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
@@ -235,10 +237,12 @@ def confirmation_runs(state: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
     return good[np.fromiter((row in keys for row in rows), dtype=bool, count=len(good))]
 
 
-def _difference(best: Sequence[float], reference: Sequence[float]) -> Difference | None:
-    if min(len(best), len(reference)) < 2:
+def _difference(best: Array, reference: Array) -> Difference | None:
+    """Return the typical difference of the pairs of which both runs were measured."""
+    known = np.all([(of > MIN_VALUE) & (of < MAX_VALUE) for of in (best, reference)], axis=0)
+    if np.count_nonzero(known) < 2:
         return None
-    return Difference.welch(np.log(best), np.log(reference))
+    return Difference.of_pairs(np.log(best[known]), np.log(reference[known]))
 
 
 def warnings_of(state: RaceState, runs: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
@@ -261,11 +265,7 @@ def warnings_of(state: RaceState, runs: pd.DataFrame, drift: Drift | None) -> It
             "them is part of the difference."
         )
     for sentence in detected_drift(drift):
-        before = (
-            " Of the runs of doing nothing up to a fifth are from before the trial, so that some "
-            "of this is in the difference."
-        )
-        yield f"{sentence}{'' if runs.empty else before}"
+        yield f"{sentence}{'' if runs.empty else ' The pairs of the trial are free of it.'}"
 
 
 def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.advice.gain import Gain
 from analysis.advice.lines import Line, Start
 from analysis.objectives import Objective
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
+from analysis.statistics.sample import Interval
+from analysis.statistics.unlike import SlowRuns
 from base.text import one_line
 from configs.repetitions import Race
 from configs.scheduling import CURRENT
@@ -51,16 +54,26 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The fresh runs of the best case and of the reference, compared.
+    """The fresh pairs of runs of the best case and of the reference, compared.
 
-    `difference` compares what is raced for, best / reference; None with too few runs.
-    `other_objectives` has the others that enough runs measured.
+    `difference` is the typical one in what is raced for, best / reference; None below two pairs.
+    `gain` is its size, None below ten pairs and without spread. `slow_runs` are those of the best
+    and of the reference, None where more is better. `other_objectives` has the typical differences
+    in others that enough pairs measured.
     """
 
-    runs_of_best: int
-    runs_of_reference: int
+    pairs: int
     difference: Difference | None
     other_objectives: Mapping[Objective, Difference]
+    gain: Gain | None = None
+    slow_runs: tuple[SlowRuns, SlowRuns] | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of the typical ratio; None without any spread."""
+        if self.gain:
+            return self.gain.ratio
+        return self.difference.known_interval() if self.difference else None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -12,11 +13,14 @@ from analysis.records.metrics import Metric
 from analysis.results.case_summary import grouped
 from analysis.results.metrics import objective_of
 from analysis.results.node_files import cpus_of
-from analysis.statistics.sample import LEVEL, Interval
+from analysis.statistics.sample import Interval
+from analysis.statistics.unlike import SlowRuns
 from analysis.verdict.caveats import start_up
 from analysis.verdict.phrases import (
     Quantity,
     change,
+    change_of_means,
+    change_within,
     do,
     listed,
     quantity,
@@ -26,12 +30,18 @@ from base import PINSTUDY
 from base.cpulist import named_cpus
 from base.text import first_of, one_line, plural
 from base.units import duration
-from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_ANALYSES
+from runners.race.confirmation import (
+    ALPHA,
+    EARLY_ALPHA,
+    FEW_UNSEEN,
+    MAX_EARLY_ANALYSES,
+    MIN_PAIRS,
+    RARE_UNSEEN,
+    SEEN_PAIRS,
+)
 
 # How many candidates a sentence names before it counts the others.
 MAX_NAMED = 4
-# Each end of this interval is a one-sided bound of confidence LEVEL, as the test is one-sided.
-_ONE_SIDED = 2 * LEVEL - 1
 _GROUPS = {
     "not best": "Not told from the best when that was chosen",
     "worse": "Reliably worse than the best",
@@ -45,9 +55,9 @@ _GROUPS = {
 def headline(advice: Advice) -> tuple[str, ...]:
     """Return the answer, and what it rests on, in some sentences."""
     sentences = list(_HEADLINES[advice.state.decision](advice))
-    if advice.state.decision in ("gain", "no gain", "undecided"):
+    if advice.state.decision not in ("unfinished", "no reference"):
         sentences += _caveats(advice)
-    if advice.state.decision == "undecided":
+    if advice.state.decision == "undecided" or _may_hold_both(advice):
         sentences.append(more(advice))
     return tuple(sentences)
 
@@ -59,9 +69,64 @@ def _gain(advice: Advice) -> Iterator[str]:
     if free := _left_free(advice.best, advice.reference):
         yield f"{named_cpus(free)} {'is' if len(free) == 1 else 'are'} left to other programs."
     if advice.difference:
-        gain = gain_bounds(advice)
-        at_least = f"; at least {percent(gain.low)} (95 %, one-sided)" if gain else ""
-        yield f"The gain: {_tried(advice, f'{at_least}, {_p(advice)}')}"
+        yield f"The gain: {_tried(advice, f', {_p(advice)}')}"
+        yield from _by_mean(advice)
+
+
+def _split(advice: Advice) -> Iterator[str]:
+    assert advice.best is not None
+    holds, not_shown = "typically", "by the mean"
+    if not _gains_typically(advice):
+        holds, not_shown = not_shown, holds
+    yield f"Recommended: do nothing, for now. That is {described(advice.reference)}."
+    yield (
+        f"The best case, {described(advice.best)}, is better {holds}, and {not_shown} that is not "
+        f"shown: {_tried(advice, f'; {_p(advice)}')}"
+    )
+    yield from _by_mean(advice)
+
+
+def _gains_typically(advice: Advice) -> bool:
+    """Return whether the typical gain is shown, and more than the margin."""
+    gain, difference = advice.confirmation and advice.confirmation.gain, advice.difference
+    size = abs(difference.log_ratio) if difference else 0.0
+    return bool(gain and gain.typical.low >= 0 and size > math.log1p(advice.rule.margin))
+
+
+def _may_hold_both(advice: Advice) -> bool:
+    """Return whether more runs may show a gain that now holds typically, or by the mean, alone."""
+    gain = advice.confirmation.gain if advice.confirmation else None
+    if advice.state.decision != "split" or gain is None:
+        return False
+    return gain.mean > 0 and gain.typical.high > 0
+
+
+def _by_mean(advice: Advice) -> Iterator[str]:
+    """Yield the gain of the mean with its lower limit, and the slow runs behind it."""
+    made = advice.confirmation
+    if made is None or made.gain is None:
+        return
+    gain = made.gain
+    ratio = math.exp(gain.mean if gain.higher else -gain.mean)
+    size = percent(abs(gain.share(gain.least_mean)))
+    limit = f"a loss of up to {size} is not excluded" if gain.least_mean < 0 else f"at least {size}"
+    longer = percent(FEW_UNSEEN if made.pairs < SEEN_PAIRS else RARE_UNSEEN)
+    yield (
+        f"By the mean it is {change_of_means(ratio, _raced_for(advice)).what}; {limit} (95 %, with "
+        f"rare slow runs that so few do not show, each up to {longer} slower)."
+    )
+    if made.slow_runs and any(side.count for side in made.slow_runs):
+        best, reference = made.slow_runs
+        yield f"Slow runs: {_counted(best)} of it, {_counted(reference)} of doing nothing."
+
+
+def _counted(slow: SlowRuns) -> str:
+    """Return how many runs were slow: `3 of 20 runs (28 to 31 % above the median)`."""
+    counts = f"{slow.count} of {plural(slow.n, 'run')}"
+    if not slow.count:
+        return counts
+    least, most = (rounded(share * 100, share * 100) for share in (slow.least, slow.most))
+    return f"{counts} ({least if least == most else f'{least} to {most}'} % above its median)"
 
 
 def _left_free(best: Candidate, reference: Candidate) -> list[int]:
@@ -83,7 +148,7 @@ def _no_gain(advice: Advice) -> Iterator[str]:
         the_best = advice.best.name if others == 1 else f"the best of them, {advice.best.name},"
         gain = gain_bounds(advice)
         excluded = (
-            f", and a gain of more than {percent(gain.high)} is excluded (95 %, one-sided)"
+            f", and a typical gain of more than {percent(gain.high)} is excluded (95 %)"
             if gain
             else ""
         )
@@ -127,7 +192,7 @@ def _undecided(advice: Advice) -> Iterator[str]:
     elif advice.best and (made := advice.confirmation):
         yield (
             f"There was room for too few runs to try the best case, {advice.best.name}, against "
-            f"doing nothing: {made.runs_of_best} of it, {made.runs_of_reference} of doing nothing."
+            f"doing nothing: {plural(made.pairs, 'pair')}, where {MIN_PAIRS} are needed."
         )
     elif advice.best:
         yield f"There was no room to try the best case, {advice.best.name}, against doing nothing."
@@ -170,6 +235,7 @@ def _no_reference(advice: Advice) -> Iterator[str]:
 
 _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
     "gain": _gain,
+    "split": _split,
     "no gain": _no_gain,
     "undecided": _undecided,
     "unfinished": _unfinished,
@@ -188,14 +254,20 @@ def described(candidate: Candidate) -> str:
 
 def _tried(advice: Advice, also: str = "") -> str:
     """Return the confirmed change, with what `also` follows from it, and the number of runs."""
-    assert advice.best and advice.confirmation and advice.confirmation.difference
-    gain = change(advice.confirmation.difference, _raced_for(advice))
+    assert advice.best is not None
+    assert advice.confirmation is not None
+    assert advice.confirmation.difference is not None
+    raced_for = _raced_for(advice)
+    typical = replace(raced_for, noun=f"typical {raced_for.noun}")
+    made = advice.confirmation
+    found = advice.confirmation.difference
+    gain = change_within(found, typical, made.interval or found.interval())
     interval = f"{gain.interval}, 95 % interval" if gain.interval else gain.bracket
     starts = start_up(advice.best.summary, advice.reference.summary)
     return (
         f"{gain.what} ({'; '.join(filter(None, (interval, starts)))}){also}. That is from "
-        f"{plural(advice.confirmation.runs_of_best, 'run')} of it, made after it was chosen, and "
-        f"{advice.confirmation.runs_of_reference} of doing nothing."
+        f"{plural(made.pairs, 'pair')} of runs, of it and of doing nothing, made after it was "
+        "chosen."
     )
 
 
@@ -208,14 +280,14 @@ def _raced_for(advice: Advice) -> Quantity:
 
 
 def gain_bounds(advice: Advice) -> Interval | None:
-    """Return the least and the greatest gain, shares, that the confirmation leaves possible.
+    """Return the least and the greatest typical gain that the confirmation leaves possible, shares.
 
-    Each end is a one-sided bound of 95 %, and 0 for no gain. None without a confirmation, and where
-    its runs show no spread, from which no bound follows.
+    An end of 0 is no gain. None without a confirmation, and where its pairs show no spread, from
+    which no bound follows.
     """
-    if advice.difference is None or not advice.difference.standard_error > 0:
+    ratio = advice.confirmation.interval if advice.confirmation else None
+    if ratio is None:
         return None
-    ratio = advice.difference.interval(_ONE_SIDED)
     least, most = ratio.low - 1, ratio.high - 1
     if not advice.rule.higher:
         least, most = 1 - ratio.high, 1 - ratio.low
@@ -258,10 +330,12 @@ def more(advice: Advice) -> str:
 def p_meaning() -> str:
     """Return the levels that the confirmation's p-value is compared with."""
     return (
-        "p is one-sided. The trial is looked at after each block: a gain is told early at "
-        f"p < {EARLY_ALPHA:g} (in the first {MAX_EARLY_ANALYSES} looks), and at the end at what "
-        f"these leave of p < {ALPHA:g}. So of 100 searches in which nothing gains, at most about "
-        f"{round(100 * ALPHA)} tell a gain."
+        f"The trial is looked at after {MIN_PAIRS}, {SEEN_PAIRS}, {2 * SEEN_PAIRS}, "
+        f"{4 * SEEN_PAIRS}, … pairs, at most {MAX_EARLY_ANALYSES} times before its end. A gain is "
+        f"told early where an interval of {100 * (1 - EARLY_ALPHA):g} % excludes that there is "
+        f"none, and at the end where one of at least {percent(1 - ALPHA)} does, typically and by "
+        f"the mean. So of 100 searches in which nothing gains, at most about {round(100 * ALPHA)} "
+        "tell a gain. p is that of no typical gain, one-sided."
     )
 
 

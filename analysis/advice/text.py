@@ -28,6 +28,7 @@ from analysis.format.table import (
     wrapped,
 )
 from analysis.statistics.difference import Difference
+from analysis.statistics.sample import Interval
 from base.cpulist import format_cpulist
 from base.text import one_line
 from runners.race.state import WHYS, Eliminated
@@ -227,26 +228,31 @@ def _confirmation_data(advice: Advice) -> dict[str, Any] | None:
     confirmation = advice.confirmation
     if confirmation is None:
         return None
-    gain = gain_bounds(advice)
+    bounds, gain = gain_bounds(advice), confirmation.gain
     return {
-        "runs_of_best": confirmation.runs_of_best,
-        "runs_of_reference": confirmation.runs_of_reference,
+        "runs_of_best": confirmation.pairs,
+        "runs_of_reference": confirmation.pairs,
+        "level": advice.state.level,
         "looks": advice.state.looks,
         "p": advice.state.p,
-        "ratio": _difference(confirmation.difference),
-        "least_gain": gain.low if gain else None,
-        "most_gain": gain.high if gain else None,
+        "ratio": _difference(confirmation.difference, confirmation.interval),
+        "least_gain": bounds.low if bounds else None,
+        "most_gain": bounds.high if bounds else None,
+        "mean_gain": gain.share(gain.mean) if gain else None,
+        "least_mean_gain": gain.share(gain.least_mean) if gain else None,
         "other_objectives": {
-            of: _difference(difference) for of, difference in confirmation.other_objectives.items()
+            of: _difference(difference, difference.known_interval())
+            for of, difference in confirmation.other_objectives.items()
         },
     }
 
 
-def _difference(difference: Difference | None) -> Mapping[str, Any] | None:
-    """Return a ratio best / reference with its 95 % interval, which needs spread."""
+def _difference(
+    difference: Difference | None, interval: Interval | None
+) -> Mapping[str, Any] | None:
+    """Return a typical ratio best / reference and its interval, which needs spread."""
     if difference is None:
         return None
-    interval = difference.known_interval()
     return {
         "ratio": difference.ratio,
         "ratio_low": interval.low if interval else None,

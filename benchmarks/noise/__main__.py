@@ -12,7 +12,7 @@ from functools import partial
 import click
 
 from benchmarks.lib.tables import table
-from benchmarks.noise import shapes, simulate
+from benchmarks.noise import races, shapes, simulate
 from benchmarks.noise.candidates import CANDIDATES
 from benchmarks.noise.simulate import Pair, Truth, grid
 
@@ -155,7 +155,7 @@ def modes(studies: int) -> Rows:
     """Yield how often a case is said to run in several modes."""
     for noise in (
         shapes.NORMAL1, shapes.EXPONENTIAL, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10,
-        shapes.SLOW25, shapes.TWO_MODES, shapes.NEAR_MODES,
+        shapes.SLOW25, shapes.EQUAL_MODES, shapes.NEAR_MODES,
     ):  # fmt: skip
         rates = [simulate.told_modes(noise, n, studies, SEED) for n in (5, 10, 20, 30, 50)]
         yield [noise.name, *map(percent, rates)]
@@ -176,6 +176,17 @@ def mean_words(studies: int) -> Rows:
             yield [pair.name, str(n), *map(percent, rates)]
 
 
+def gains(studies: int) -> Rows:
+    """Yield how often the interval of the largest gain that is told holds it."""
+    for noise in (shapes.QUIET, shapes.NORMAL2, shapes.SLOW10, shapes.EXPONENTIAL):
+        for n in (5, 10, 20):
+            row = [noise.name, str(n)]
+            for true in ([0.02] * 4, [0.03, 0, 0, 0], [0.02] * 9):
+                found = simulate.selected(noise, true, n, studies, SEED)
+                row.append(" / ".join(map(percent, (found.told, found.plain, found.selected))))
+            yield row
+
+
 def slow(studies: int) -> Rows:
     """Yield how often runs are called slow, and how often their shares are called different."""
     for pair in grid():
@@ -183,6 +194,17 @@ def slow(studies: int) -> Rows:
             continue
         rates = [simulate.slow_shares(pair, n, studies, SEED) for n in (10, 20, 50)]
         yield [pair.name, *(percent(share) for both in rates for share in both)]
+
+
+def searches(studies: int) -> Rows:
+    """Yield how often races tell false gains, true sizes of gains, and find a gain of 5 %."""
+    yield from races.error_rates(max(studies // FEWER, 1), SEED, percent)
+
+
+SEARCHES = (
+    "noise",
+    *(f"{cases} cases, {limit}" for limit in races.LIMITS for cases in races.CASES),
+)
 
 
 TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[str]]]]] = {
@@ -231,10 +253,19 @@ TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[st
         "Published means: questions in which equal means are called different, in per cent",
         ("noise", "n", "two mappings", "five", "twenty"), mean_words,
     ),
+    "gains": (
+        "The largest gain that is told: in how many studies, and of these in how many its plain "
+        "interval and the one that is told hold it, in per cent",
+        ("noise", "n", "four of 2 %", "one of 3 %, three of 0", "nine of 2 %"), gains,
+    ),
     "slow": (
         "Studies in which a run is called slow, and in which the shares of slow runs are called "
         "different, in per cent",
         ("noise", "n = 10", "differ", "n = 20", "differ", "n = 50", "differ"), slow,
+    ),
+    "races": (
+        "Searches, in per cent: gains told where there is none / told gains of which the size is "
+        "true / a gain of 5 % found", SEARCHES, searches,
     ),
 }  # fmt: skip
 

@@ -100,5 +100,36 @@ LOGNORMAL = Noise("lognormal 2 %", lognormal, 0.02)
 SLOW3 = Noise("slow 3 in 100", normal, 0.005, slow=0.03)
 SLOW10 = Noise("slow 1 in 10", normal, 0.005, slow=0.1)
 SLOW25 = Noise("slow 1 in 4", normal, 0.005, slow=0.25)
-TWO_MODES = Noise("two modes, 1 in 2", normal, 0.005, slow=0.5)
+EQUAL_MODES = Noise("two modes, 1 in 2", normal, 0.005, slow=0.5)
 NEAR_MODES = Noise("two modes 3 % apart", normal, 0.005, slow=0.5, longer=0.03)
+# Three runs in ten take 10 % longer.
+TWO_MODES = Noise("two modes, 3 in 10", normal, 0.005, slow=0.3)
+# One run in ten takes 30 % longer.
+RARE = Noise("rare slow runs", normal, 0.005, slow=0.1, longer=float(np.log(1.3)))
+
+
+@dataclass(frozen=True)
+class Waves:
+    """What the node does to all runs, in the order in which they are made.
+
+    An AR(1) process of the given deviation and correlation from run to run; in bursts, one begins
+    after a run with the probability `bursts`, lasts five runs on average, and a run in it takes up
+    to half as long again.
+    """
+
+    deviation: float = 0.0
+    correlation: float = 0.0
+    bursts: float = 0.0
+
+    def sample(self, rng: np.random.Generator, runs: int) -> Array:
+        """Return the deviations of the logarithms of so many runs."""
+        steps = self.deviation * rng.normal(size=runs)
+        steps[1:] *= (1 - self.correlation**2) ** 0.5
+        deviations = np.zeros(runs)
+        draws, longer = rng.random(runs), rng.uniform(0, np.log(1.5), runs)
+        before, is_burst = 0.0, False
+        for run in range(runs):
+            before = steps[run] + self.correlation * before
+            is_burst = draws[run] < (0.8 if is_burst else self.bursts)
+            deviations[run] = before + is_burst * longer[run]
+        return deviations

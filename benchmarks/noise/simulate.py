@@ -355,9 +355,9 @@ def grid() -> Iterator[Pair]:
     yield from (Pair(noise, noise) for noise in (quiet, shapes.EXPONENTIAL, shapes.SLOW10))
     for noise in (
         shapes.NORMAL2, shapes.EXPONENTIAL, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10,
-        shapes.SLOW25, shapes.TWO_MODES, shapes.NEAR_MODES,
+        shapes.SLOW25, shapes.EQUAL_MODES, shapes.NEAR_MODES,
     ):  # fmt: skip
         yield Pair(noise, quiet)
-    yield Pair(shapes.TWO_MODES, shapes.TWO_MODES)
+    yield Pair(shapes.EQUAL_MODES, shapes.EQUAL_MODES)
     yield Pair(shapes.EXPONENTIAL, shapes.NORMAL2)
     yield Pair(shapes.SLOW10, quiet, shared=0.03)

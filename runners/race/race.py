@@ -1,9 +1,9 @@
 """A race: from its runs so far to the next block, and to its state. Pure.
 
 All cases make a run, and those that are far behind make no more. The others go on, block by block,
-until one may be taken for the best, or until the rest is reserved for the confirmation. Fresh runs
-then compare the best with the reference. Everything is decided at the end of a block from the runs
-alone, so that a resumed race decides as it did before.
+until one may be taken for the best, or until the rest is reserved for the confirmation. Fresh pairs
+of runs then compare the best with the reference. Everything is decided at the end of a block from
+the runs alone, so that a resumed race decides as it did before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from base.text import plural
 from base.units import duration
 from configs.repetitions import MAX_RACE_RUNS, RACE_REPETITIONS
 from configs.repetitions import Race as Rule
-from runners.race.confirmation import EARLIER_SHARE, MIN_RUNS, analyse, shares
+from runners.race.confirmation import MIN_PAIRS, InterimAnalysis, analyse, is_analysed
 from runners.race.elimination import (
     Worse,
     far_behind,
@@ -31,16 +31,16 @@ from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
 # A case and its repetition, which counts from -1 downwards for the reference's warm-up runs.
 Key = tuple[str, int]
 
-# Reserved for the confirmation: so many runs of each side, and at least this share of the runs that
-# the first block leaves. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half
-# the best is badly chosen.
-RESERVED_RUNS = 5
-CONFIRMATION_SHARE = 0.25
+# The confirmation has the pairs that it needs, and at least this share of what the first block
+# leaves of runs and time.
+CONFIRMATION_SHARE = 0.5
 
-# A race may make a third of the runs of a study that repeats every case RACE_REPETITIONS times.
+# A race may make a third of the runs of a study that repeats every case RACE_REPETITIONS times, and
+# at least so many,
 FULL_SHARE = 3
-# With few cases a third would not be enough for a confirmation.
-MIN_MOST_RUNS = 30
+FEWEST_RUNS = 30
+# and these for the confirmation: of 50 pairs, rare slow runs may hide a gain of 2 %.
+CONFIRMATION_RUNS = 100
 # Short runs vary more, so a race may make as many as take this time.
 SHORT_S = 10.0
 MAX_SHORT_RUNS = 1000
@@ -65,9 +65,9 @@ class Race:
         self._decision = "unfinished"
         self.eliminated: list[Eliminated] = []
         self._best: str | None = None
-        # The block after which the best was taken, and the p of the latest interim analysis.
+        # The block after which the best was taken, and the latest interim analysis.
         self._taken_after = 0
-        self._p: float | None = None
+        self._latest = InterimAnalysis("")
         self._looks = self._blocks = self._first_runs = 0
         self._first_spent_s = 0.0
         # The numbers of threads that a run of the reference was to start, and that it started.
@@ -90,13 +90,8 @@ class Race:
         """Return the runs of the next block, in no order; nothing when the race has ended."""
         if self._decision != "unfinished":
             return []
-        best = self._best
-        counts = self._confirmation_counts(best) if best else dict.fromkeys(self._running, 1)
-        return [
-            (case_id, self._samples.run_count(case_id) + number)
-            for case_id, count in counts.items()
-            for number in range(1, count + 1)
-        ]
+        running = [self._best, self.reference] if self._best else self._running
+        return [(case_id, self._samples.run_count(case_id) + 1) for case_id in running]
 
     def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
         """Add a block's runs; a case without a run in `runs` could not run, and is eliminated."""
@@ -127,10 +122,11 @@ class Race:
             best=self._best,
             eliminated=tuple(self.eliminated),
             confirmation={
-                case_id: tuple(value.repetition for value in self._confirmation_values(case_id))
-                for case_id in ([self._best, self.reference] if self._best else [])
+                case_id: tuple(value.repetition for value in values)
+                for case_id, values in (self._pairs(self._best) if self._best else {}).items()
             },
-            p=self._p,
+            p=self._latest.p,
+            level=self._latest.level,
             looks=self._looks,
             blocks=self._blocks,
             runs=self._samples.runs,
@@ -199,7 +195,7 @@ class Race:
             if case.why not in BY_COMPARISON:
                 self._let_back(case.case_id)
             if case.case_id == self._best:
-                self._best = self._p = None
+                self._best, self._latest = None, InterimAnalysis("")
 
     def _let_back(self, gone: str) -> None:
         """Let cases race again that were eliminated beside a best one that is out by its fault.
@@ -228,7 +224,7 @@ class Race:
     def _analyse_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)
         # With enough runs for all cases, one run of each decides nothing.
-        if first and self.expected_runs < self._cases * RACE_REPETITIONS:
+        if first and self.expected_runs - CONFIRMATION_RUNS < self._cases * RACE_REPETITIONS:
             behind = far_behind(first)
             self._eliminate_worse(one for one in behind if one.case_id not in self._in_doubt)
         if self._is_analysed:
@@ -245,8 +241,12 @@ class Race:
             self._take_best()
 
     def _eliminate_worse(self, worse: Iterable[Worse]) -> None:
-        for one in worse:
-            if one.case_id != self.reference:
+        """Eliminate cases, the furthest behind first; the last one left is tried all the same.
+
+        So few runs would end the race on the strength of a rare slow one.
+        """
+        for one in sorted(worse, key=lambda one: -one.behind):
+            if one.case_id != self.reference and len(self._alive) > 1:
                 why = "far worse" if one.p is None else "worse"
                 behind = exp(one.behind) - 1
                 self._remove(Eliminated(one.case_id, self._blocks, why, behind, one.p))
@@ -280,7 +280,7 @@ class Race:
             behind = exp(self._mean(case_id) - mean) - 1 if known else None
             self._remove(Eliminated(case_id, self._blocks, "not best", behind))
         self._best, self._taken_after = best, self._blocks
-        if not self._confirmation_counts(best):
+        if not self._has_room_for_pair(best):
             self._decision = "undecided"
 
     @property
@@ -291,33 +291,18 @@ class Race:
     def _mean(self, case_id: str) -> float:
         return Moments.of(self._samples.numbers(case_id)).mean
 
-    def _confirmation_counts(self, best: str) -> dict[str, int]:
-        """Return the runs of the confirmation's next block by case; none when there is no room."""
-        numbers = self._samples.numbers
-        # Two of each first, so that one more block is enough for an interim analysis.
-        of_best, of_reference = 2, 2
-        if self._blocks > self._taken_after:
-            of_best, of_reference = shares(
-                numbers(best, self._taken_after), numbers(self.reference)
-            )
-        counts = {best: of_best, self.reference: of_reference}
-        while sum(counts.values()) > 2 and not self._has_room_for(counts):
-            counts[max(counts, key=counts.__getitem__)] -= 1
-        return counts if self._has_room_for(counts) else {}
-
     def _analyse_confirmation(self, best: str) -> None:
-        last = not self._confirmation_counts(best)
-        if self._rule.timed and not last and not _is_power_of_two(self._blocks - self._taken_after):
-            # The early analyses are as few as ever, so they are spread over a long time.
+        last = not self._has_room_for_pair(best)
+        pairs = self._pairs(best)
+        mine, other = ([value.number for value in pairs[of]] for of in (best, self.reference))
+        if not last and not is_analysed(len(mine), self._looks):
             return
-        fresh, reference = (
-            [value.number for value in self._confirmation_values(case_id)]
-            for case_id in (best, self.reference)
+        interim = analyse(
+            mine, other, self._margin, self._looks, last=last, higher=self._rule.higher
         )
-        interim = analyse(fresh, reference, self._margin, self._looks, last)
-        if interim.p is not None:
+        if interim.level is not None:
             self._looks += 1
-            self._p = interim.p
+            self._latest = interim
         self._decision = interim.decision or "unfinished"
         if interim.decision and not all(
             self._samples.placed(case_id).usable for case_id in (best, self.reference)
@@ -325,30 +310,41 @@ class Race:
             # Too many runs are not placed; more runs may bring their share below the limit.
             self._decision = "undecided" if last else "unfinished"
 
-    def _confirmation_values(self, case_id: str) -> Sequence[Value]:
-        """Return the values of the best or of the reference that count in the confirmation."""
-        values = self._samples.values(case_id)
-        fresh = sum(1 for value in values if value.block > self._taken_after)
-        earlier = int(fresh * EARLIER_SHARE) if case_id == self.reference else 0
-        return values[max(0, len(values) - fresh - earlier) :]
+    def _pairs(self, best: str) -> Mapping[str, Sequence[Value]]:
+        """Return the values of the best and of the reference in the blocks since it was taken.
+
+        Only blocks in which both have one count.
+        """
+        values = {
+            case_id: {
+                value.block: value
+                for value in self._samples.values(case_id)
+                if value.block > self._taken_after
+            }
+            for case_id in (best, self.reference)
+        }
+        blocks = sorted(values[best].keys() & values[self.reference].keys())
+        return {case_id: [of[block] for block in blocks] for case_id, of in values.items()}
 
     def _has_room_for_race(self) -> bool:
         """Return whether one more block of all running cases leaves enough for a confirmation."""
-        one_s = self._samples.one_s
-        confirmation_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
-        block_s = sum(map(one_s, self._running))
+        one_s, within_s = self._samples.one_s, self._rule.within_s
+        reserved_s = MIN_PAIRS * (one_s(self.reference) + min(map(one_s, self._alive)))
+        if within_s is not None:
+            share_s = CONFIRMATION_SHARE * (within_s - self._first_spent_s)
+            reserved_s = max(reserved_s, share_s)
+        if not self._fits(sum(map(one_s, self._running)) + reserved_s):
+            return False
         if self.most_runs is None:
-            assert self._rule.within_s is not None
-            share_s = CONFIRMATION_SHARE * (self._rule.within_s - self._first_spent_s)
-            return self._fits(block_s + max(confirmation_s, share_s))
+            return True
         left = self.most_runs - self._samples.runs - len(self._running)
-        share = ceil(CONFIRMATION_SHARE * (self.most_runs - self._first_runs))
-        return left >= max(2 * RESERVED_RUNS, share) and self._fits(block_s + confirmation_s)
+        share = CONFIRMATION_SHARE * (self.most_runs - self._first_runs)
+        return left >= max(2 * MIN_PAIRS if self._rule.runs else CONFIRMATION_RUNS, ceil(share))
 
-    def _has_room_for(self, counts: Mapping[str, int]) -> bool:
-        needed_s = sum(count * self._samples.one_s(case_id) for case_id, count in counts.items())
-        runs = self._samples.runs + sum(counts.values())
-        return (self.most_runs is None or runs <= self.most_runs) and self._fits(needed_s)
+    def _has_room_for_pair(self, best: str) -> bool:
+        pair_s = sum(map(self._samples.one_s, (best, self.reference)))
+        has_runs = self.most_runs is None or self._samples.runs + 2 <= self.most_runs
+        return has_runs and self._fits(pair_s)
 
     def _fits(self, seconds: float) -> bool:
         within_s = self._rule.within_s
@@ -360,12 +356,8 @@ class Race:
         one_s = self._samples.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
             room = min(room, int((self._rule.within_s - self._samples.spent_s) / one_s))
-        for case_id in self._alive[max(1, room - 2 * MIN_RUNS - 1) :]:
+        for case_id in self._alive[max(1, room - 2 * MIN_PAIRS - 1) :]:
             self._remove(Eliminated(case_id, 0, "no time"))
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0
 
 
 def is_placed(run: RaceRun) -> bool:
@@ -419,7 +411,8 @@ def expected_runs(rule: Rule, cases: int, one_s: float) -> int:
 
 def _few_runs(cases: int, one_s: float) -> int:
     short = min(MAX_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
-    return max(MIN_MOST_RUNS, cases * RACE_REPETITIONS // FULL_SHARE, short)
+    race = max(FEWEST_RUNS, cases * RACE_REPETITIONS // FULL_SHARE)
+    return max(race + CONFIRMATION_RUNS, short)
 
 
 def describe_limit(rule: Rule, cases: int) -> str:

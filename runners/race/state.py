@@ -19,7 +19,10 @@ from runners.records.values import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED,
 # The states of a race; only the first one is not its end.
 DECISIONS = {
     "unfinished": "runs that it needs are still to be made",
-    "gain": "the best case is reliably better than the reference, and by more than the margin",
+    "gain": "the best case is reliably better than the reference, typically by more than the "
+    "margin and by the mean",
+    "split": "the best case is reliably better than the reference either typically or by the mean, "
+    "and not shown to be in both",
     "no gain": "nothing is better than the reference by more than the margin",
     "undecided": "the runs that it may make were not enough to tell",
     "no reference": "the reference has no good run, so that there is nothing to compare with",
@@ -91,12 +94,13 @@ class RaceState:
     `decision` is a word of DECISIONS. `best` is the case that the confirmation compares with the
     `reference`; None before it is taken, and when no other case is left. `eliminated` is in the
     order of elimination, without cases that came back when a better one did not run well.
-    `confirmation` has the repetitions, by case_id, of the runs that decide: those of the best after
-    it was taken, so that they do not overestimate its gain; of the reference some earlier ones,
-    too. `p` is the probability of such a confirmation without a gain. `looks` is the number of
-    interim analyses. `runs`, without warm-up runs, and `spent_s` are what the race has used,
-    `most_runs` is its limit, None where time alone limits it. `noise` is the standard deviation of
-    one run's logarithm, pooled over cases; None before two blocks.
+    `confirmation` has the repetitions, by case_id, of the runs that decide, pair by pair: those
+    after the best was taken, so that they do not overestimate its gain. `p` is the probability of
+    such a confirmation without a typical gain, `level` that with which an interval of the latest
+    analysis may miss the truth. `looks` is the number of interim analyses. `runs`, without warm-up
+    runs, and `spent_s` are what the race has used, `most_runs` is its limit, None where time alone
+    limits it. `noise` is the standard deviation of one run's logarithm, pooled over cases; None
+    before two blocks.
     """
 
     decision: str
@@ -105,6 +109,7 @@ class RaceState:
     eliminated: tuple[Eliminated, ...]
     confirmation: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     p: float | None = None
+    level: float | None = None
     looks: int = 0
     blocks: int = 0
     runs: int = 0

@@ -111,7 +111,7 @@ def test_two_equal_modes_against_a_quiet_case_are_seldom_called_different(
     n: int, mappings: int
 ) -> None:
     # Without the rule 11 of 100 studies of two mappings do (binomial), and 37 of five.
-    pair = Pair(shapes.TWO_MODES, shapes.QUIET)
+    pair = Pair(shapes.EQUAL_MODES, shapes.QUIET)
     allowed = 1 - (1 - 22 / 1024) ** (mappings - 1) if n == 10 else 0.01
     assert simulate.wrong_words(pair, n, 400, 42, mappings=mappings) <= allowed + 0.035
 

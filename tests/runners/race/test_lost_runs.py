@@ -48,14 +48,12 @@ def test_a_case_that_is_seldom_in_its_place_is_never_recommended(verdict: str, f
 
 @pytest.mark.parametrize("verdict", ["violated", "unproved"])
 def test_a_single_lost_run_puts_a_gain_off_until_it_is_a_tenth(verdict: str) -> None:
-    unspoiled, _ = run_race([REFERENCE, "good"], placed(PLACED), Rule(runs=200))
     standing, blocks = run_race(
         [REFERENCE, "good"], placed(PLACED, good={2: verdict}), Rule(runs=200)
     )
     made = sum(case_id == "good" for block in blocks for case_id, _ in block)
     assert (standing.decision, standing.best) == ("gain", "good")
-    assert made >= 10
-    assert unspoiled.runs < standing.runs
+    assert made > 10
 
 
 def test_without_runs_enough_a_lost_one_leaves_it_undecided() -> None:

@@ -45,14 +45,15 @@ class Family:
 
 
 def outcome_of(family: Family, searches: int) -> Outcome:
-    """Search many times; runs are a share of all cases repeated ten times."""
+    """Search many times; runs before the trial are a share of all cases repeated ten times."""
     right, alone, most_runs = 0, 0, 0.0
     for seed in range(searches):
         node = family.node(seed)
         found = search(node, Race(), seed)
         right += node.within(found.picked, 0.01)
         alone += found.picked == node.case_ids[0]
-        most_runs = max(most_runs, found.standing.runs / (10 * len(node.means)))
+        trial = sum(map(len, found.standing.confirmation.values()))
+        most_runs = max(most_runs, (found.standing.runs - trial) / (10 * len(node.means)))
     return Outcome(right / searches, alone / searches, most_runs)
 
 
