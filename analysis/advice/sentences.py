@@ -80,8 +80,8 @@ def _split(advice: Advice) -> Iterator[str]:
         holds, not_shown = not_shown, holds
     yield f"Recommended: do nothing, for now. That is {described(advice.reference)}."
     yield (
-        f"The best case, {described(advice.best)}, is better {holds}, and {not_shown} that is not "
-        f"shown: {_tried(advice, f'; {_p(advice)}')}"
+        f"The best case, {described(advice.best)}, is better {holds} and not {not_shown}, as far "
+        f"as these runs tell: {_tried(advice, f'; {_p(advice)}')}"
     )
     yield from _by_mean(advice)
 

@@ -292,7 +292,9 @@ class Race:
         return Moments.of(self._samples.numbers(case_id)).mean
 
     def _analyse_confirmation(self, best: str) -> None:
-        last = not self._has_room_for_pair(best)
+        last, made = not self._has_room_for_pair(best), self._blocks - self._taken_after
+        if not last and not is_analysed(made, self._looks):
+            return
         pairs = self._pairs(best)
         mine, other = ([value.number for value in pairs[of]] for of in (best, self.reference))
         if not last and not is_analysed(len(mine), self._looks):

@@ -73,9 +73,9 @@ class RaceSamples:
         """Return a case's values, in the order of its runs."""
         return self._values.get(case_id, [])
 
-    def numbers(self, case_id: str, after: int = 0) -> list[float]:
-        """Return the logarithms of a case's values in the blocks after block `after`."""
-        return [value.number for value in self.values(case_id) if value.block > after]
+    def numbers(self, case_id: str) -> list[float]:
+        """Return the logarithms of a case's values."""
+        return [value.number for value in self.values(case_id)]
 
     def one_s(self, case_id: str) -> float:
         """Return the mean seconds of a case's runs with their overhead, 0 when unknown."""
