@@ -41,8 +41,9 @@ RARE_UNSEEN = 0.3
 ROUNDING = 1e-12
 # Gains of means are looked for up to this one, a logarithm.
 _MAX_GAIN = 5.0
-# They leave a millionth of what is looked for, half as many a hundred thousandth of a gain.
+# Half as many leave a hundred thousandth of a gain.
 _HALVINGS = 40
+_PRECISION = 1e-9
 # So near its middle the approximation divides zero by zero.
 _NEAR_MIDDLE = 1e-4
 _NORMAL = NormalDist()
@@ -148,13 +149,17 @@ def p_of_mean(losses: Sequence[float], worst: float) -> float:
     least, most = min(terms), max(terms)
     if most <= 0 or least >= 0:
         return 0.0 if most <= 0 and least < 0 else 1.0
-    low, high = 1 / least, 1 / most
+    at, low, high = 0.0, 1 / least, 1 / most
     for _ in range(_HALVINGS):
-        at = (low + high) / 2
-        if sum(term / (1 - at * term) for term in terms) > 0:
-            high = at
-        else:
-            low = at
+        parts = [term / (1 - at * term) for term in terms]
+        middle = sum(parts)
+        low, high = (low, at) if middle > 0 else (at, high)
+        # Newton's step, or half of what is left where that is too long.
+        step = at - middle / sum(part * part for part in parts)
+        step = step if low < step < high else (low + high) / 2
+        if abs(step - at) <= _PRECISION * (high - low):
+            break
+        at = step
     slope = at * sqrt(sum((term / (1 - at * term)) ** 2 for term in terms))
     root = copysign(sqrt(max(0.0, 2 * sum(log1p(-at * term) for term in terms))), at)
     if abs(root) < _NEAR_MIDDLE:
