@@ -155,7 +155,7 @@ fidelity: ## Compare our own programs with the originals; benchmarks/RESULTS.md 
 	@tools/setup.sh fidelity
 	@.venv/bin/python -m benchmarks fidelity $(if $(ARGS),--options "$(ARGS)")
 
-noise: ## Simulate the verdict's statistics under like and unlike noise: 15 min; options in ARGS=
+noise: ## Simulate verdicts and races under like and unlike noise: 45 min; options in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m benchmarks noise $(if $(ARGS),--options "$(ARGS)")
 
