@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from analysis.statistics.decision import tail_of_selected
 from analysis.statistics.sample import Interval
-from runners.race.confirmation import Means, typical_gain
+from runners.race.confirmation import EARLY_ALPHA, Means, typical_gain
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ def gain_of(best: Sequence[float], reference: Sequence[float], level: float, hig
     """Return the gain of ten pairs or more, given as logarithms of which less is better."""
     typical, means = typical_gain(best, reference), Means(best, reference, higher)
     low, high = typical.bounds(level)
-    # What is told of both sizes is true together, so that each has half of the level.
-    half = level / 2
+    # What is told of both sizes is true together, so that each has half of the level. An early
+    # analysis has so little of it that a selection needs no correction: it is in its wide interval.
+    half, p, early = level / 2, means.p(), level <= EARLY_ALPHA
     if low > 0:
-        tail = tail_of_selected(typical.p, level / 2, half / 2)
+        tail = half / 2 if early else tail_of_selected(typical.p, level / 2, half / 2)
         low = max(0.0, typical.bounds(2 * tail)[0]) if tail else 0.0
         high = typical.bounds(half)[1]
-    p = means.p()
     if p > level:
         return Gain(Interval(low, high), means.gain, means.least_gain(half), level, higher)
-    tail = tail_of_selected(p, level, half)
+    tail = half if early else tail_of_selected(p, level, half)
     least = max(0.0, means.least_gain(tail)) if tail else 0.0
     return Gain(Interval(low, high), means.gain, least, level, higher)

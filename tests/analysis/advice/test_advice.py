@@ -14,6 +14,7 @@ from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.advice.build import advice_of
+from analysis.advice.gain import gain_of
 from analysis.advice.sentences import eliminations_in_short, extent, gain_bounds, headline
 from analysis.advice.text import advice_markdown, advice_text, as_data
 from analysis.answer import analyze
@@ -24,7 +25,7 @@ from analysis.verdict.text import as_text
 from base.errors import UserError
 from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
-from runners.race.confirmation import EARLY_ALPHA
+from runners.race.confirmation import EARLY_ALPHA, typical_gain
 from tests.analysis.advice.simulated_race import (
     GAIN,
     NO_ENERGY,
@@ -110,11 +111,28 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     # Its two sizes, typical and by the mean, share the level.
     interval = difference.interval(1 - EARLY_ALPHA / 2)
     assert gain.high == pytest.approx(1 - interval.low)
-    # It is told because it is large, which widens it towards no gain.
-    assert 0.08 < gain.low < 1 - interval.high
+    assert gain.low == pytest.approx(1 - interval.high)
     means = np.mean(np.exp(reference)), np.mean(np.exp(best))
     assert size.mean == pytest.approx(np.log(means[0] / means[1]))
     assert 0 < size.least_mean < size.mean
+
+
+def test_a_gain_that_is_hardly_told_may_be_much_smaller() -> None:
+    rng = np.random.default_rng(4)
+    reference = rng.normal(0, 0.02, 50)
+    best = reference + rng.normal(0, 0.04, 50)
+    noise = typical_gain(best.tolist(), reference.tolist())
+    least = []
+    for errors in (2.2, 3.0, 6.0, 12.0):
+        shifted = best + noise.gain - errors * noise.error
+        size = gain_of(shifted.tolist(), reference.tolist(), 0.046, higher=False)
+        plain = typical_gain(shifted.tolist(), reference.tolist()).bounds(0.023)[0]
+        least.append((size.typical.low, plain))
+    # Two, three, six and twelve errors from none: nothing is left of the first.
+    assert least[0][0] == 0
+    assert 0 <= least[1][0] < least[1][1]
+    for told, plain in least[2:]:
+        assert told == pytest.approx(plain, rel=0.1)
 
 
 def test_a_gain_that_holds_typically_and_not_by_the_mean_is_told_and_not_recommended(
