@@ -160,8 +160,12 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
 
 def _compared(pair: SamePlacement, margin: float) -> str:
     if pair.against is None:
-        lost = unusable([pair.by_itself.case, pair.from_outside.case])
-        return f"not compared, {'too many runs lost' if lost else 'too few runs, or not in turn'}"
+        cases = [pair.by_itself.case, pair.from_outside.case]
+        if unusable(cases):
+            return "not compared, too many runs lost"
+        if any(TIME in case.modes for case in cases):
+            return "not compared, runs are in several modes"
+        return "not compared, too few runs, or not in turn"
     comparison = pair.against.comparison
     outcome = {
         "equivalent": f"equivalent within {in_percent(margin, 6)} %",

@@ -16,6 +16,7 @@ from analysis.objectives import TIME, Objective
 from analysis.results.alone import alone_of
 from analysis.results.case_summary import CaseSummary
 from analysis.statistics.difference import Difference
+from analysis.verdict.caveats import modes_in_words
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Slowdown, TableFindings
 from analysis.verdict.phrases import change, each_case
@@ -103,7 +104,12 @@ def _why_not_co_runner(case: CaseFinding) -> str:
 def _too_few(case: CaseFinding) -> str:
     if not case.lost.usable:
         return f"too many runs were lost ({case.lost.summary()})"
-    return "one of the two has fewer than two usable runs, or their runs were not made in turn"
+    if TIME in case.modes:
+        return f"its runs are in several modes ({modes_in_words(case.modes[TIME], TIME)})"
+    return (
+        "one of the two has fewer than two usable runs, or runs in several modes, or their runs "
+        "were not made in turn"
+    )
 
 
 def slowdown_table(table: TableFindings) -> Table | None:

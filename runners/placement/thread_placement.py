@@ -504,7 +504,8 @@ def _crowding(team: list[ThreadTrace], expected: Expected, elapsed_s: float) -> 
             return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
     many = len(_most_at_work(team, elapsed_s))
     if many > expected.threads:
-        return f"{many} threads ran at the same time, {expected.threads} were asked for"
+        were = "was" if expected.threads == 1 else "were"
+        return f"{many} threads ran at the same time, {expected.threads} {were} asked for"
     return ""
 
 
