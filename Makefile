@@ -68,7 +68,7 @@ test-faults: ## Disturb studies at hundreds of moments, as root: 10 to 20 min; o
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m faults $(or $(ARGS),$(call workers,4,worksteal) tests)
 
-test-advise: ## Search simulated nodes hundreds of times: 2 min; options of pytest in ARGS=
+test-advise: ## Search simulated nodes hundreds of times: 8 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/race)
 
