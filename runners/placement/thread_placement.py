@@ -290,7 +290,11 @@ def surplus_team(threads: Iterable[ThreadTrace], expected: Expected, elapsed_s: 
 
 
 def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[ThreadTrace]:
-    """Return a group of the largest size that was runnable together for longer than `seconds`."""
+    """Return a group of the largest size that was runnable together for longer than `seconds`.
+
+    On a busy node a shell may long be runnable that only waits for a CPU to wait for its child in.
+    So all of these threads but the busiest must also have used more CPU time than that.
+    """
     runnable = defaultdict(list)
     for thread in threads:
         for look in thread.runnable:
@@ -298,9 +302,11 @@ def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[Thread
             if look > thread.first_look or not _is_brief(thread):
                 runnable[look].append(thread)
     together_s = 0.0
+    used_s: dict[int, float] = {}
     for look, group in sorted(runnable.items(), key=lambda item: len(item[1]), reverse=True):
+        used_s |= {id(thread): thread.cpu_s for thread in group}
         together_s += min(thread.runnable[look] for thread in group)
-        if together_s > seconds:
+        if min(together_s, sum(used_s.values()) - max(used_s.values())) > seconds:
             return group
     return []
 

@@ -262,6 +262,20 @@ def test_processes_share_a_cpu_when_both_want_it_for_longer_than_a_start(
     assert found == Proof(verdict, reason)
 
 
+def test_a_shell_that_waits_for_a_cpu_on_a_busy_node_works_beside_none_of_its_children() -> None:
+    # Their milliseconds disturb nobody, however long others keep them from the CPU.
+    shell = steady(100, (0,), 0, cpu_s=0.0021)
+    children = [
+        steady(200 + number, (0,), 0, cpu_s=0.0009, pid=200 + number, life=(2, 9))
+        for number in range(4)
+    ]
+    shell.runnable = looks(*range(1, 10), each_s=0.01)
+    for number, child in enumerate(children, 3):
+        child.runnable = looks(number, each_s=0.03)
+    found = prove(Samples([shell, *children], 12, 0.15, unmet=0), Expected("pin", (0,), 1))
+    assert found.verdict != "violated"
+
+
 def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() -> None:
     # All four for a moment, three for a fifth of the run, two for all of it.
     lasts = (101, 101, 21, 1)
