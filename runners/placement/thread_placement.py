@@ -681,7 +681,9 @@ def _later_s(thread: ThreadTrace, samples: Samples) -> float:
     """
     gone_s = thread.gone_s * thread.pace
     if not samples.in_ticks:
-        return min(gone_s, thread.cpu_s)
+        # The kernel counts what a thread at work uses at its ticks (HZ of 100 or more).
+        behind_s = TICK_S if thread.pace >= 1 else 0.0
+        return min(gone_s + behind_s, thread.cpu_s)
     # Half a tick each of user and of system time are rounded down.
     return min(gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
 
