@@ -48,11 +48,13 @@ class Made(NamedTuple):
 def are_in_turn(a: Made, b: Made) -> bool:
     """Return whether two cases' runs were made in turn, by the study's order and by the clock.
 
-    Runs whose order is not known, as of imported logs, are taken to have been.
+    Runs whose order is not known count for nothing. Where that is all of a case's, as in imported
+    logs, they are taken to have been made in turn.
     """
-    orders = np.concatenate([a.order, b.order])
-    if not len(a.order) or not len(b.order) or np.isnan(orders).any():
+    a, b = _known(a), _known(b)
+    if not len(a.order) or not len(b.order):
         return True
+    orders = np.concatenate([a.order, b.order])
     is_b = np.arange(len(orders)) >= len(a.order)
     attempts = np.concatenate([a.attempt, b.attempt])
     attempts[np.isnan(attempts)] = 0.0
@@ -65,6 +67,12 @@ def are_in_turn(a: Made, b: Made) -> bool:
     if not (_goes_on(started_s[is_b]) and _goes_on(started_s[~is_b])):
         return True
     return _changes(is_b[np.argsort(started_s, kind="stable")]) >= least
+
+
+def _known(made: Made) -> Made:
+    """Return the runs whose place in the study is known."""
+    known = ~np.isnan(made.order)
+    return Made(*(values[known] for values in made))
 
 
 def _changes(is_b: NDArray[np.bool_]) -> int:

@@ -185,3 +185,10 @@ def test_what_is_wrong_with_the_order_spoils_only_its_own_case(tmp_path: Path) -
     findings = findings_of(tmp_path, records)
     assert words(findings) == {"pcores-set": "better"}
     assert text_of(findings).count(ORDER) == 1
+
+
+def test_a_record_without_its_place_counts_for_nothing(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}, sequential=True).records()
+    records[3] |= {"order": None}
+    findings = findings_of(tmp_path, records)
+    assert words(findings) == {}
