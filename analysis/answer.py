@@ -299,7 +299,7 @@ def _findings(
             outliers=_outliers(names, mine, values[case_id]) if case_id in values else (),
             slow=slow.get(case_id),
             modes={name: modes[case_id, name] for name in names if (case_id, name) in modes},
-            unclear=_unclear(case_id, baseline, values),
+            unclear=_unclear(case, baseline, values),
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),
             disturbed_against_others=disturbed.get(case_id, {}),
@@ -330,12 +330,12 @@ def _modes(values: Mapping[str, Values]) -> dict[Key, Modes]:
 
 
 def _unclear(
-    case_id: str, baseline: CaseSummary | None, values: Mapping[str, Values]
+    case: CaseSummary, baseline: CaseSummary | None, values: Mapping[str, Values]
 ) -> Mapping[str, Modes | None]:
-    mine, theirs = values.get(case_id), values.get(baseline.case_id) if baseline else None
-    if mine is None or theirs is None or mine is theirs:
-        return {}
-    return unclear_between(mine, theirs)
+    mine, theirs = values.get(case.case_id), values.get(baseline.case_id) if baseline else None
+    if mine is None or theirs is None:
+        return dict.fromkeys(case.unclear)
+    return {} if mine is theirs else unclear_between(mine, theirs)
 
 
 def _outliers(

@@ -40,6 +40,7 @@ from analysis.results.case_summary import CaseSummary
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import raw_row
+from analysis.verdict.caveats import unclear_in_words
 from analysis.verdict.model import CaseFinding, Comparison
 from base import PINSTUDY, VERSION
 from base.cpulist import format_cpulist
@@ -233,6 +234,7 @@ def _cases(cases: Sequence[CaseFinding], fixed: set[str], source: str) -> list[d
         | ({"runs_of": runs_of} if (runs_of := _runs_of(case.summary)) else {})
         | ({"fixed_time": True} if case.case_id in fixed else {})
         | ({"out_of_turn": True} if case.out_of_turn else {})
+        | ({"unclear": unclear} if (unclear := unclear_in_words(case)) else {})
         | {
             "placed": asdict(_placed(case, source)),
             "comparisons": [

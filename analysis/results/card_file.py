@@ -60,7 +60,15 @@ _OUTCOMES = ("better", "worse", "equivalent", "undecided")
 _ESTIMANDS = ("typical", "mean")
 MEASURED, IMPORTED, PUBLISHED = SOURCES = ("measured", "imported", "published")
 # What a case has beside the columns of tables.csv.
-BESIDE_COLUMNS = ("placed", "disturbed", "runs_of", "fixed_time", "out_of_turn", "comparisons")
+BESIDE_COLUMNS = (
+    "placed",
+    "disturbed",
+    "runs_of",
+    "fixed_time",
+    "out_of_turn",
+    "unclear",
+    "comparisons",
+)
 _KEYS = (
     *("schema", "kind", "source", "study", "days", "versions", "node", "instruments"),
     *("latency", "margin", "look", "footnotes", "unavailable", "cases", "picture"),
@@ -342,6 +350,7 @@ def _completed(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) ->
         unproved={"placement": counts.unproved},
         unexplained=_unexplained(case, counts),
         out_of_turn=table.has("out_of_turn") and flag_of(table, "out_of_turn"),
+        unclear=lines_by_name(table, "unclear") if table.has("unclear") else {},
         stated=_stated(case, table, ids),
     )
 

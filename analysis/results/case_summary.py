@@ -105,7 +105,8 @@ class CaseSummary:
     runners.records.disturbances; `neighbours` are the tasks that took most CPU time of all others
     in the runs that shared their CPUs.
     `stated` has comparisons by objective, where a card states them. `out_of_turn`: its runs were
-    not made in turn with its baseline's (analysis.results.turns).
+    not made in turn with its baseline's (analysis.results.turns). `unclear` has what a card says of
+    modes, by the objectives that have no outcome because of them.
     """
 
     case_id: str
@@ -163,6 +164,7 @@ class CaseSummary:
     neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
     stated: Mapping[str, Stated] = field(default_factory=dict)
     out_of_turn: bool = False
+    unclear: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_runs(self) -> bool:

@@ -41,9 +41,9 @@ MAX_VALUES = 400
 # Modes that both runs of a pair share leave the ratios less spread than this share of their
 # distance; modes of one case alone, the rarer one of a seventh of the runs, bring 0.36 of it.
 SHARED = 1 / 3
-# Where one mode is typical of a quiet case's ten runs, all lie on one side of the other case's in
-# 0.2 of 100 studies by chance (2 / 2^10).
-MIN_SEPARATED = 10
+# Of so many runs in two even modes, all lie on one side of a quiet case's in 0.8 of 100 studies by
+# chance (2 / 2^8).
+MIN_SEPARATED = 8
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def hide_what_is_typical(a: Array, b: Array, *, paired: bool) -> bool:
 
     Paired arrays have one length. What changes both runs of a block, as a step of the clock does,
     is not in their ratio: modes that the ratios lack do not count then. Nor do modes that change no
-    word: of ten runs or more, all of one case lie beyond all of the other.
+    word: of eight runs or more, all of one case lie beyond all of the other.
     """
     if _beyond(a, b) or _beyond(b, a):
         return False

@@ -124,7 +124,8 @@ def _answered(
         also = tuple(case for cases in as_good.values() for case in cases)
         recommended = sentences.recommended(evidence, best, as_good)
         return said(answer_of(best), best, recommended, also)
-    if evidence.with_outcome("undecided"):
+    # A mapping whose runs are in several modes may be the better one.
+    if evidence.with_outcome("undecided") or any(objective in case.unclear for case in lacking):
         return said("undecided", None, sentences.undecided(evidence))
     if evidence.with_outcome("equivalent"):
         return said("no difference", None, sentences.no_difference(evidence))

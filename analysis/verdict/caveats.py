@@ -71,6 +71,8 @@ def several_modes(
     unclear = [case for case in others if objective in case.unclear]
     for case in unclear:
         of_pairs = case.unclear[objective]
+        if text := case.summary.unclear.get(objective):
+            parts.append(f"{name(case)} {text}")
         if of_pairs and objective not in case.modes and objective not in baseline.modes:
             parts.append(f"{name(case)} against {name(baseline)} {_modes_of_pairs(of_pairs)}")
     if not parts:
@@ -83,6 +85,20 @@ def several_modes(
         f"{text}. Which of them is typical is left to chance, so {names(unclear)} "
         f"{'has' if len(unclear) == 1 else 'have'} no outcome against {name(baseline)}{means}."
     )
+
+
+def unclear_in_words(case: CaseFinding) -> dict[str, str]:
+    """Return what is known of the modes by which a case has no outcome, by objective."""
+    unclear: dict[str, str] = {}
+    for name_of, of_pairs in case.unclear.items():
+        objective = next((of for of in case.samples if of == name_of), None)
+        text = case.summary.unclear.get(name_of, "")
+        if name_of in case.modes and isinstance(objective, Objective):
+            text = modes_in_words(case.modes[name_of], objective)
+        elif of_pairs:
+            text = f"against its baseline {_modes_of_pairs(of_pairs)}"
+        unclear[str(name_of)] = text or "against the modes of its baseline"
+    return unclear
 
 
 def modes_in_words(modes: Modes, objective: Objective) -> str:
@@ -240,9 +256,12 @@ def lost_too_many(cases: Iterable[CaseFinding]) -> str:
     lost = unusable(cases)
     if not lost:
         return ""
+    text = f"Not compared: {lost_by_case(lost)}."
+    if not any(case.summary.n for case in lost):
+        return text
     return (
-        f"Not compared: {lost_by_case(lost)}. More than a tenth was lost, and which runs these are "
-        "depends on how they ran, so that the others are no sample."
+        f"{text} More than a tenth was lost, and which runs these are depends on how they ran, so "
+        "that the others are no sample."
     )
 
 

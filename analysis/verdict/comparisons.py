@@ -81,8 +81,8 @@ def difference_between(
     stated = a.stated.get(objective)
     if stated and stated.against == b.case_id:
         return stated.difference
-    # Of a card nobody knows more than that each of them was not made in turn with its baseline.
-    if a.out_of_turn or b.out_of_turn:
+    # Of a card nobody knows more than that each of them has no outcome against its baseline.
+    if a.out_of_turn or b.out_of_turn or objective in {*a.unclear, *b.unclear}:
         return None
     return difference_of_summaries(a, b, objective, sd_is_error)
 

@@ -121,3 +121,33 @@ def test_results_side_by_side_name_the_modes_of_each(tmp_path: Path) -> None:
     shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
     assert "A: runs are in several modes: #3 pcores-pin 2 of 10 about 38 s and 8 about 42" in shown
     assert "B: runs are in several modes: #1 scheduler 2 of 10 about 38 s" in shown
+
+
+def test_no_advice_to_leave_threads_where_a_mapping_may_be_better(tmp_path: Path) -> None:
+    def time(run: Record) -> float:
+        fast = run["mapping"] == "pcores-pin" and run["repetition"] not in (3, 7)
+        return 36.0 if fast else float(run["elapsed_s"])
+
+    findings = findings_of(tmp_path, timed(Study(ALIKE), time))
+    assert verdict(findings).answer == "undecided"
+    assert "8 about 36 s" not in text_of(findings)
+    assert "8 of 10 about 36 s" in text_of(findings)
+
+
+def test_eight_runs_beyond_all_others_are_a_gain_and_seven_may_be_chance(tmp_path: Path) -> None:
+    def time(run: Record) -> float:
+        if run["mapping"] != "pcores-pin":
+            return float(run["elapsed_s"])
+        return 20.0 if run["repetition"] % 2 else 30.0
+
+    for n, found in ((7, {}), (8, {"pcores-pin": "better"})):
+        study = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=n)
+        assert words(findings_of(tmp_path / str(n), timed(study, time))) == found
+
+
+def test_a_card_keeps_that_there_is_no_outcome_and_why(tmp_path: Path) -> None:
+    write(tmp_path / "results", timed(Study(ALIKE), in_modes("pcores-pin")))
+    pinstudy(tmp_path, "card", "results", "--into", "card.json", status=0)
+    shown = " ".join(pinstudy(tmp_path, "verdict", "card.json", status=0).stdout.split())
+    assert "#3 pcores-pin 2 of 10 about 38 s and 8 about 42 s" in shown
+    assert "so #3 pcores-pin has no outcome against #1 scheduler" in shown
