@@ -299,7 +299,9 @@ def _findings(
             outliers=_outliers(names, mine, values[case_id]) if case_id in values else (),
             slow=slow.get(case_id),
             modes={name: modes[case_id, name] for name in names if (case_id, name) in modes},
-            unclear=_unclear(case, baseline, values),
+            unclear=_unclear(
+                case, baseline, values, [of for of in names if (case_id, of) not in shaped]
+            ),
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),
             disturbed_against_others=disturbed.get(case_id, {}),
@@ -330,12 +332,16 @@ def _modes(values: Mapping[str, Values]) -> dict[Key, Modes]:
 
 
 def _unclear(
-    case: CaseSummary, baseline: CaseSummary | None, values: Mapping[str, Values]
+    case: CaseSummary,
+    baseline: CaseSummary | None,
+    values: Mapping[str, Values],
+    lacking: Sequence[Objective],
 ) -> Mapping[str, Modes | None]:
+    """Return the objectives, of those that lack a comparison, in which modes are why."""
     mine, theirs = values.get(case.case_id), values.get(baseline.case_id) if baseline else None
     if mine is None or theirs is None:
         return dict.fromkeys(case.unclear)
-    return {} if mine is theirs else unclear_between(mine, theirs)
+    return {} if mine is theirs else unclear_between(mine, theirs, lacking)
 
 
 def _outliers(

@@ -5,7 +5,7 @@ Runs are compared in pairs where they were made in the blocks of one attempt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -181,14 +181,16 @@ def difference_in(logs: Logs) -> Difference | None:
     return Difference.of_runs(logs.a, logs.b)
 
 
-def unclear_between(case: Values, baseline: Values) -> dict[str, Modes | None]:
+def unclear_between(
+    case: Values, baseline: Values, objectives: Iterable[Objective]
+) -> dict[str, Modes | None]:
     """Return the objectives in which modes leave it to chance what is typical of two cases.
 
     The modes are those of the pairs' ratios, None where the ratios have one or there are no pairs.
     """
     if not are_in_turn(case.made, baseline.made):
         return {}
-    logs_by = {objective: logs_of(case, baseline, objective) for objective in case.of}
+    logs_by = {objective: logs_of(case, baseline, objective) for objective in objectives}
     return {
         objective: logs.ratio_modes
         for objective, logs in logs_by.items()
