@@ -123,6 +123,8 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
 def _why_none(findings: Findings) -> str:
     if out_of_turn(findings.cases):
         return ORDER
+    if any(TIME in case.unclear for case in findings.cases):
+        return "runs are in several modes, of which none is typical"
     return "no mapping could be compared with another"
 
 

@@ -151,3 +151,9 @@ def test_a_card_keeps_that_there_is_no_outcome_and_why(tmp_path: Path) -> None:
     shown = " ".join(pinstudy(tmp_path, "verdict", "card.json", status=0).stdout.split())
     assert "#3 pcores-pin 2 of 10 about 38 s and 8 about 42 s" in shown
     assert "so #3 pcores-pin has no outcome against #1 scheduler" in shown
+
+
+def test_where_nothing_has_an_outcome_the_answer_says_why(tmp_path: Path) -> None:
+    write(tmp_path, timed(Study({"scheduler": 1.0, "pcores-pin": 1.0}), in_modes("pcores-pin")))
+    shown = " ".join(pinstudy(tmp_path, "verdict", ".", status=0).stdout.split())
+    assert "There is none: runs are in several modes, of which none is typical." in shown
