@@ -129,7 +129,9 @@ class PlacementSampler:
         self._looked_s = now = self._clock()
         for key, last_s in self._before.items():
             if key not in self._present:
-                self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
+                trace = self._traces[key]
+                # A thread that was at work may have gone on to the end of the time between looks.
+                trace.gone_s = (now - last_s) * (1.0 if at_end or trace.pace >= 1 else 0.5)
         if not at_end:
             self._course.add(now, self._cpu_s_on)
 

@@ -42,11 +42,11 @@ class ThreadTrace:
     """One thread: its process and its stays, from the first look that found it to the last.
 
     `gone_s` estimates how long it lived after the last look that found it: half of the time until
-    the next look, or all of it when that look was at the program's end. `runnable` has the looks at
-    which it worked or waited for a CPU only, each with the time since the look before. `cpu_s_on`
-    has its CPU time by CPU, without the look at the program's end. `pace` is the share of the time
-    that it worked when it was last looked at: 1 where it was at work, else that since the look
-    before. `rank` is that of an MPI job. Times are in seconds, looks are numbered.
+    the next look, or all of it if it was at work, or that look was at the program's end. `runnable`
+    has the looks at which it worked or waited for a CPU only, each with the time since the look
+    before. `cpu_s_on` has its CPU time by CPU, without the look at the program's end. `pace` is the
+    share of the time that it worked when it was last looked at: 1 where it was at work, else that
+    since the look before. `rank` is that of an MPI job. Times are in seconds, looks are numbered.
     """
 
     tid: int

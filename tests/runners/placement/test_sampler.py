@@ -245,17 +245,21 @@ class Clock:
 def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Path) -> None:
     clock = Clock()
     task(tmp_path, 10, 10, 0, "0")
-    task(tmp_path, 10, 11, 0, "0")
+    task(tmp_path, 10, 11, 0, "0", state="R")
     sampler = sampler_of(tmp_path, clock=clock)
+    for clock.now_s, state in ((0.0, "R"), (1.0, "S")):
+        task(tmp_path, 10, 12, 0, "0", state=state)
+        sampler.sample()
+    clock.now_s = 2.0
+    for thread in ("11", "12"):
+        shutil.rmtree(tmp_path / "10/task" / thread)
     sampler.sample()
-    clock.now_s = 1.0
-    shutil.rmtree(tmp_path / "10/task/11")
-    sampler.sample()
-    clock.now_s = 1.5
+    clock.now_s = 2.5
     shutil.rmtree(tmp_path / "10")
     sampler.sample(at_end=True)
-    # In the midst of a run half of the time is the best guess.
-    assert [trace.gone_s for trace in sampler.threads] == [0.5, 0.5]
+    # Of one that was at work all of the time is possible, of one that slept half is the best guess.
+    gone_s = {trace.tid: trace.gone_s for trace in sampler.threads}
+    assert gone_s == {10: 0.5, 11: 1.0, 12: 0.5}
 
 
 def test_a_thread_that_waits_for_a_cpu_is_runnable_since_the_look_before(tmp_path: Path) -> None:
