@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 Cuts = NDArray[np.intp]
 
 # A mode of no more of the runs is rare: trimming removes it, and its runs are counted as slow ones.
+# A fifth is trimmed, but by chance the runs show more of a mode than there is.
 RARE_SHARE = 0.15
 # Modes are further apart than the margin up to which nobody tells two cases from each other.
 MIN_APART = 0.01
@@ -111,7 +112,8 @@ def _clear_cut(values: Array, count: int) -> Cuts | None:
     return np.asarray(cuts[:, best]) if apart >= max(MIN_APART, least) else None
 
 
-@lru_cache(maxsize=64)
+# The cuts of the largest number of values take 3 MB.
+@lru_cache(maxsize=16)
 def _cuts(n: int, count: int) -> Cuts:
     """Return all cuts of n ordered values into two or three groups.
 

@@ -16,7 +16,7 @@ from analysis.results.case_summary import CaseSummary
 from analysis.results.turns import ORDER
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
-from analysis.statistics.modes import Modes
+from analysis.statistics.modes import RARE_SHARE, Modes
 from analysis.verdict.model import CaseFinding, Comparison, Verdict
 from analysis.verdict.phrases import (
     MAX_NAMED,
@@ -31,8 +31,6 @@ from analysis.verdict.phrases import (
 from base.text import one_line
 from configs.mapping import WITHIN_THE_RUN
 
-# Trimming keeps slow runs in where one in five is slow; by chance it does so at smaller shares.
-MANY_SLOW = 0.15
 # So many times are whole, because more digits of a ratio of deviations are not known.
 TIMES_FROM_WHOLE = 10
 
@@ -199,7 +197,7 @@ def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
     if none := [case for case in cases if case.slow and not case.slow.count]:
         parts.append(f"none of {names(none)}")
     text = f"Slow runs: {listed(parts)}; {_shares(baseline, compared)}"
-    if any(case.slow and case.slow.count > MANY_SLOW * case.slow.n for case in with_some):
+    if any(case.slow and case.slow.count > RARE_SHARE * case.slow.n for case in with_some):
         text += (
             "; where so many are slow, what is typical is uncertain, and words are wrong oftener"
         )

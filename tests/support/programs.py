@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
+from runners.execution.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
+from runners.plan.command_line import Launch
 from tests.support.tools import ROOT, need_tool
 
 # They wait for the looks that tests.support.held counts (work.h).
@@ -31,6 +34,16 @@ def build_placed(name: str, folder: Path, compiler: str = "gcc", option: str = "
     command = [need_tool(compiler), "-O1", option, "-o", str(path), str(source)]
     subprocess.run(command, check=True)
     return path
+
+
+def run_placed(
+    program: list[str], mask: tuple[int, ...], looks: Path, limit_s: float
+) -> Observation:
+    """Run a program of PLACED on these CPUs; `looks` is the file for which it waits (work.h)."""
+    launcher = (need_tool("taskset"), "-c", ",".join(map(str, mask)))
+    environment = {"PATH": os.environ["PATH"], "LOOKS": str(looks)}
+    launch = Launch(launcher, tuple(program), environment, {}, ())
+    return execute(launch, limit_s, Harness(witness(), None))
 
 
 def build_team(runtime: str, folder: Path) -> Path:

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from runners.execution import outcome
-from runners.execution.execute import Harness, Observation, execute
+from runners.execution.execute import Observation
 from runners.placement.thread_placement import Expected, Proof
-from runners.plan.command_line import Launch
 from tests.support.held import looks_counted
-from tests.support.programs import build_placed, witness
+from tests.support.programs import build_placed, run_placed
 from tests.support.studies import two_cpus
-from tests.support.tools import need_tool
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
@@ -37,11 +35,7 @@ def looks(tmp_path: Path) -> Iterator[Path]:
 
 
 def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
-    launcher = (need_tool("taskset"), "-c", ",".join(map(str, mask)))
-    environment = {"PATH": os.environ["PATH"], "LOOKS": str(looks)}
-    return execute(
-        Launch(launcher, tuple(program), environment, {}, ()), 60, Harness(witness(), None)
-    )
+    return run_placed(program, mask, looks, limit_s=60)
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
