@@ -105,6 +105,13 @@ RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, A
         "unproved",
         "1 of 2 threads were seen",
     ),
+    "a shell and its helper": (
+        *([*ALONE, steady(101, (1,), 1, cpu_s=0.002, pid=101)], "pin", BOTH, 2, {}),
+        *("violated", "only 1 of 2 threads ran"),
+    ),
+    "little work in a team": (
+        *([*ALONE, steady(101, (1,), 1, cpu_s=0.002)], "pin", BOTH, 2, {}, "proved", ""),
+    ),
     "one not met": (ALONE, "pin", BOTH, 2, {"unmet": 1}, "unproved", ""),
     "nothing to do": (
         *([FREE[0], steady(101, BOTH, 1, cpu_s=0.0)], "set", BOTH, 2, {}),
