@@ -25,7 +25,7 @@ spack_environment() {
 packages_lacking() {
     "$1" -c 'import sys
 from importlib.util import find_spec
-modules = "click jinja2 matplotlib numpy pandas rich scipy tabulate yaml".split()
+modules = "click jinja2 matplotlib msgspec numpy pandas rich scipy tabulate yaml".split()
 lacking = [name for name in modules if find_spec(name) is None]
 if sys.version_info < (3, 10):
     lacking.append("Python 3.10 or newer")

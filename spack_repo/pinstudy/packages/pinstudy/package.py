@@ -15,6 +15,7 @@ class Pinstudy(PinstudyApps):
         depends_on("py-click@8.1:")
         depends_on("py-jinja2@3.1:")
         depends_on("py-matplotlib@3.8:")
+        depends_on("py-msgspec@0.18:")
         depends_on("py-numpy@1.26:")
         depends_on("py-pandas@2.1:")
         depends_on("py-pyelftools@0.29:")
