@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from typing import ParamSpec, TypeVar
 
-from runners.host.software import ROOT
+from base import ROOT
 
 MAX_WORKERS = 8
 # Where Linux keeps the semaphores by which a pool's processes wait for work (sem_overview(7)).

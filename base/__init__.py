@@ -2,9 +2,13 @@
 
 import os
 import shlex
+from pathlib import Path
 
 # As in pyproject.toml.
 VERSION = "0.1.0"
+
+# The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
+ROOT = Path(__file__).resolve().parents[1]
 
 # pinstudy as the user calls it (set by bin/pinstudy): commands in messages work as they stand.
 # Removed from the environment, because programs under study get the user's own.

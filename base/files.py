@@ -171,6 +171,11 @@ def sha256_of_json(value: object, default: Callable[[Any], object] | None = None
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def digest_of(fields: dict[str, object]) -> str:
+    """Return 16 hexadecimal digits of the SHA-256 of the fields in canonical JSON."""
+    return sha256_of_json(fields)[:16]
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file as `OpenFolder.replace` does, and sync its folder, if the file system can.
 

@@ -1,4 +1,4 @@
-"""Durations, percentages and points in time, as people and files write them."""
+"""Durations, percentages and points in time, as people and files write them, and bounds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ SECONDS_OF_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 # A month: no batch system lets a job run longer, so a longer duration is a typing error.
 MAX_DURATION_S = 31 * 24 * 3600.0
+
+# Degrees Celsius; a value outside this range comes from a broken sensor.
+LOWEST_C, HIGHEST_C = -60.0, 200.0
 
 # Digits are bounded so that no number overflows to infinity or takes long to convert.
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", re.ASCII)

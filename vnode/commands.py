@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from runners.host.software import ROOT
+from base import ROOT
 from vnode.node import HANG_S, KEPT, Ended, VirtualNode
 
 PINSTUDY = str(ROOT / "bin" / "pinstudy")

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from runners.host.software import ROOT
+from base import ROOT
 from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
 from vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
 from vnode.shape import Shape

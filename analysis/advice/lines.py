@@ -22,9 +22,9 @@ from base import PINSTUDY
 from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
+from configs.places import places_of
 from configs.scheduling import AS_IT_IS, CURRENT, ON, Scheduling
 from configs.variables import NAME, OMP_NUM_THREADS, OWN, nested_counts
-from runners.plan.command_line import places_of
 
 # The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
 _LAUNCHERS: Mapping[str | None, int] = {

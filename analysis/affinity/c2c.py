@@ -21,8 +21,8 @@ from analysis.verdict.phrases import listed
 from base.cpulist import MAX_CPU
 from base.errors import UserError
 from base.text import one_line, plural, team_in_words
+from configs.results_folder import C2C
 
-FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
 SCHEMA = 1
 # More files than a study has cases are not read.
@@ -121,7 +121,7 @@ class ContendedLines:
 
 def read_c2c(folder: Path) -> ContendedLines | None:
     """Return the contended cache lines in a results folder; None when c2c was not collected."""
-    paths = sorted((folder / FOLDER).glob("*.json"))[:MAX_FILES]
+    paths = sorted((folder / C2C).glob("*.json"))[:MAX_FILES]
     if not paths:
         return None
     cases: list[tuple[str, CaseLines]] = []
@@ -141,7 +141,7 @@ def read_c2c(folder: Path) -> ContendedLines | None:
 
 
 def _opened(path: Path) -> Checked:
-    name, fields = f"{FOLDER}/{path.name}", read_json(path)
+    name, fields = f"{C2C}/{path.name}", read_json(path)
     if not isinstance(fields, dict):
         raise UserError(f"{name}: not understood: no table of fields")
     file = Checked(name, fields)

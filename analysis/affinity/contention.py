@@ -29,7 +29,7 @@ from analysis.verdict.caveats import unusable
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import change, listed, name
 from base.text import one_line
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
 BY_ITSELF = "program"

@@ -18,7 +18,7 @@ from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from base.errors import UserError
 from base.text import one_line
-from runners.latency.measure import FILE_NAME
+from configs.results_folder import LATENCY_FILE
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ def affinity(results: Results, findings: Findings) -> Affinity | None:
 
 def _latency(folder: Path | None) -> tuple[Latency | None, str]:
     """Return the latencies in a results folder, or what is wrong with their file."""
-    if folder is None or not (folder / FILE_NAME).exists():
+    if folder is None or not (folder / LATENCY_FILE).exists():
         return None, ""
     try:
-        return read_latency(folder / FILE_NAME), ""
+        return read_latency(folder / LATENCY_FILE), ""
     except UserError as error:
         return None, one_line(str(error))
 

@@ -47,8 +47,8 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.reading import table_in
 from base.text import one_line
+from configs.results_folder import LATENCY_FILE
 from configs.values import DIRECTIONS
-from runners.latency.measure import FILE_NAME as LATENCY_FILE
 from runners.prove.finding import counted
 from runners.prove.proof import Proof
 from runners.records.placed_runs import PlacedRuns

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analysis.results.turns import FOOTNOTE
 from base.text import one_line
-from runners.host.interference import UNITS
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
+from configs.daemons import UNITS
 from runners.records.values import FINAL, INTERRUPTED
 
 # A cause in words, and by which words of a reason it is known; the first that fits counts.

@@ -10,9 +10,9 @@ from pathlib import Path
 from analysis.records.fields import TABLE_KEYS
 from analysis.results.summaries import UNKNOWN
 from base.errors import UserError
+from base.files import digest_of
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
-from runners.plan.case import digest_of
 
 # What a log's case consists of; users must give the first three.
 NEEDED = ("app", "threads", "mapping")

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from base.reading import number_or_nan
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 
 Values = Sequence[object]
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from base.text import team_in_words, team_label
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 
 
 class TableKey(NamedTuple):

@@ -16,11 +16,11 @@ from base.reading import number_or_nan
 from base.structure import InvalidError
 from configs.document import parse_yaml
 from configs.repetitions import ANY, Race, RepetitionsKind
+from configs.results_folder import STUDY_FILE
 from configs.values import DIRECTIONS, is_name
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.values import FINAL, SKIPPED
-from runners.study.machine import STUDY_FILE
 
 MAX_NAME = 80
 # No study has more cases.

@@ -36,8 +36,8 @@ from analysis.records.regions import REGION, region_records
 from analysis.records.settings_seen import SettingsSeen
 from analysis.records.team_looks import TeamLooks
 from base.reading import number_or_nan
+from configs.core_kinds import KIND_ORDER
 from configs.repetitions import MAX_REPETITIONS, looks_of
-from runners.node.topology import KIND_ORDER
 from runners.placement.course import QUARTERS
 from runners.records.disturbances import SEPARATOR, SHARED, disturbances
 from runners.records.placed_runs import verdict_of

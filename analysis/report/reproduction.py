@@ -18,8 +18,8 @@ from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF
+from configs.results_folder import APPS, STUDY_FILE
 from runners.records.values import SKIPPED
-from runners.study.machine import APPS, STUDY_FILE
 
 MAX_STUDY_CHARACTERS = 100_000
 MAX_APPS = 100

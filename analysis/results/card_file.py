@@ -36,7 +36,7 @@ from base import PINSTUDY
 from base.cpulist import MAX_CPU
 from base.errors import UserError
 from base.text import one_line, plural
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
 

@@ -17,7 +17,7 @@ from typing import Any
 from base.cpulist import format_cpulist, parse_cpulist
 from base.reading import table_in, tables_in
 from base.text import one_line, plural
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 
 MAX_LETTERS = 100
 # A distribution's own ending, or that of somebody who builds kernels, may be a name.

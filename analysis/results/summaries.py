@@ -53,9 +53,9 @@ from analysis.results.summary_columns import (
     why_wrong,
 )
 from base.errors import ConfigError, Problem
+from base.files import digest_of
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
-from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
 from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 

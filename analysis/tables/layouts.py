@@ -29,9 +29,9 @@ from analysis.tables.footnotes import (
     guest_rows,
 )
 from base.text import one_line
+from configs.core_kinds import KIND_ORDER
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
-from runners.node.topology import KIND_ORDER
 
 LayoutName = Literal["full", "published"]
 

@@ -8,7 +8,7 @@ from analysis.format.numbers import ENERGY_DECIMALS, fixed
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.phrases import each_case, listed, name
 from base.text import plural
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 
 
 def price_sentences(table: TableFindings) -> Iterator[str]:

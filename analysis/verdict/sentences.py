@@ -51,7 +51,7 @@ from analysis.verdict.phrases import (
     sentence,
 )
 from base.text import one_line, plural
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 
 # Values whose relative difference is smaller count as equal: no clock tells them apart.
 SAME = 1e-12

@@ -24,9 +24,9 @@ from analysis.verdict.model import CaseFinding, Comparison, TableFindings
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.price import in_some_runs
 from base.text import one_line
+from configs.core_kinds import KIND_ORDER
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
-from runners.node.topology import KIND_ORDER
 
 RATIO_DECIMALS = 3
 MAX_RATIO_DECIMALS = 9

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 
-from base import PINSTUDY
+from base import PINSTUDY, ROOT
 from base.command import without_interruption
 from base.errors import StudyError, UserError
 from base.files import write_atomically
@@ -33,7 +33,7 @@ from runners.batch.submission import (
 )
 from runners.batch.systems.interface import Submitted, open_system
 from runners.batch.systems.script import WORKER, Job
-from runners.host.software import ROOT, prefix
+from runners.host.software import prefix
 from runners.node.node import safe_name
 
 MAX_CHAIN = 100

@@ -20,8 +20,9 @@ from base.command import output_of, run
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.text import one_line
+from configs.daemons import UNITS
 from runners.doctor.capability import Capability, ProbedNode
-from runners.host.interference import UNITS, find_daemons, interfering, stop_commands
+from runners.host.interference import find_daemons, interfering, stop_commands
 from runners.host.program_files import find_runtime
 from runners.host.software import (
     WITNESS,

@@ -21,34 +21,13 @@ from pathlib import Path
 
 from base.errors import StudyError
 from base.text import first_of, plural
+from configs.daemons import UNITS, USER_UNITS
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
 from runners.host.starter import Starter, mark_in, mark_of, starter_of_folder
 from runners.host.tree import Tree, Unavailable, known
 
-# Process name -> the systemd unit that stops it. What each one does:
-# intel_lpmd moves everything off the P-cores by cgroups and rewrites EPP; power-profiles-daemon,
-# tuned, tuned-ppd, tlp-pd, auto-cpufreq, system76-power and cpufreqd set governors and EPP;
-# thermald sets power limits; irqbalance moves interrupts; gamemoded sets governors for games. TLP
-# without tlp-pd has no process: udev starts it when the power source changes.
-UNITS = {
-    name: name
-    for name in (
-        "intel_lpmd",
-        "power-profiles-daemon",
-        "tuned",
-        "tuned-ppd",
-        "thermald",
-        "irqbalance",
-        "tlp-pd",
-        "auto-cpufreq",
-        "cpufreqd",
-    )
-} | {"system76-power": "com.system76.PowerDaemon"}
-# A service of the user's own session, which root's systemctl does not manage.
-_USER_UNITS = {"gamemoded": "gamemoded"}
-
-_BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *_USER_UNITS)}
+_BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
 
 # A process in an uninterruptible wait does not end before the wait does.
 _END_LIMIT_S = 5.0
@@ -82,7 +61,7 @@ def find_daemons(tree: Tree) -> list[str] | Unavailable:
 def stop_commands(daemons: Collection[str]) -> str:
     """Return the shell's command line that stops these daemons until the next boot."""
     commands = []
-    for command, units in (("sudo systemctl stop", UNITS), ("systemctl --user stop", _USER_UNITS)):
+    for command, units in (("sudo systemctl stop", UNITS), ("systemctl --user stop", USER_UNITS)):
         if named := [units[name] for name in daemons if name in units]:
             commands.append(" ".join([command, *named]))
     return " && ".join(commands)

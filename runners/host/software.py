@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from base import ROOT
 from base.command import output_of
 from base.files import read_regular
 from base.text import one_line
 from configs.library import display_path, own_apps
 from runners.host.tree import Unavailable
 
-# The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
-ROOT = Path(__file__).resolve().parents[2]
 EMULATED = ROOT / "build" / "emulated" / "bin"
 # Where `make originals` puts what it builds.
 ORIGINALS = ROOT / "build" / "originals" / "bin"

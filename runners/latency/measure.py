@@ -18,6 +18,7 @@ from base.errors import StudyError
 from base.files import write_atomically
 from base.text import ended_by, one_line
 from base.units import utc_now
+from configs.results_folder import LATENCY_FILE
 from runners.host.software import build_of, find_program, for_programs
 from runners.host.starter import marked
 from runners.host.tree import Unavailable, reading_of
@@ -29,7 +30,6 @@ PROGRAM = "pingpong-pthreads"
 
 # The version of the file's layout; readers refuse unknown versions.
 SCHEMA = 1
-FILE_NAME = "latency.json"
 METHODS = ("cas", "store")
 
 # The lines that each direction of a pair is measured with.
@@ -126,7 +126,7 @@ def write_latency(folder: Path, content: dict[str, Any]) -> Path:
 
     Raises StudyError when the folder cannot be written.
     """
-    path = folder / FILE_NAME
+    path = folder / LATENCY_FILE
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     write_atomically(path, f"{text}\n".encode())
     return path

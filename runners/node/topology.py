@@ -8,9 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from base.cpulist import format_cpulist
-
-# Ranked by performance, best first; LP-E cores are E-cores without an L3 cache.
-KIND_ORDER = ("P", "E", "LP-E")
+from configs.core_kinds import KIND_ORDER
 
 
 @dataclass(frozen=True)

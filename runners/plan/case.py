@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from base.cpulist import format_cpulist
-from base.files import sha256_of_json
+from base.files import digest_of
 from base.text import team_label
 from configs.app import App, Size, Variant
 from configs.mapping import Mapping
@@ -173,11 +173,6 @@ class SkippedCase:
     def case_id(self) -> str:
         """A stable digest of the fields; without the size's arguments, unlike a case's own."""
         return digest_of(case_fields(self.case))
-
-
-def digest_of(fields: dict[str, object]) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of the fields in canonical JSON."""
-    return sha256_of_json(fields)[:16]
 
 
 def case_fields(case: Case) -> dict[str, object]:

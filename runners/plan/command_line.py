@@ -16,6 +16,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
+from configs.places import listed_places, places_of
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
 from runners.plan.case import Case
@@ -208,20 +209,6 @@ def file_variables(case: Case) -> dict[str, str]:
         "places": listed_places(case.places) or places_of(case.mapping.binding, case.cpus),
     }
     return {set_.name: filled(set_.value, places) for set_ in case.variables}
-
-
-def places_of(binding: str, cpus: Iterable[int]) -> str:
-    """Return OMP_PLACES: one place a CPU under `pin`, else one place of all CPUs.
-
-    Names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
-    """
-    places = [(cpu,) for cpu in cpus] if binding == "pin" else [sorted(set(cpus))]
-    return listed_places(places)
-
-
-def listed_places(places: Iterable[Iterable[int]]) -> str:
-    """Return places as OMP_PLACES takes them; empty for none."""
-    return ",".join("{" + ",".join(map(str, place)) + "}" for place in places)
 
 
 def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import ulp
 
-from base.units import MAX_DURATION_S
-from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C
+from base.units import HIGHEST_C, LOWEST_C, MAX_DURATION_S
 from runners.records.shard import SCHEMA
 
 # The least and the most that a number may be.

@@ -20,11 +20,12 @@ from base.files import read_object, write_json
 from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
+from configs.results_folder import LATENCY_FILE
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.witness import LaunchError
 from runners.host.software import ask_version, for_tools
-from runners.latency.measure import FILE_NAME, LatencySettings, measure, write_latency
+from runners.latency.measure import LatencySettings, measure, write_latency
 from runners.latency.pairs import plan_pairs
 from runners.measure.perf.c2c import (
     kinds_sampled,
@@ -47,7 +48,6 @@ from runners.study.runner import NodeControl, Progress
 # The history of the files' schema; a reader refuses what is newer than itself.
 # 1: the first.
 SCHEMA = 1
-FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
 IN_GUESTS = "cases in guests are not looked at with perf c2c"
 # Larger files are not read for their boot; 1024 CPUs with 30 samples of each pair take less.
@@ -191,7 +191,7 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
     measured, the user is warned and the study goes on. KeyboardInterrupt passes through once the
     pairs so far are on the disk; the next attempt measures all of them again.
     """
-    if _is_of_boot(folder / FILE_NAME, node.boot_id):
+    if _is_of_boot(folder / LATENCY_FILE, node.boot_id):
         return
 
     def report(done: int, of: int, left_s: float | None) -> None:

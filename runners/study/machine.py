@@ -38,9 +38,6 @@ from runners.study.programs import WAYS_ON, StudyPrograms
 from runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
-# Copies beside the records: the study file of the latest attempt, and the apps that it names.
-STUDY_FILE = "study.yaml"
-APPS = "apps"
 
 
 @dataclass(frozen=True)

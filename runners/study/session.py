@@ -17,6 +17,7 @@ from base.files import write_atomically
 from base.folders import OpenFolder
 from base.text import as_typed
 from configs.library import study_argument
+from configs.results_folder import APPS, C2C, STUDY_FILE
 from configs.study import Study
 from runners.execution.collectors import Collectors, LocalEngine
 from runners.host.interference import end_orphans
@@ -40,15 +41,8 @@ from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.node_settings import NodeSettings
 from runners.study.crash_notice import attempt_marker, describe_crashes
-from runners.study.extras import FOLDER, ContendedLines, measure_once_a_boot
-from runners.study.machine import (
-    APPS,
-    STUDY_FILE,
-    WHOLE_STUDY,
-    Assignment,
-    Machine,
-    results_folder,
-)
+from runners.study.extras import ContendedLines, measure_once_a_boot
+from runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
 from runners.study.runner import Engine, NodeControl, Progress, Runner
@@ -119,7 +113,7 @@ class Session:
         Contended cache lines are sampled after the runs. Raises StudyError when another study runs
         on the node, or when processes that a killed study left behind cannot be ended.
         """
-        lines = ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
+        lines = ContendedLines(self.summary.plan, self.machine.node, self.folder / C2C)
         if not (self.summary.left or lines.pending):
             if self.summary.study.race:
                 # A lower limit in the study file may have ended the race; no record shows it.

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base import ROOT
 from base.errors import UserError
-from runners.host.software import ROOT, for_guests
+from runners.host.software import for_guests
 from runners.host.tree import Tree, known
 from runners.node.facts import memory_bytes
 from runners.vm.boot_image import archive, lacking

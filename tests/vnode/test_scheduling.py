@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from runners.host.software import ROOT
+from base import ROOT
 from tests.vnode.conftest import Guests
 from vnode.commands import (
     journal_exists,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from base.reading import Reading, number_or_nan
-from base.units import duration
+from base.units import HIGHEST_C, LOWEST_C, duration
 from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.topology import Topology
@@ -31,8 +31,6 @@ NO_SENSOR = (
     "type x86_pkg_temp (virtual machines have none; else load the kernel's module coretemp or "
     "k10temp)"
 )
-# Degrees Celsius; a value outside this range comes from a broken sensor.
-LOWEST_C, HIGHEST_C = -60.0, 200.0
 # Reading more often than coretemp renews its values would only wake the package.
 READ_EVERY_S = 1.0
 

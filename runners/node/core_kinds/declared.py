@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
 from base.text import unknown_word
-from runners.node.topology import KIND_ORDER, CoreKind
+from configs.core_kinds import KIND_ORDER
+from runners.node.topology import CoreKind
 
 _EXAMPLE = "write --kinds P=0-7,E=8-23"
 

@@ -13,12 +13,13 @@ import struct
 from collections.abc import Iterable
 
 from base.cpulist import cpulists_by_value, format_cpulist, parse_cpulist
+from configs.core_kinds import KIND_ORDER
 from runners.host.tree import Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.finding import INTEL, Finding, NodeView, atom_kinds, one_kind
 from runners.node.core_kinds.ranking import ranked_kinds
 from runners.node.cpufreq import CPUS
-from runners.node.topology import KIND_ORDER, CoreKind
+from runners.node.topology import CoreKind
 
 DEVICE = "/dev/cpu/{}/cpuid"
 # Intel SDM vol. 2A, CPUID: leaf 7, EDX bit 15: hybrid part; leaf 1AH, EAX 31:24: core type.

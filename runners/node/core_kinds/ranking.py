@@ -20,10 +20,11 @@ from statistics import median
 from typing import TypeVar
 
 from base.cpulist import format_cpulist
+from configs.core_kinds import KIND_ORDER
 from runners.host.tree import Tree, Unavailable
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds, one_kind
 from runners.node.cpufreq import CPUS, policy_directories
-from runners.node.topology import KIND_ORDER, CoreKind
+from runners.node.topology import CoreKind
 
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, _BASE_FREQ = "cpuinfo_max_freq", "base_frequency"

@@ -24,7 +24,7 @@ from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
 from analysis.results.sources import open_results
 from analysis.verdict.model import CaseFinding
 from base.errors import UserError
-from runners.node.topology import KIND_ORDER
+from configs.core_kinds import KIND_ORDER
 from tests.analysis.report.made_results import make_results
 from tests.analysis.verdict.test_printed import printing
 from tests.analysis.verdict.test_slowdowns import ALONE_S, BESIDE_S, OTHER_BESIDE_S, OTHER_S

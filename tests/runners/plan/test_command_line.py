@@ -11,11 +11,7 @@ import pytest
 from configs.app import OwnPlacement
 from configs.mapping import Mapping
 from configs.variables import SetVariable
-from runners.plan.command_line import (
-    build_launch,
-    places_of,
-    program_arguments,
-)
+from runners.plan.command_line import build_launch, program_arguments
 from tests.runners.cases import DEMO, ECORES_SET, LIBGOMP, PCORES_PIN, PCORES_SET, SCHEDULER, case
 
 TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
@@ -132,7 +128,6 @@ def test_pinning_by_places_names_one_cpu_each_in_thread_order() -> None:
     assert launch.environment["OMP_PLACES"] == "{4},{2}"
     assert launch.environment["OMP_PROC_BIND"] == "close"
     assert launch.launcher == ("/usr/bin/taskset", "-c", "2,4")
-    assert places_of("pin", (3, 3, 5, 5)) == "{3},{3},{5},{5}"
     as_a_set = case(mapping=ECORES_SET, mechanism="omp-places", cpus=(8, 9, 10))
     launch = build_launch(as_a_set, PROGRAM, {}, TOOLS)
     assert launch.environment["OMP_PLACES"] == "{8,9,10}"

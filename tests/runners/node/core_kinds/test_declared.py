@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
+from configs.core_kinds import KIND_ORDER
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.node import open_node
-from runners.node.topology import KIND_ORDER, topology_json
+from runners.node.topology import topology_json
 from tests.support.trees import build_tree
 
 

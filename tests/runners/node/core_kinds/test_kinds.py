@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import format_cpulist
+from configs.core_kinds import KIND_ORDER
 from runners.node.discovery import read_topology
-from runners.node.topology import KIND_ORDER, Topology
+from runners.node.topology import Topology
 from tests.support.machines import (
     AMD_ZEN4,
     AMD_ZEN5,

@@ -1,0 +1,22 @@
+"""The names of files and folders in the folder of a study's results on a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# Copies beside the records: the study file of the latest attempt, and the apps that it names.
+STUDY_FILE = "study.yaml"
+APPS = "apps"
+# One file for each digest that records name: facts of nodes, digests of a program's files, the
+# variables that programs inherited.
+NODES = "nodes"
+PROGRAMS = "programs"
+ENVIRONMENTS = "environments"
+# What was measured besides the runs: latencies between CPUs, and contended cache lines.
+LATENCY_FILE = "latency.json"
+C2C = "c2c"
+
+
+def picture_path(folder: Path, node_digest: str) -> Path:
+    """Return the path of a node's picture in a results folder."""
+    return folder / NODES / f"{node_digest}.lstopo.svg"
