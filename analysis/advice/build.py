@@ -33,11 +33,10 @@ from base import PINSTUDY
 from base.text import as_typed, one_line, plural
 from configs.scheduling import Scheduling
 from configs.study import CURRENT_GOVERNOR
-from runners.plan.runs import OVERHEAD_S
-from runners.race.elimination import MAX_NOISE
-from runners.race.race import is_placed
-from runners.race.state import WHYS, Eliminated, RaceState
 from runners.records.disturbances import DISTURBANCES, MORE_THREADS, SEPARATOR
+from runners.records.race.elimination import MAX_NOISE
+from runners.records.race.race import is_placed
+from runners.records.race.state import OVERHEAD_S, WHYS, Eliminated, RaceState
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from analysis.statistics.decision import tail_of_selected
 from analysis.statistics.sample import Interval
-from runners.race.confirmation import EARLY_ALPHA, Means, typical_gain
+from runners.records.race.confirmation import EARLY_ALPHA, Means, typical_gain
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from analysis.statistics.unlike import SlowRuns
 from base.text import one_line
 from configs.repetitions import Race
 from configs.scheduling import CURRENT
-from runners.race.state import Eliminated, RaceState
 from runners.records.placed_runs import PlacedRuns
+from runners.records.race.state import Eliminated, RaceState
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")

@@ -30,7 +30,7 @@ from base import PINSTUDY
 from base.cpulist import named_cpus
 from base.text import first_of, one_line, plural
 from base.units import duration
-from runners.race.confirmation import (
+from runners.records.race.confirmation import (
     ALPHA,
     EARLY_ALPHA,
     FEW_UNSEEN,

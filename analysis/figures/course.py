@@ -12,7 +12,7 @@ from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
 from analysis.verdict.model import TableFindings
 from base.text import plural
-from runners.placement.course import QUARTERS
+from runners.records.placed_runs import QUARTERS
 
 TITLE = "Course of a run"
 _PANEL = "CPU time of each quarter of the run, as high as its share of the busiest quarter's"

@@ -25,7 +25,7 @@ from analysis.results.case_summary import grouped
 from analysis.results.metrics import objective_of
 from base.reading import number_or_nan, table_in
 from runners.plan.case import Case
-from runners.race.student_t import Moments, quantile
+from runners.records.race.student_t import Moments, quantile
 from runners.records.values import OK
 from runners.study.schedule import compared_with
 

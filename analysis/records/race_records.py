@@ -18,8 +18,7 @@ from configs.document import parse_yaml
 from configs.repetitions import ANY, Race, RepetitionsKind
 from configs.results_folder import STUDY_FILE
 from configs.values import DIRECTIONS, is_name
-from runners.race.race import Key, replay
-from runners.race.state import RaceRun, RaceState, race_run
+from runners.records.race.state import Key, RaceRun, RaceState, race_run
 from runners.records.values import FINAL, SKIPPED
 
 MAX_NAME = 80
@@ -52,6 +51,9 @@ class RaceRecords:
     @property
     def state(self) -> RaceState:
         """The state of the race, from its runs alone; unseen cases have numbers for names."""
+        # Who only reads records does not need the rules of races.
+        from runners.records.race.race import replay
+
         unseen = [str(number) for number in range(self.unseen)]
         return replay([*self.entrants, *unseen], self.rule, self.runs)
 

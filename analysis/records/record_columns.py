@@ -38,9 +38,8 @@ from analysis.records.team_looks import TeamLooks
 from base.reading import number_or_nan
 from configs.core_kinds import KIND_ORDER
 from configs.repetitions import MAX_REPETITIONS, looks_of
-from runners.placement.course import QUARTERS
 from runners.records.disturbances import SEPARATOR, SHARED, disturbances
-from runners.records.placed_runs import verdict_of
+from runners.records.placed_runs import QUARTERS, verdict_of
 from runners.records.reader import Part, read_part
 from runners.records.values import BASELINE, InvalidLine
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from analysis.format.table import joined
 from analysis.results.case_summary import PLACEMENTS, CaseSummary, grouped
 from base.text import one_line, plural
-from runners.node.scheduler import NONE
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
+from runners.records.settings_of_runs import NO_SCHED_EXT
 
 
 def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
 def _schedulers(cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield which schedulers of sched_ext placed threads instead of the kernel's own."""
     rows = _rows_by_value(cases, lambda case: case.schedulers_read)
-    rows.pop(NONE, None)
+    rows.pop(NO_SCHED_EXT, None)
     measured = [case for case in cases if case.n]
     for name, of in rows.items():
         all_runs = of == measured and all(list(case.schedulers_read) == [name] for case in of)

@@ -24,9 +24,9 @@ from runners.host.program_files import threads_told_by
 from runners.placement.thread_placement import FEW_LOOKS, TOO_SHORT_S
 from runners.plan.command_line import FALLBACK_SCHEDULE
 from runners.plan.openmp_variables import BINDING_VARIABLES, is_removed
-from runners.race.race import is_placed
-from runners.race.state import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
+from runners.records.race.race import is_placed
+from runners.records.race.state import race_run
 from runners.records.reader import read_records
 from runners.records.values import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT, last_words
 from runners.study.schedule import RaceSchedule

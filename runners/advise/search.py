@@ -42,7 +42,7 @@ from runners.advise.study_file import StudyFile, make_study_file
 from runners.doctor.report import probe
 from runners.node.cpufreq import Cpufreq
 from runners.node.topology import Topology
-from runners.race.race import describe_limit
+from runners.records.race.race import describe_limit
 from runners.study.machine import Machine
 
 # The schedules that race against the reference's, where loops take theirs from OMP_SCHEDULE.

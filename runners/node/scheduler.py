@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable, reading_of
+from runners.records.settings_of_runs import NO_SCHED_EXT
 
 ENERGY_AWARE = "/proc/sys/kernel/sched_energy_aware"
 SCHED_EXT = "/sys/kernel/sched_ext/state"
@@ -29,9 +30,8 @@ FILES = (ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME, SCHED_EXT_LOADED, *ITMT)
 ON, OFF, IMPOSSIBLE = "on", "off", "impossible"
 _ENERGY_AWARE = {"1": ON, "0": OFF, "": IMPOSSIBLE}
 _ITMT = {"1": ON, "Y": ON, "0": OFF, "N": OFF}
-# The states in which sched_ext has no scheduler and one in force; the name that is recorded
-# without one.
-DISABLED, ENABLED, NONE = "disabled", "enabled", "none"
+# The states in which sched_ext has no scheduler and one in force.
+DISABLED, ENABLED = "disabled", "enabled"
 
 
 def read_scheduler(tree: Tree) -> Reading:
@@ -39,7 +39,8 @@ def read_scheduler(tree: Tree) -> Reading:
 
     `sched_energy_aware` is ON, OFF, or IMPOSSIBLE where the kernel says that it cannot be on now;
     `sched_ext` is the state of sched_ext, and `sched_ext_scheduler` the name of what it has loaded
-    or NONE, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` is ON or OFF.
+    or NO_SCHED_EXT, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` is ON
+    or OFF.
     """
     return reading_of(
         {
@@ -53,8 +54,8 @@ def read_scheduler(tree: Tree) -> Reading:
 
 
 def read_loaded(tree: Tree) -> str | Unavailable:
-    """Return the name of the scheduler of sched_ext that is loaded, or NONE."""
-    return NONE if tree.word(SCHED_EXT) == DISABLED else tree.word(SCHED_EXT_NAME)
+    """Return the name of the scheduler of sched_ext that is loaded, or NO_SCHED_EXT."""
+    return NO_SCHED_EXT if tree.word(SCHED_EXT) == DISABLED else tree.word(SCHED_EXT_NAME)
 
 
 def itmt_file(tree: Tree) -> str:

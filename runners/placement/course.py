@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-QUARTERS = 4
+from runners.records.placed_runs import QUARTERS
+
 # How many points of a run's course are kept, at most twice as many; a quarter's end between two of
 # them is interpolated.
 POINTS = 64

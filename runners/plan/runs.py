@@ -15,11 +15,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from runners.plan.case import Case
+from runners.records.race.state import OVERHEAD_S
 
 # A case_id, whether it is a warm-up run, and the repetition.
 RunKey = tuple[str, bool, int]
-# The overhead of a run: perf's start, the record, reading the node's state.
-OVERHEAD_S = 0.02
 # A boot takes seconds, with KVM as long as a short run. Two blocks a boot alternate guests often
 # enough for analysis.results.turns, from three repetitions on.
 BLOCKS_OF_A_BOOT = 2

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import exp, log, sqrt
 
 from runners.prove.finding import Finding, Instrument
-from runners.race.student_t import Moments, quantile, welch
+from runners.records.race.student_t import Moments, quantile, welch
 
 REPETITIONS = (10, 30, 100)
 # Of a two-sided test, and the share of true differences that it shall find.

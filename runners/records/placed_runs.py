@@ -19,6 +19,8 @@ from runners.records.lost_runs import is_sample
 PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 # The verdict of imported logs: no threads were sampled.
 UNSEEN = "unseen"
+# A run's course has what its threads did in each quarter of its time.
+QUARTERS = 4
 # A run whose threads worked, or waited for a CPU, for more than this multiple of the time that the
 # threads of one process can had several processes at work. Errors of clocks and the rounding of
 # short runs are within a tenth.

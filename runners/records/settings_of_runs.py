@@ -24,6 +24,8 @@ SCHEDULING = {
     "sched_itmt": "ITMT",
     "sched_ext_scheduler": "scheduler of sched_ext",
 }
+# The name that is recorded where sched_ext has loaded no scheduler.
+NO_SCHED_EXT = "none"
 _TEXTS = SCALING | SCHEDULING
 _LIMITS = {"pl1_w": "PL1 of {} (W)", "tau_s": "window of PL1 of {} (s)", "pl2_w": "PL2 of {} (W)"}
 _POWER_LIMITS = "power_limits"

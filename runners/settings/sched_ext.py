@@ -25,7 +25,8 @@ from runners.host.root_helper import RefusedError, RootHelper
 from runners.host.supervisor import let_go, supervised
 from runners.host.tree import Tree, Unavailable
 from runners.host.trust import program_for_root
-from runners.node.scheduler import DISABLED, ENABLED, NONE, SCHED_EXT, read_loaded
+from runners.node.scheduler import DISABLED, ENABLED, SCHED_EXT, read_loaded
+from runners.records.settings_of_runs import NO_SCHED_EXT
 
 # A scheduler is verified and compiled in the kernel first; large ones take some seconds.
 LOAD_LIMIT_S = 30.0
@@ -49,20 +50,20 @@ def belongs_to(program: str, loaded: str) -> bool:
 
 
 def scheduler_of(loaded: str) -> str:
-    """Return the program of a loaded scheduler, as a study names it; KERNEL for NONE."""
-    if loaded == NONE:
+    """Return the program of a loaded scheduler, as a study names it; KERNEL for NO_SCHED_EXT."""
+    if loaded == NO_SCHED_EXT:
         return KERNEL
     return PREFIX + _VERSION.sub("", loaded).removeprefix(PREFIX)
 
 
 def await_loaded(tree: Tree, name: str) -> str:
-    """Wait until the scheduler of this name, or NONE, is in force; return why it is not."""
+    """Wait until the scheduler of this name, or NO_SCHED_EXT, is in force; return why it is not."""
     if _holds(lambda: _is_settled(tree) and read_loaded(tree) == name, UNLOAD_LIMIT_S):
         return ""
     loaded = read_loaded(tree)
     if isinstance(loaded, Unavailable):
         return loaded.reason
-    if name == NONE:
+    if name == NO_SCHED_EXT:
         return (
             f"the scheduler {loaded} of sched_ext is still in force: end its program "
             f"(`sudo pkill -INT {scheduler_of(loaded)}`)"
@@ -77,7 +78,7 @@ def await_program(tree: Tree, program: str | None) -> str:
         loaded = read_loaded(tree)
         if not _is_settled(tree) or isinstance(loaded, Unavailable):
             return False
-        return loaded == NONE if program is None else belongs_to(program, loaded)
+        return loaded == NO_SCHED_EXT if program is None else belongs_to(program, loaded)
 
     if _holds(holds, LOAD_LIMIT_S):
         return ""
@@ -249,7 +250,7 @@ class SchedulerProgram:
             return ""
         said, status = self._running.end()
         self._running = None
-        await_loaded(self._tree, NONE)
+        await_loaded(self._tree, NO_SCHED_EXT)
         lines = said.decode(errors="replace").splitlines()
         reasons = [line.partition(_EXIT)[2] for line in lines if _EXIT in line]
         told = one_line((reasons or [*filter(str.strip, lines)] or [""])[-1])

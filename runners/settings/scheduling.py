@@ -18,7 +18,6 @@ from runners.host.tree import Tree, Unavailable
 from runners.node.scheduler import (
     ENERGY_AWARE,
     IMPOSSIBLE,
-    NONE,
     SCHED_EXT,
     SCHED_EXT_NAME,
     itmt_file,
@@ -26,6 +25,7 @@ from runners.node.scheduler import (
     read_itmt,
     read_loaded,
 )
+from runners.records.settings_of_runs import NO_SCHED_EXT
 from runners.settings.recovery import Restored
 from runners.settings.saved import Saved
 from runners.settings.sched_ext import SchedulerProgram, await_program, belongs_to, unsafe_for_root
@@ -49,7 +49,7 @@ _IMPOSSIBLE = (
 def _is_of(wanted: Scheduling, loaded: str | Unavailable) -> bool:
     """Return whether the loaded scheduler is that of the program, or none, that a case wants."""
     if wanted.program is None:
-        return loaded == NONE
+        return loaded == NO_SCHED_EXT
     return isinstance(loaded, str) and belongs_to(wanted.program, loaded)
 
 
@@ -186,7 +186,11 @@ class Schedulings:
             )
         if self._is_in_force(wanted, loaded):
             return None
-        found = "the kernel's own scheduler is" if loaded == NONE else f"{loaded} of sched_ext is"
+        found = (
+            "the kernel's own scheduler is"
+            if loaded == NO_SCHED_EXT
+            else f"{loaded} of sched_ext is"
+        )
         if self._rule.by == "nobody":
             return f"{found} in force, not {wanted.scheduler}; {_NOBODY}"
         if leftover := self._saved.leftover:
@@ -205,7 +209,7 @@ class Schedulings:
 
     def _start_problem(self, wanted: Scheduling, loaded: str) -> str | None:
         """Return why pinstudy itself cannot load a scheduler, or unload it; None when it can."""
-        if loaded != NONE and self._program is None:
+        if loaded != NO_SCHED_EXT and self._program is None:
             return (
                 f"the scheduler {loaded} of sched_ext is in force, which this study did not start: "
                 "end its program"

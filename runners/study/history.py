@@ -14,9 +14,9 @@ from configs.repetitions import Precision, Race
 from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
 from runners.node.node_files import what_changed
-from runners.plan.runs import OVERHEAD_S, RunKey
-from runners.race.samples import took
-from runners.race.state import RaceRun, race_fields, race_run
+from runners.plan.runs import RunKey
+from runners.records.race.samples import took
+from runners.records.race.state import OVERHEAD_S, RaceRun, race_fields, race_run
 from runners.records.reader import read_records
 from runners.records.values import FINAL, OK, SKIPPED
 from runners.study.earlier_settings import EarlierSettings

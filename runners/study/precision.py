@@ -12,7 +12,7 @@ from typing import Any
 
 from configs.repetitions import PRECISION_OF, Precision
 from runners.plan.plan import Plan
-from runners.race.student_t import Moments, quantile
+from runners.records.race.student_t import Moments, quantile
 
 
 def repetition_rule(plan: Plan) -> dict[str, Any] | None:

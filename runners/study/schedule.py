@@ -13,8 +13,8 @@ from configs.repetitions import Race as Rule
 from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
-from runners.race.race import Key, Race, is_placed, replay, warmup_runs
-from runners.race.state import Eliminated, RaceState
+from runners.records.race.race import Race, is_placed, replay, warmup_runs
+from runners.records.race.state import Eliminated, Key, RaceState
 from runners.study.history import History
 from runners.study.precision import CasePrecision
 

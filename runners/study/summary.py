@@ -18,7 +18,7 @@ from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
-from runners.race.race import describe_limit
+from runners.records.race.race import describe_limit
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule
 from runners.study.schedule import Schedule, schedule_of

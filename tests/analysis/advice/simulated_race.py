@@ -13,8 +13,8 @@ from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.results.sources import open_results
 from configs.repetitions import Race as Rule
-from runners.race.race import Race
-from runners.race.state import RaceRun, race_fields, race_run
+from runners.records.race.race import Race
+from runners.records.race.state import RaceRun, race_fields, race_run
 from tests.support.results import left_out, record, write
 
 NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"

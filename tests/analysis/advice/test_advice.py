@@ -25,7 +25,7 @@ from analysis.verdict.text import as_text
 from base.errors import UserError
 from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
-from runners.race.confirmation import EARLY_ALPHA, typical_gain
+from runners.records.race.confirmation import EARLY_ALPHA, typical_gain
 from tests.analysis.advice.simulated_race import (
     GAIN,
     NO_ENERGY,

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from runners.prove.resolution import judge_resolution, smallest_difference
-from runners.race.student_t import Moments, p_value, welch
+from runners.records.race.student_t import Moments, p_value, welch
 
 
 def times(count: int, spread: float, seed: int = 1, factor: float = 1.0) -> list[float]:

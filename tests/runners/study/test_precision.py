@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from configs.repetitions import Precision
-from runners.race.student_t import Moments
+from runners.records.race.student_t import Moments
 from runners.study.precision import CasePrecision, figures_of, half_width
 
 ASKED = Precision(least=5, half_width=0.01)

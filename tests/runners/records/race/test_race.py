@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 
 from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
-from runners.race.race import Key, Race, most_runs, replay
-from runners.race.state import (
+from runners.records.race.race import Race, most_runs, replay
+from runners.records.race.state import (
     BY_COMPARISON,
     DECISIONS,
     WHYS,
     Eliminated,
+    Key,
     RaceRun,
     RaceState,
 )
-from tests.runners.race.simulated_nodes import node_of, search
+from tests.runners.records.race.simulated_nodes import node_of, search
 
 REFERENCE = "ref"
 Answer = Callable[[str, int], "RaceRun | None"]

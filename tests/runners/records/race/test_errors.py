@@ -11,8 +11,8 @@ from scipy import stats
 from analysis.statistics.difference import Difference
 from benchmarks.noise import races
 from configs.repetitions import Race
-from runners.race import elimination
-from runners.race.confirmation import (
+from runners.records.race import elimination
+from runners.records.race.confirmation import (
     ALPHA,
     EARLY_ALPHA,
     Means,
@@ -21,7 +21,7 @@ from runners.race.confirmation import (
     p_of_mean,
     typical_gain,
 )
-from runners.race.elimination import SampleMatrix, may_be_taken, worse_cases
+from runners.records.race.elimination import SampleMatrix, may_be_taken, worse_cases
 
 MARGIN = math.log1p(0.01)
 

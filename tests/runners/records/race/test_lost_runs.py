@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from configs.repetitions import Race as Rule
-from runners.race.race import Race
-from runners.race.state import RaceRun
-from tests.runners.race.test_race import REFERENCE, Answer, out_of, run_race, steady
+from runners.records.race.race import Race
+from runners.records.race.state import RaceRun
+from tests.runners.records.race.test_race import REFERENCE, Answer, out_of, run_race, steady
 
 PLACED = steady(ref=1.0, good=0.5, other=0.9)
 # Of four cases there are too few runs for all: one of each has to decide.

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from configs.repetitions import Race as Rule
-from runners.race.race import Key, Race
-from runners.race.state import RaceRun, RaceState
+from runners.records.race.race import Race
+from runners.records.race.state import Key, RaceRun, RaceState
 
 # What a block has in common: the machine's temperature, other users.
 BLOCK_NOISE = 0.003

@@ -16,6 +16,8 @@ from runners.records.disturbances import OWN, disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, observed_team, verdict_of
 from runners.records.values import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
+# A case and its repetition, which counts from -1 downwards for the reference's warm-up runs.
+Key = tuple[str, int]
 # The states of a race; only the first one is not its end.
 DECISIONS = {
     "unfinished": "runs that it needs are still to be made",
@@ -42,6 +44,9 @@ WHYS = {
 BY_COMPARISON = ("not best", "worse", "far worse")
 # Statuses that are the fault of the case; the others may happen to any case.
 _CASE_FAULTS = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
+# The overhead of a run where it was not recorded: perf's start, the record, reading the node's
+# state.
+OVERHEAD_S = 0.02
 # Values beyond these bounds have no useful logarithm.
 _MIN_VALUE, _MAX_VALUE = 1e-30, 1e30
 

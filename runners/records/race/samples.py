@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 
-from runners.plan.runs import OVERHEAD_S
-from runners.race.elimination import SampleMatrix
-from runners.race.state import RaceRun
-from runners.race.student_t import Moments
 from runners.records.placed_runs import VIOLATED, PlacedRuns
+from runners.records.race.elimination import SampleMatrix
+from runners.records.race.state import OVERHEAD_S, RaceRun
+from runners.records.race.student_t import Moments
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pytest
 
 from analysis.published import publication
 from configs.repetitions import Race
-from tests.runners.race.simulated_nodes import Node, node_of, search
+from tests.runners.records.race.simulated_nodes import Node, node_of, search
 
 # What is published as 0.000 s was less than half of that.
 MIN_NOISE = 1e-4

@@ -17,7 +17,7 @@ from functools import cached_property
 from math import copysign, exp, log, log1p, sqrt
 from statistics import NormalDist, median
 
-from runners.race.student_t import Moments, quantile, upper_tail
+from runners.records.race.student_t import Moments, quantile, upper_tail
 
 # Of searches so many tell a gain where there is none, and of intervals so many miss the truth.
 ALPHA = 0.05

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from configs.repetitions import Race
-from runners.race.state import RaceRun, race_fields, race_run
+from runners.records.race.state import RaceRun, race_fields, race_run
 from runners.records.shard import head_of, line_of
 
 # What is seen of a record without threads.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, log, sqrt
 
-from runners.race.student_t import Moments, p_value, quantile
+from runners.records.race.student_t import Moments, p_value, quantile
 
 # The probability of eliminating the best case, over all cases and interim analyses together.
 ALPHA = 0.02

@@ -15,21 +15,18 @@ from base.text import plural
 from base.units import duration
 from configs.repetitions import MAX_RACE_RUNS, RACE_REPETITIONS
 from configs.repetitions import Race as Rule
-from runners.race.confirmation import MIN_PAIRS, InterimAnalysis, analyse, is_analysed
-from runners.race.elimination import (
+from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
+from runners.records.race.confirmation import MIN_PAIRS, InterimAnalysis, analyse, is_analysed
+from runners.records.race.elimination import (
     Worse,
     far_behind,
     may_be_taken,
     upper_bound_of_mean,
     worse_cases,
 )
-from runners.race.samples import RaceSamples, Value
-from runners.race.state import BY_COMPARISON, Eliminated, RaceRun, RaceState
-from runners.race.student_t import Moments
-from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
-
-# A case and its repetition, which counts from -1 downwards for the reference's warm-up runs.
-Key = tuple[str, int]
+from runners.records.race.samples import RaceSamples, Value
+from runners.records.race.state import BY_COMPARISON, Eliminated, Key, RaceRun, RaceState
+from runners.records.race.student_t import Moments
 
 # The confirmation has the pairs that it needs, and at least this share of what the first block
 # leaves of runs and time.

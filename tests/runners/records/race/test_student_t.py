@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from runners.race.student_t import Moments, quantile, upper_tail, welch
+from runners.records.race.student_t import Moments, quantile, upper_tail, welch
 
 DFS = st.floats(0.5, 1e4)
 NUMBERS = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=2, max_size=20)
