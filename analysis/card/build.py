@@ -49,8 +49,7 @@ from base.reading import table_in
 from base.text import one_line
 from configs.results_folder import LATENCY_FILE
 from configs.values import DIRECTIONS
-from runners.prove.finding import counted
-from runners.prove.proof import Proof
+from runners.records.instruments import Proof, counted
 from runners.records.placed_runs import PlacedRuns
 
 FILE = f"card{SUFFIX}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from analysis.format.table import Column, Table, joined
 from analysis.records.files import is_digest, read_json
 from base.text import one_line, plural
-from runners.prove.proof import Proof, parse, path_beside
+from runners.records.instruments import Proof, parse, path_beside
 
 _COLUMNS = (
     Column("state", right=False),

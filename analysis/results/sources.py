@@ -33,7 +33,7 @@ from base.text import first_of, one_line, shown
 from configs.document import parse_yaml
 from configs.results_folder import STUDY_FILE
 from runners.node.node_files import changed_between
-from runners.prove.proof import Proof
+from runners.records.instruments import Proof
 from runners.records.reader import parts_of, read_part
 from runners.records.values import InvalidLine
 from runners.study.programs import changed_programs

@@ -19,7 +19,7 @@ from pinstudy.output import print_columns, print_json, say, wrap
 
 if TYPE_CHECKING:
     from runners.doctor.capability import Capability
-    from runners.prove.finding import Finding
+    from runners.records.instruments import Finding
     from runners.settings.tune import Change
 
 

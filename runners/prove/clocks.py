@@ -27,7 +27,8 @@ from runners.node.cpufreq import (
 from runners.node.node import Node
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import A_CLOCK, SHORT_S, OfKind, chain_words, counts_time
-from runners.prove.finding import Finding, Instrument
+from runners.prove.finding import Instrument
+from runners.records.instruments import Finding
 from runners.settings.governor import PERFORMANCE, SLURM_REQUEST
 from runners.settings.saved import Saved
 from runners.settings.setting import (

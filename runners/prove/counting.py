@@ -19,7 +19,8 @@ from runners.node.cpufreq import policy_directories
 from runners.node.facts import memory_bytes
 from runners.node.topology import CoreKind, Topology
 from runners.prove.bench import Bench, Seen, Task
-from runners.prove.finding import Finding, Instrument, beyond
+from runners.prove.finding import Instrument, beyond
+from runners.records.instruments import Finding
 
 # Seconds of additions: more than METER_S, so that the kernel's figure is read meanwhile, and more
 # than 2^32 cycles at 2 GHz, so that a counter of 32 bits shows itself.

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from runners.measure.perf.scaling import CANNOT_BE
+from runners.records.instruments import Finding
 
-STATES = ("ok", "off", "absent")
 TRIES = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One instrument, of one core kind, domain or setting (`of`; empty where there is one only).
-
-    `truth` and `measured` are in words, with units. `why` says how far an instrument is off, or
-    why it is absent and what grants it. `fields` are those of a record that it fills: they are
-    wrong where it is off.
-    """
-
-    instrument: str
-    of: str
-    state: str
-    truth: str
-    measured: str = ""
-    why: str = ""
-    fields: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The instrument and what it is of."""
-        return f"{self.instrument} {self.of}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -87,8 +64,3 @@ def beyond(measured: float, truth: float, tolerance: float) -> str:
     off = deviation(measured, truth)
     # NaN, too, is off.
     return "" if abs(off) <= tolerance else f"{off:+.2%} off, at most {tolerance:.2%} is allowed"
-
-
-def counted(findings: Collection[Finding]) -> dict[str, int]:
-    """Return how many findings have each state."""
-    return {state: sum(of.state == state for of in findings) for state in STATES}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from runners.prove.bench import Seen
-from runners.prove.finding import Finding, Instrument
+from runners.prove.finding import Instrument
+from runners.records.instruments import Finding
 
 _BEFORE, _AFTER = "temperature_before_c", "temperature_after_c"
 

@@ -10,7 +10,8 @@ from runners.host.software import for_programs, for_tools
 from runners.plan.openmp_variables import BINDING_VARIABLES
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import chain_words
-from runners.prove.finding import Finding, Instrument
+from runners.prove.finding import Instrument
+from runners.records.instruments import Finding
 
 MOST_THREADS = 4
 # A runtime binds its main thread when it forms its team: of a short run on a busy or emulated node

@@ -17,7 +17,8 @@ from runners.measure.energy.figures import DOMAINS, FIELDS
 from runners.measure.energy.source import EnergyMeter, try_perf, try_powercap
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import OfKind, chain_words
-from runners.prove.finding import Finding, Instrument, beyond, deviation
+from runners.prove.finding import Instrument, beyond, deviation
+from runners.records.instruments import Finding
 
 LOADS = ("idle", "one core busy", "all cores busy")
 # Seconds of each load.

@@ -43,7 +43,7 @@ from runners.prove.counting import (
     run_on,
     split_task,
 )
-from runners.prove.finding import Finding, Instrument, confirmed
+from runners.prove.finding import Instrument, confirmed
 from runners.prove.heat import judge_heat
 from runners.prove.placing import prove_placements
 from runners.prove.power import (
@@ -58,8 +58,9 @@ from runners.prove.power import (
     loads_of,
     run_load,
 )
-from runners.prove.proof import Proof, new_proof
+from runners.prove.proof import new_proof
 from runners.prove.resolution import judge_resolution
+from runners.records.instruments import Finding, Proof
 
 SHARES = (0.1, 0.9)
 PAIRS, QUICK_PAIRS = 10, 5

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp, log, sqrt
 
-from runners.prove.finding import Finding, Instrument
+from runners.prove.finding import Instrument
+from runners.records.instruments import Finding
 from runners.records.race.student_t import Moments, quantile, welch
 
 REPETITIONS = (10, 30, 100)

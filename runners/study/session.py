@@ -35,8 +35,9 @@ from runners.host.tree import Tree
 from runners.node.node_files import save_node
 from runners.plan.mpi import root_problem
 from runners.plan.plan import Plan
-from runners.prove.proof import keep, keep_for_node, latest_proof, path_beside
+from runners.prove.proof import keep, keep_for_node, latest_proof
 from runners.prove.prove import prove
+from runners.records.instruments import path_beside
 from runners.records.reader import parts_of
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.node_settings import NodeSettings

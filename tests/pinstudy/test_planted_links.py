@@ -24,7 +24,8 @@ from runners.latency.measure import write_latency
 from runners.node.node import Node, open_node, safe_name
 from runners.node.node_files import save_node
 from runners.plan.case import Vcpus
-from runners.prove.proof import keep, keep_for_node, new_proof, path_beside
+from runners.prove.proof import keep, keep_for_node, new_proof
+from runners.records.instruments import path_beside
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
 from runners.settings.setting import Setting

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from analysis.card.privacy import cause_of, compiler_in, footnotes_without_names, version_number
-from runners.prove.finding import Finding
-from runners.prove.proof import Proof, keep, path_beside
+from runners.prove.proof import keep
+from runners.records.instruments import Finding, Proof, path_beside
 from tests.analysis.latency.made_latency import Planted, content_of, noisy
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.support.cli import pinstudy

@@ -13,8 +13,8 @@ import pytest
 from analysis.format.table import render
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
-from runners.prove.finding import Finding
-from runners.prove.proof import Proof, keep, path_beside
+from runners.prove.proof import keep
+from runners.records.instruments import Finding, Proof, path_beside
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.analysis.report.pages import page_of
 

@@ -12,9 +12,9 @@ import pytest
 
 from base import PINSTUDY
 from runners.node.node import Node, open_node
-from runners.prove.finding import Finding
-from runners.prove.proof import FILE_NAME, keep_for_node, new_proof
+from runners.prove.proof import keep_for_node, new_proof
 from runners.prove.prove import GROUPS
+from runners.records.instruments import FILE_NAME, Finding
 from tests.support.cli import pinstudy, started, stop
 from tests.support.processes import command_line, descendants
 from tests.support.studies import write_app, write_program, write_study

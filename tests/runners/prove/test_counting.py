@@ -27,7 +27,7 @@ from runners.prove.counting import (
     judge_sum,
     judge_switches,
 )
-from runners.prove.finding import Finding
+from runners.records.instruments import Finding
 from tests.runners.prove.seen import KINDS, chain, of_kind, rows, seen, started
 from tests.runners.topologies import topology
 

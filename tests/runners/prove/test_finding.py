@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runners.prove.finding import Finding, Instrument, beyond, confirmed
+from runners.prove.finding import Instrument, beyond, confirmed
+from runners.records.instruments import Finding
 
 ONE = Instrument("cycles", "P", "1 an addition", ("cycles",))
 OTHER = Instrument("migrations", "", "200 moves")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from runners.prove.bench import Seen
-from runners.prove.finding import Finding
 from runners.prove.heat import judge_heat
 from runners.prove.power import (
     LOADS,
@@ -18,6 +17,7 @@ from runners.prove.power import (
     judge_energy,
     judge_kinds,
 )
+from runners.records.instruments import Finding
 from tests.runners.prove.seen import of_kind
 
 # Watts of each load.

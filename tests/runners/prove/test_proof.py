@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from base.errors import StudyError
 from runners.node.node import Node, open_node
-from runners.prove.finding import Finding
-from runners.prove.proof import (
-    FILE_NAME,
-    Proof,
-    keep,
-    keep_for_node,
-    latest_proof,
-    new_proof,
-    parse,
-    read_proof,
-)
+from runners.prove.proof import keep, keep_for_node, latest_proof, new_proof
+from runners.records.instruments import FILE_NAME, Finding, read_proof
 from tests.support.ordinary_user import user_without_account
 from tests.support.trees import CPU, build_tree
 
@@ -60,32 +49,3 @@ def test_a_user_without_a_home_has_no_proof_and_is_told_how_to_keep_one(node: No
         assert latest_proof(replace(node, root=Path("/"))) is None
         with pytest.raises(StudyError, match=r"; or name another folder in \$PINSTUDY_STATE"):
             keep_for_node(new_proof(node, FINDINGS, 1.0, quick=True), Path("/"))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        {"schema": 2},
-        {"kind": "latency"},
-        {"findings": {}},
-        {"findings": [{"instrument": "x"}]},
-        {"findings": [FINDINGS[0].__dict__ | {"state": "fine"}]},
-        {"findings": [FINDINGS[0].__dict__ | {"why": "a\x1b[2Jb"}]},
-        {"findings": [FINDINGS[0].__dict__ | {"fields": [1]}]},
-        {"proved_at": 5},
-    ],
-)
-def test_what_is_no_proof_is_refused(node: Node, tmp_path: Path, spoil: dict[str, Any]) -> None:
-    content = json.loads(json.dumps(new_proof(node, FINDINGS, 1.0, True).content()))
-    assert isinstance(parse(content), Proof)
-    with pytest.raises(ValueError):
-        parse(content | spoil)
-    path = tmp_path / FILE_NAME
-    path.write_text(json.dumps(content | spoil))
-    assert read_proof(path) is None
-
-
-def test_no_more_than_some_instruments_are_named(node: Node) -> None:
-    many = tuple(replace(FINDINGS[1], of=str(number)) for number in range(6))
-    proof = new_proof(node, many, 1.0, False)
-    assert proof.names_off == "energy 0, energy 1, energy 2, energy 3 and 2 more"
