@@ -17,10 +17,9 @@ from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, TableFindings
 from base.reading import table_in
 from base.text import first_of, one_line
+from runners.records.kept_facts import files_between, variables_between
 from runners.records.settings_of_runs import GOVERNOR
 from runners.records.values import SKIPPED
-from runners.study.environment import variables_between
-from runners.study.programs import files_between
 
 # Of a fact with several values in one of the results, and of tools, how many are named.
 _MAX_VALUES = 3

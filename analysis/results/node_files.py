@@ -20,7 +20,7 @@ from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
 from base.reading import table_in, tables_in
 from base.text import one_line, plural
-from runners.node.node_files import picture_path
+from configs.results_folder import picture_path
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"

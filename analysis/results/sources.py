@@ -32,11 +32,10 @@ from base.errors import UserError
 from base.text import first_of, one_line, shown
 from configs.document import parse_yaml
 from configs.results_folder import STUDY_FILE
-from runners.node.node_files import changed_between
 from runners.records.instruments import Proof
+from runners.records.kept_facts import changed_between, changed_programs
 from runners.records.reader import parts_of, read_part
 from runners.records.values import InvalidLine
-from runners.study.programs import changed_programs
 
 PUBLISHED = "published:"
 # Of the files of a study, how many are named.

@@ -21,6 +21,7 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.text import one_line
 from configs.daemons import UNITS
+from configs.inherited_variables import OPENMP_PREFIXES
 from runners.doctor.capability import Capability, ProbedNode
 from runners.host.interference import find_daemons, interfering, stop_commands
 from runners.host.program_files import find_runtime
@@ -34,7 +35,6 @@ from runners.host.software import (
 )
 from runners.host.tree import Unavailable
 from runners.node.node import Node
-from runners.plan.openmp_variables import PREFIXES
 from runners.vm.host import QEMU, find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
@@ -111,7 +111,7 @@ def find_waiting(name: str) -> Capability:
     program = find_program(built)
     if program is None:
         return Capability(name, "missing", f"{built} is not built", for_programs().grant)
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(PREFIXES)}
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(OPENMP_PREFIXES)}
     environment = plain | {"LC_ALL": "C"}
     runtime = find_runtime(program, environment)
     if isinstance(runtime, str):

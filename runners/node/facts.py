@@ -87,24 +87,6 @@ FACT_FILES = (
     _PREFCORE,
 )
 
-# The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
-# to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
-# varies with the kernel's reservations; cpu_capacity, which kernels from 6.16 on compute anew while
-# they run, on x86 hybrids without SMT (drivers/cpufreq/intel_pstate.c, hybrid_update_capacity: at a
-# notice of the firmware, a limit, a CPU that goes offline).
-_DIGEST_FACTS = (
-    "kernel",
-    "kernel_build",
-    "boot_options",
-    "cpu_model",
-    "microcode",
-    "firmware",
-    "virtual_machine",
-    "smt",
-    "transparent_hugepages",
-)
-_DIGEST_TOPOLOGY = ("cores", "caches", "numa", "online")
-_DIGEST_CPUFREQ = ("drivers", "mode", "turbo")
 BOOT_OPTIONS = "/proc/cmdline"
 _NAMES = frozenset(
     {
@@ -160,20 +142,6 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
     if any(map(tree.is_directory, VIRTUAL_NODES)):
         facts["node"] = "virtual"
     return facts | {"unavailable": read.unavailable}
-
-
-def digest_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that must not change during a study; the digest is over them."""
-    kinds = [
-        {key: value for key, value in kind.items() if key != "evidence"}
-        for kind in facts["topology"]["kinds"]
-    ]
-    return {
-        "kinds": kinds,
-        **{name: facts["topology"][name] for name in _DIGEST_TOPOLOGY},
-        **{name: facts["cpufreq"].get(name) for name in _DIGEST_CPUFREQ},
-        **{name: facts.get(name) for name in _DIGEST_FACTS},
-    }
 
 
 def switchable(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
-from runners.node.facts import SMT, digest_facts, read_facts
+from runners.node.facts import SMT, read_facts
 from runners.node.power_limits import limits_by_domain, read_power_limits
 from runners.node.scheduler import read_scheduler
 from runners.node.topology import Topology
+from runners.records.kept_facts import digest_facts
 
 _MAX_NAME = 64
 # The same for every run of a boot; every record repeats them, because it may be copied alone.

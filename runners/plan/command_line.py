@@ -16,22 +16,15 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
+from configs.inherited_variables import RECORDED_PREFIXES
 from configs.places import listed_places, places_of
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
 from runners.plan.case import Case
 from runners.plan.mechanism import IN_ANY_ORDER, needed_tool
 from runners.plan.mpi import VARIABLES, mpi_launcher, started_ranks
-from runners.plan.openmp_variables import PREFIXES, WAITING, is_removed
+from runners.plan.openmp_variables import WAITING, is_removed
 
-# Inherited variables that are kept, because a program may need them, and recorded, because they
-# affect the run: those of OpenMP, the loader, the allocator (ld.so(8), mallopt(3)), libraries with
-# threads, and MPI.
-RECORDED_PREFIXES = (
-    *PREFIXES,
-    *("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_"),
-    *("OMPI_", "PMIX_MCA_", "PRTE_", "MPICH_", "HYDRA_", "UCX_"),
-)
 MAX_CHARACTERS = 500
 # Set for every program; it has no effect where no loop has schedule(runtime).
 FALLBACK_SCHEDULE = "static"

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 
+from configs.inherited_variables import OPENMP_PREFIXES
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import OMP_NUM_THREADS
 
-PREFIXES = ("OMP_", "KMP_", "GOMP_")
 # Variables of a launcher that has to be asked by a mapping.
 LIKWID = "LIKWID_"
 # These place threads, and a runtime that complains about binding names one of them.
@@ -55,7 +55,7 @@ def is_removed(name: str, wait_policy: str) -> bool:
     """Whether a program does not get this variable of the shell under a study's wait policy."""
     if name.startswith(LIKWID):
         return True
-    if not name.startswith(PREFIXES) or _FOR_DEVICES.search(name):
+    if not name.startswith(OPENMP_PREFIXES) or _FOR_DEVICES.search(name):
         return False
     base = _FOR_ALL.sub("", name)
     return base in _DECIDED or (base in _WAITING_OF_RUNTIMES and wait_policy != RUNTIME_DEFAULT)

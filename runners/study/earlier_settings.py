@@ -16,8 +16,8 @@ from typing import Any
 
 from base.text import first_of
 from configs.study import CURRENT_GOVERNOR
-from runners.node.node_files import in_words
 from runners.plan.case import Case
+from runners.records.kept_facts import in_words
 from runners.records.settings_of_runs import SCALING, SCHEDULING, power_limits_in, settings_in
 
 _MAX_NAMED = 6

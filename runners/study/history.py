@@ -13,8 +13,8 @@ from base.text import shown
 from configs.repetitions import Precision, Race
 from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
-from runners.node.node_files import what_changed
 from runners.plan.runs import RunKey
+from runners.records.kept_facts import what_changed
 from runners.records.race.samples import took
 from runners.records.race.state import OVERHEAD_S, RaceRun, race_fields, race_run
 from runners.records.reader import read_records

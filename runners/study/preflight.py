@@ -16,8 +16,8 @@ from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import CPUS
 from runners.node.facts import SMT, read_switchable, smt_is_off, switchable
 from runners.node.node import Node
-from runners.node.node_files import in_words
 from runners.plan.case import Case
+from runners.records.kept_facts import in_words
 
 
 class Preflight:

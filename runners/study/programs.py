@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,13 @@ from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.files import write_json
 from base.reading import Reading
-from base.text import first_of, one_line, shown
+from configs.results_folder import PROGRAMS
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
-from runners.node.node_files import load_facts
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan
+from runners.records.kept_facts import load_facts, program_changes
 
-FOLDER = "programs"
-_MAX_NAMED = 6
-_SHOWN_DIGITS = 12
-_MAX_CHARACTERS = 300
 WAYS_ON = (
     "put it back and start the same command again to continue; or start anew with --fresh, which "
     f'keeps what was measured, as the "before" of `{PINSTUDY} compare`, or, as jobs have to, in '
@@ -58,11 +54,11 @@ class StudyPrograms:
             now = self.files[programs]
             for digest in recorded.get(case_id, ()):
                 if digest != now.digest:
-                    before = load_facts(folder / FOLDER, digest)
+                    before = load_facts(folder / PROGRAMS, digest)
                     _check_known(programs[0], before, now)
                     raise UserError(
                         f"{folder}: {programs[0]} is not the program that made the runs there: "
-                        f"{what_changed(before, now.facts())}; {WAYS_ON}"
+                        f"{program_changes(before, now.facts())}; {WAYS_ON}"
                     )
 
     def measured(self, case: Case) -> Reading:
@@ -77,7 +73,7 @@ class StudyPrograms:
             _check_known(programs[0], before.facts(), now)
             raise StudyError(
                 f"{programs[0]} has changed while the study ran: "
-                f"{what_changed(before.facts(), now.facts())}; {WAYS_ON}"
+                f"{program_changes(before.facts(), now.facts())}; {WAYS_ON}"
             )
         absent = "; ".join(before.unavailable.values())
         return Reading({"program_digest": now.digest}, {"program_files": absent} if absent else {})
@@ -85,7 +81,7 @@ class StudyPrograms:
     def keep(self, folder: Path) -> None:
         """Write the programs' files and digests beside the records; raises StudyError."""
         for files in self.files.values():
-            path = folder / FOLDER / f"{files.digest}.json"
+            path = folder / PROGRAMS / f"{files.digest}.json"
             write_json(path, files.facts(), sort_keys=True)
 
 
@@ -102,47 +98,3 @@ def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFi
             f"{program}: whether it has changed cannot be told: {'; '.join(new)}; start the same "
             "command again when it can, it continues"
         )
-
-
-def changed_programs(folder: Path, first: str, second: str) -> str:
-    """Return in words which files differ between two digests that are kept in a results folder."""
-    return files_between((folder, first), (folder, second))
-
-
-def files_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
-    """Return the same of two digests that are each kept in a results folder of its own."""
-    then, now = (load_facts(folder / FOLDER, digest) for folder, digest in (first, second))
-    return what_changed(then, now)
-
-
-def what_changed(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
-    """Return in words which files differ between the facts of two programs, if they are known."""
-    then, files = (facts.get("files") if facts else None for facts in (before, now))
-    lines: list[str] = []
-    if isinstance(then, dict) and isinstance(files, dict):
-        lines += _differences(then, files)
-    if not lines:
-        return f"which files differ is not known (expected {FOLDER}/ beside the records)"
-    return first_of(lines, _MAX_NAMED)
-
-
-def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the parts that differ; both sides may be from files, which may hold anything."""
-    for part in dict.fromkeys([*then, *now]):
-        old, new = (_file_of(files, part) for files in (then, now))
-        if old is None:
-            yield f"{shown(part)} is new: {_text(new, 'path')}"
-        elif new is None:
-            yield f"{shown(part)} is gone: {_text(old, 'path')}"
-        elif old.get("sha256") != new.get("sha256"):
-            was, is_now = (_text(of, "sha256")[:_SHOWN_DIGITS] for of in (old, new))
-            yield f"{shown(part)} was {was}, now {is_now}: {_text(new, 'path')}"
-
-
-def _text(of: Mapping[str, Any] | None, name: str) -> str:
-    return one_line(str((of or {}).get(name)), _MAX_CHARACTERS)
-
-
-def _file_of(files: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
-    file = files.get(part)
-    return file if isinstance(file, dict) else None

@@ -43,7 +43,5 @@ def test_what_is_no_proof_is_refused(tmp_path: Path, spoil: dict[str, Any]) -> N
 
 def test_no_more_than_some_instruments_are_named() -> None:
     many = tuple(replace(FINDINGS[1], of=str(number)) for number in range(6))
-    assert (
-        replace(PROOF, findings=many).names_off
-        == "energy 0, energy 1, energy 2, energy 3 and 2 more"
-    )
+    proof = replace(PROOF, findings=many)
+    assert proof.names_off == "energy 0, energy 1, energy 2, energy 3 and 2 more"

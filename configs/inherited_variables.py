@@ -21,8 +21,16 @@ from functools import lru_cache
 
 from base.text import shown
 from configs.variables import OMP_NUM_THREADS
-from runners.plan.command_line import RECORDED_PREFIXES, Launch
 
+OPENMP_PREFIXES = ("OMP_", "KMP_", "GOMP_")
+# Inherited variables that are kept, because a program may need them, and recorded, because they
+# affect the run: those of OpenMP, the loader, the allocator (ld.so(8), mallopt(3)), libraries with
+# threads, and MPI.
+RECORDED_PREFIXES = (
+    *OPENMP_PREFIXES,
+    *("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_"),
+    *("OMPI_", "PMIX_MCA_", "PRTE_", "MPICH_", "HYDRA_", "UCX_"),
+)
 PATH = "PATH"
 # Lists of folders: a folder that stands in one again is searched in vain.
 _LISTS = frozenset({PATH, "LD_LIBRARY_PATH"})
@@ -112,16 +120,19 @@ _DIGEST = "sha256:"
 _DIGITS = 8
 
 
-def inherited_variables(launch: Launch) -> dict[str, str]:
+def inherited_variables(
+    environment: Mapping[str, str], set_variables: Mapping[str, str]
+) -> dict[str, str]:
     """Return the variables that a launch inherits and that count, with their values or digests.
 
+    `environment` is all that it has, `set_variables` are those that it sets itself.
     OMP_NUM_THREADS is among them as it is set: it has the counts of nested regions of the
     inherited one.
     """
     counted = {
         name: value
-        for name, value in launch.environment.items()
-        if name == OMP_NUM_THREADS or (name not in launch.set_variables and _counts(name))
+        for name, value in environment.items()
+        if name == OMP_NUM_THREADS or (name not in set_variables and _counts(name))
     }
     return {name: _kept(name, value) for name, value in sorted(counted.items())}
 

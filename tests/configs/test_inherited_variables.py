@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from runners.plan.command_line import Launch
-from runners.plan.inherited_variables import inherited_variables, variable_changes
+from configs.inherited_variables import inherited_variables, variable_changes
 
 
 def kept(set_variables: dict[str, str] | None = None, /, **environment: str) -> dict[str, str]:
     """Return what is kept of an environment in which a launch has set some variables."""
     set_ = set_variables or {}
-    return inherited_variables(Launch((), ("program",), environment | set_, set_, ()))
+    return inherited_variables(environment | set_, set_)
 
 
 LOGIN = {
