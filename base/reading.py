@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,31 @@ class Reading:
     def __or__(self, other: Reading) -> Reading:
         """Return the fields and the reasons of both; those of `other` replace equal ones."""
         return Reading(self.fields | other.fields, self.unavailable | other.unavailable)
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Why there is no value; `missing` when its file does not exist, which is often normal.
+
+    `busy` when the file belongs to something that is not in use, such as an offline CPU's policy;
+    `denied` when this process may not access it.
+    """
+
+    reason: str
+    missing: bool = False
+    busy: bool = False
+    denied: bool = False
+
+
+def known(value: _Value | Unavailable) -> _Value | None:
+    """Return a value, or None for one that is unavailable."""
+    return None if isinstance(value, Unavailable) else value
+
+
+def reading_of(values: Mapping[str, object]) -> Reading:
+    """Return the values as fields, and the reasons of those that are `Unavailable`."""
+    absent = {name: of.reason for name, of in values.items() if isinstance(of, Unavailable)}
+    return Reading({name: of for name, of in values.items() if name not in absent}, absent)
 
 
 def number_or_nan(value: object) -> float:

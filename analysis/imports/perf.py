@@ -22,15 +22,13 @@ from analysis.imports.summary_file import add_summaries
 from analysis.results.case_summary import with_unit_last
 from analysis.results.summaries import FILE
 from base.errors import UserError
-from base.reading import Reading
+from base.reading import Reading, Unavailable, reading_of
 from base.text import one_line, shown
-from runners.host.tree import Unavailable, reading_of
-from runners.measure.energy.figures import FIELDS as ENERGY
-from runners.measure.energy.figures import PACKAGE, domain_fields, run_figures
-from runners.measure.energy.perf import EVENTS, UNIT
-from runners.measure.perf.counters import no_counters, read_counters
-from runners.measure.perf.output import PerfOutput, Row
-from runners.measure.perf.scaling import canonical_event
+from runners.records.energy import FIELDS as ENERGY
+from runners.records.energy import PACKAGE, PERF_EVENTS, PERF_UNIT, domain_fields, run_figures
+from runners.records.perf.counters import no_counters, read_counters
+from runners.records.perf.output import PerfOutput, Row
+from runners.records.perf.scaling import canonical_event
 from runners.records.reader import read_records
 from runners.records.shard import SCHEMA, Shard
 from runners.records.values import FAILED, OK
@@ -347,7 +345,7 @@ _MEASURES = {
     "migrations": "cpu-migrations",
     "cache_misses": "cache-misses",
     "freq_mean_ghz": None,
-    **{name: EVENTS[domain] for domain, name in ENERGY.items()},
+    **{name: PERF_EVENTS[domain] for domain, name in ENERGY.items()},
 }
 
 
@@ -381,7 +379,9 @@ def _without_time(*names: str) -> Reading:
 
 def _energy(block: Block) -> Reading:
     """Return the joules of each domain during a log's time, or why there are none."""
-    joules = reading_of({domain: _joules(block.rows, event) for domain, event in EVENTS.items()})
+    joules = reading_of(
+        {domain: _joules(block.rows, event) for domain, event in PERF_EVENTS.items()}
+    )
     return domain_fields(joules.fields, joules.unavailable, block.elapsed_s or 0.0, "perf")
 
 
@@ -397,8 +397,10 @@ def _joules(rows: Sequence[Row], event: str) -> float | Unavailable:
     for row in parts:
         if row.value is None:
             return Unavailable(f"{row.name}: {row.state}")
-        if row.unit != UNIT:
-            return Unavailable(f"{row.name}: counted in {row.unit or 'no unit'}, not in {UNIT}")
+        if row.unit != PERF_UNIT:
+            return Unavailable(
+                f"{row.name}: counted in {row.unit or 'no unit'}, not in {PERF_UNIT}"
+            )
     return sum(row.value or 0.0 for row in parts) if parts else Unavailable(NOT_IN_LOG)
 
 

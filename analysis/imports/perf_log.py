@@ -19,8 +19,8 @@ from analysis.records.files import read_text
 from base.errors import ConfigError, Problem
 from base.text import one_line, shown
 from base.units import MAX_DURATION_S
-from runners.measure.perf.output import Row, parse_object, parse_perf_output, split_event
-from runners.measure.perf.scaling import SOFTWARE_EVENTS, canonical_event
+from runners.records.perf.output import Row, parse_object, parse_perf_output, split_event
+from runners.records.perf.scaling import SOFTWARE_EVENTS, canonical_event
 
 WHAT = "a log of perf stat"
 # perf writes it above what it appends to a file (-o).

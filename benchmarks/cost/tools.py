@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from runners.measure.perf.events import event_list
-from runners.measure.perf.output import parse_perf_output
+from runners.records.perf.output import parse_perf_output
 
 # perf's own event for the time of a run, in nanoseconds (perf-stat(1)).
 DURATION = "duration_time"

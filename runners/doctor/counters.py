@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from base.reading import Unavailable
 from runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from runners.host.software import for_tools
-from runners.host.tree import Unavailable
 from runners.measure.energy.cores import PMU as CORE_PMU
 from runners.measure.energy.cores import find_core_counters, try_cores
-from runners.measure.energy.figures import DOMAINS
 from runners.measure.energy.perf import GRANT as PERF_GRANT
 from runners.measure.energy.perf import find_power_pmu
 from runners.measure.energy.powercap import GRANT
 from runners.measure.energy.source import try_perf, try_powercap
 from runners.measure.perf.c2c import NEEDS, try_c2c
 from runners.measure.perf.events import HARDWARE_EVENTS, read_core_pmus, unsupported_reason
-from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
 from runners.measure.perf.stat import PerfTrial
 from runners.node.core_kinds.pmus import EVENT_SOURCES
+from runners.records.energy import DOMAINS
+from runners.records.perf.scaling import HIDDEN_FROM_USERS, canonical_event
 
 LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
 LASTING = "echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/70-pinstudy.conf"

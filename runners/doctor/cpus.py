@@ -9,9 +9,9 @@ from __future__ import annotations
 from base import PINSTUDY
 from base.cpulist import cpulists_by_value, format_cpulist
 from base.errors import UserError
+from base.reading import known
 from runners.doctor.capability import Capability, ProbedNode
 from runners.host.privileges import may_be_root
-from runners.host.tree import known
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label

@@ -7,10 +7,10 @@ several, so that such a program may be killed on the others, or be tuned for the
 from __future__ import annotations
 
 from base.errors import UserError
+from base.reading import Unavailable
 from base.text import first_of, one_line
 from runners.doctor.capability import Capability, ProbedNode
 from runners.host.software import build_of, find_program
-from runners.host.tree import Unavailable
 from runners.node.instruction_sets import cpus_by_extras, read_extras
 
 NAME = "instruction-sets"

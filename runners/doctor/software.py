@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from base.command import output_of, run
 from base.cpulist import format_cpulist
 from base.errors import UserError
+from base.reading import Unavailable
 from base.text import one_line
 from configs.daemons import UNITS
 from configs.inherited_variables import OPENMP_PREFIXES
@@ -33,7 +34,6 @@ from runners.host.software import (
     for_programs,
     for_tools,
 )
-from runners.host.tree import Unavailable
 from runners.node.node import Node
 from runners.vm.host import QEMU, find_guest_host
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from base import VERSION
-from base.reading import Reading
+from base.reading import Reading, Unavailable, reading_of
 from configs.study import Study
 from runners.execution.check import check_failure_of
 from runners.execution.co_runner import (
@@ -32,16 +32,14 @@ from runners.execution.region_readings import (
 )
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
-from runners.host.tree import Tree, Unavailable, reading_of
+from runners.host.tree import Tree
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.cores import FIELD as CORES
 from runners.measure.energy.cores import CoreMeter, try_cores
-from runners.measure.energy.figures import run_figures
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
 from runners.measure.meter import Meter, Meters
-from runners.measure.perf.counters import fields_of, no_counters, read_counters
 from runners.measure.perf.events import (
     event_list,
     events_by_pmu,
@@ -51,13 +49,15 @@ from runners.measure.perf.events import (
     read_permission,
     unsupported_reason,
 )
-from runners.measure.perf.output import PerfOutput, parse_perf_output
 from runners.measure.perf.stat import find_perf
 from runners.node.node import Node
 from runners.placement.libraries import LoadedLibraries
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.mechanism import needed_tool
+from runners.records.energy import run_figures
+from runners.records.perf.counters import fields_of, no_counters, read_counters
+from runners.records.perf.output import PerfOutput, parse_perf_output
 
 
 class Collectors:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from base.reading import Reading
+from base.reading import Reading, Unavailable, reading_of
 from base.text import plural
 from configs.app import OPENMP_RUNTIMES
 from configs.study import RUNTIME_DEFAULT
 from runners.execution.execute import Observation
-from runners.host.tree import Unavailable, reading_of
 from runners.node.topology import CoreKind
 from runners.placement.course import quarters
 from runners.placement.thread_placement import NEGLIGIBLE_SHARE, TICK_S, most_at_a_time

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from base.reading import Reading
+from base.reading import Reading, Unavailable
 from runners.execution.region_marks import SeenRegions
-from runners.host.tree import Unavailable
-from runners.measure.energy.figures import domain_fields, run_figures
-from runners.measure.perf.counters import no_counters
-from runners.measure.perf.output import PerfOutput, parse_perf_output
 from runners.measure.regions import Region
+from runners.records.energy import domain_fields, run_figures
+from runners.records.perf.counters import no_counters
+from runners.records.perf.output import PerfOutput, parse_perf_output
 
 OF_RANKS = "regions of MPI ranks are not measured: launchers pass no descriptors on"
 IN_GUESTS = "regions are not measured in guests"

@@ -20,12 +20,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from base.errors import StudyError
+from base.reading import Unavailable, known
 from base.text import first_of, plural
 from configs.daemons import UNITS, USER_UNITS
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
 from runners.host.starter import Starter, mark_in, mark_of, starter_of_folder
-from runners.host.tree import Tree, Unavailable, known
+from runners.host.tree import Tree
 
 _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
 

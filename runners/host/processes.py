@@ -13,9 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.reading import Unavailable, known
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RootHelper
-from runners.host.tree import Tree, Unavailable, known
+from runners.host.tree import Tree
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096

@@ -16,9 +16,9 @@ from pathlib import Path
 from base import ROOT
 from base.command import output_of
 from base.files import read_regular
+from base.reading import Unavailable
 from base.text import one_line
 from configs.library import display_path, own_apps
-from runners.host.tree import Unavailable
 
 EMULATED = ROOT / "build" / "emulated" / "bin"
 # Where `make originals` puts what it builds.

@@ -11,8 +11,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from string import whitespace
@@ -22,7 +21,7 @@ from base.cpulist import parse_cpulist, parse_cpumask
 from base.errors import SHORTAGES, ShortageError, StudyError
 from base.files import read_descriptor, read_regular
 from base.folders import OpenFolder
-from base.reading import Reading
+from base.reading import Unavailable, known
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RootHelper
 
@@ -49,31 +48,6 @@ _SHORT = frozenset(SHORTAGES) - {errno.EAGAIN}
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 # Ordinary files in the place of the kernel's must not keep the tail of a longer value.
 _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-
-
-@dataclass(frozen=True)
-class Unavailable:
-    """Why a file gave no value; `missing` when it does not exist, which is often normal.
-
-    `busy` when the file belongs to something that is not in use, such as an offline CPU's policy;
-    `denied` when this process may not access it.
-    """
-
-    reason: str
-    missing: bool = False
-    busy: bool = False
-    denied: bool = False
-
-
-def known(value: _Value | Unavailable) -> _Value | None:
-    """Return a value, or None for one that is unavailable."""
-    return None if isinstance(value, Unavailable) else value
-
-
-def reading_of(values: Mapping[str, object]) -> Reading:
-    """Return the values as fields, and the reasons of those that are `Unavailable`."""
-    absent = {name: of.reason for name, of in values.items() if isinstance(of, Unavailable)}
-    return Reading({name: of for name, of in values.items() if name not in absent}, absent)
 
 
 class Tree:

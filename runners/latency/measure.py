@@ -16,12 +16,12 @@ from typing import Any
 from base import VERSION
 from base.errors import StudyError
 from base.files import write_atomically
+from base.reading import Unavailable, reading_of
 from base.text import ended_by, one_line
 from base.units import utc_now
 from configs.results_folder import LATENCY_FILE
 from runners.host.software import build_of, find_program, for_programs
 from runners.host.starter import marked
-from runners.host.tree import Unavailable, reading_of
 from runners.latency.pairs import LatencyPlan, Pair
 from runners.node.node import Node, read_state
 from runners.node.topology import topology_json

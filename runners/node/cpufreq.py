@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import cpulists_by_value, format_cpulist
-from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, known, reading_of
+from base.reading import Reading, Unavailable, known, reading_of
+from runners.host.tree import Tree
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"

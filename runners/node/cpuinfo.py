@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runners.host.tree import Tree, known
+from base.reading import known
+from runners.host.tree import Tree
 
 PATH = "/proc/cpuinfo"
 # The first CPU's block takes 2 to 4 KiB with its flags. A longer read would make the kernel write,

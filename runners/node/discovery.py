@@ -16,7 +16,8 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.host.tree import Tree, Unavailable, known
+from base.reading import Unavailable, known
+from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import declare
 from runners.node.core_kinds.finding import NodeView

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from base.cpulist import cpulists_by_value, format_cpulist
-from runners.host.tree import BOOT_ID, Tree, Unavailable, known, reading_of
+from base.reading import Unavailable, known, reading_of
+from runners.host.tree import BOOT_ID, Tree
 from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, read_turbo

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from base.cpulist import cpulists_by_value
-from runners.host.tree import Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.topology import Topology
 

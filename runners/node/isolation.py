@@ -11,7 +11,8 @@ no_hz.rst).
 from __future__ import annotations
 
 from base.cpulist import named_cpus, parse_cpulist
-from runners.host.tree import Tree, known
+from base.reading import known
+from runners.host.tree import Tree
 from runners.node.cpufreq import CPUS
 
 ISOLATED = f"{CPUS}/isolated"

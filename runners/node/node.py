@@ -12,8 +12,8 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.files import sha256_of_json
-from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, known, reading_of
+from base.reading import Reading, Unavailable, known, reading_of
+from runners.host.tree import Tree
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology

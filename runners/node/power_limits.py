@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runners.host.tree import Tree, Unavailable, known
+from base.reading import Unavailable, known
+from runners.host.tree import Tree
 
 POWERCAP = "/sys/class/powercap"
 # Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.

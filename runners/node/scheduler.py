@@ -14,8 +14,8 @@ commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst; ke
 
 from __future__ import annotations
 
-from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, reading_of
+from base.reading import Reading, Unavailable, reading_of
+from runners.host.tree import Tree
 from runners.records.settings_of_runs import NO_SCHED_EXT
 
 ENERGY_AWARE = "/proc/sys/kernel/sched_energy_aware"

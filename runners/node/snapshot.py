@@ -20,7 +20,8 @@ from functools import cached_property
 from pathlib import Path
 
 from base.errors import UserError
-from runners.host.tree import TEXT_LIMIT, Tree, Unavailable, known
+from base.reading import Unavailable, known
+from runners.host.tree import TEXT_LIMIT, Tree
 from runners.node import cpuinfo, facts, scheduler
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpufreq import CPUS

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from base.errors import StudyError
+from base.reading import Unavailable, known
 from configs.site import Site
 from configs.study import CURRENT_GOVERNOR, GOVERNORS
-from runners.host.tree import Tree, Unavailable, known
+from runners.host.tree import Tree
 from runners.node.cpufreq import (
     BOOST,
     NO_TURBO,

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from base.reading import Unavailable, known
 from base.text import plural
-from runners.host.tree import Tree, Unavailable, known
+from runners.host.tree import Tree
 from runners.measure.perf.events import HARDWARE_EVENTS, event_list, events_by_pmu, read_permission
 from runners.node.cpufreq import policy_directories
 from runners.node.facts import memory_bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from runners.measure.perf.scaling import CANNOT_BE
 from runners.records.instruments import Finding
+from runners.records.perf.scaling import CANNOT_BE
 
 TRIES = 3
 

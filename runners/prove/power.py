@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from base.units import duration
 from runners.measure.energy.cores import FIELD as BY_KIND
 from runners.measure.energy.cores import WINDOW
-from runners.measure.energy.figures import DOMAINS, FIELDS
 from runners.measure.energy.source import EnergyMeter, try_perf, try_powercap
 from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import OfKind, chain_words
 from runners.prove.finding import Instrument, beyond, deviation
+from runners.records.energy import DOMAINS, FIELDS
 from runners.records.instruments import Finding
 
 LOADS = ("idle", "one core busy", "all cores busy")

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
+from base.reading import Unavailable
 from base.units import duration
 from configs.site import Site
-from runners.host.tree import Unavailable
 from runners.node.cpufreq import read_cpufreq
 from runners.node.node import Node
 from runners.node.topology import CoreKind

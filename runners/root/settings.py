@@ -14,7 +14,8 @@ from typing import Any
 
 from base.errors import StudyError
 from base.folders import OpenFolder
-from runners.host.tree import Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler, text_in, texts_in
 from runners.settings.journal import (

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from base.reading import Unavailable
 from configs.site import GovernorRule
 from configs.study import CURRENT_GOVERNOR
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings
 from runners.settings.saved import Saved

@@ -22,11 +22,12 @@ from typing import Any
 from base.errors import StudyError, UserError
 from base.files import open_regular, structured
 from base.folders import BY_OTHERS, OpenFolder, PlantedLinkError
+from base.reading import Unavailable
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import may_be_root, root_helper
 from runners.host.root_helper import RootHelper
-from runners.host.tree import BOOT_ID, Tree, Unavailable
+from runners.host.tree import BOOT_ID, Tree
 from runners.host.trust import check_roots_folder
 from runners.settings.setting import Setting
 

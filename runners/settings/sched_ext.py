@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from base.command import without_interruption
+from base.reading import Unavailable
 from base.text import one_line
 from configs.scheduling import KERNEL, PREFIX
 from runners.host.privileges import root_helper
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.host.root_helper import RefusedError, RootHelper
 from runners.host.supervisor import let_go, supervised
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.host.trust import program_for_root
 from runners.node.scheduler import DISABLED, ENABLED, SCHED_EXT, read_loaded
 from runners.records.settings_of_runs import NO_SCHED_EXT

@@ -11,10 +11,11 @@ from __future__ import annotations
 import shutil
 
 from base.command import without_interruption
+from base.reading import Unavailable
 from configs.scheduling import CURRENT, KERNEL, ON, Scheduling
 from configs.site import SchedulerRule
 from runners.host.privileges import invoking_uid, may_be_root
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.node.scheduler import (
     ENERGY_AWARE,
     IMPOSSIBLE,

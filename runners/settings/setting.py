@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from base.command import run
 from base.cpulist import format_cpulist
 from base.errors import UserError
+from base.reading import Unavailable
 from runners.host.privileges import rights_of
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 from runners.node.scheduler import (
     ENERGY_AWARE,

@@ -14,8 +14,9 @@ from pathlib import Path
 from base import PINSTUDY
 from base.command import without_interruption
 from base.errors import StudyError, UserError
+from base.reading import Unavailable
 from runners.host.lock import node_lock
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.settings.governor import PERFORMANCE
 from runners.settings.journal import STUDY, TUNE, Entry, new_entry, open_journal, predates_boot

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from base.cpulist import format_cpulist, named_cpus
-from runners.host.tree import Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.node.cpufreq import CPUS
 from runners.node.facts import SMT, read_switchable, smt_is_off, switchable
 from runners.node.node import Node

@@ -12,12 +12,11 @@ from operator import or_
 from typing import Any
 
 from base.cpulist import format_cpulist
-from base.reading import Reading
+from base.reading import Reading, Unavailable, reading_of
 from configs.app import App
 from runners.execution.execute import Observation
 from runners.execution.outcome import classify, expected_of, proof_of, read_metrics, stderr_tail
 from runners.execution.witness import Ending
-from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
 from runners.placement.thread_placement import (
     Expected,

@@ -19,10 +19,10 @@ from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
 from runners.execution.imbalance import FIELDS
 from runners.host.software import ask_version
-from runners.measure.perf.counters import read_counters
-from runners.measure.perf.output import parse_perf_output
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
+from runners.records.perf.counters import read_counters
+from runners.records.perf.output import parse_perf_output
 from runners.records.values import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.host import check_memory, find_guest_host

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from base import ROOT
 from base.errors import UserError
+from base.reading import known
 from runners.host.software import for_guests
-from runners.host.tree import Tree, known
+from runners.host.tree import Tree
 from runners.node.facts import memory_bytes
 from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux

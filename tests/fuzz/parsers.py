@@ -25,6 +25,7 @@ from analysis.results.summaries import read_summaries
 from base.channel import ChannelError
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import ConfigError, UserError
+from base.reading import Unavailable
 from base.units import MAX_DURATION_S, parse_duration
 from configs.library import read_study
 from configs.load import parse_app, parse_mappings, parse_site
@@ -37,7 +38,7 @@ from runners.batch.systems.pbs import read_qstat
 from runners.batch.systems.slurm import read_squeue
 from runners.host.elf import UnreadableProgramError
 from runners.host.processes import parse_task
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
 from runners.measure.energy.perf import read_joules
@@ -49,12 +50,12 @@ from runners.measure.perf.c2c_samples import (
     read_samples,
 )
 from runners.measure.perf.events import parse_perf_version
-from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.scaling import undo_scaling
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.cpufreq import read_cpufreq
 from runners.node.discovery import read_topology
 from runners.node.power_limits import read_power_limits
+from runners.records.perf.output import parse_perf_output
+from runners.records.perf.scaling import undo_scaling
 from runners.settings.journal import STUDY, Journal
 from runners.vm.protocol import read_observation
 from tests.fuzz.scenes import APP, SCENES, SITE

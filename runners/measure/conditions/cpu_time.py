@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from base.reading import Reading
+from base.reading import Reading, Unavailable
 from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.measure.meter import BeforeAfterMeter
 
 PATH = "/proc/stat"

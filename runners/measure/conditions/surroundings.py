@@ -13,14 +13,14 @@ from operator import or_
 from typing import Any
 
 from base.cpulist import format_cpulist
-from base.reading import Reading
+from base.reading import Reading, Unavailable, known, reading_of
 from runners.host.interference import daemon_warning, find_daemons
 from runners.host.processes import inherited_priority
-from runners.host.tree import Tree, Unavailable, known, reading_of
+from runners.host.tree import Tree
 from runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
 from runners.measure.conditions.temperature import Thermometer
 from runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
-from runners.measure.energy.figures import power_limit_note
+from runners.measure.energy.power_limit_note import power_limit_note
 from runners.measure.meter import Meters
 from runners.node.node import Node
 from runners.node.power_limits import read_power_limits

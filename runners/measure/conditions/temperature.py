@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from base.reading import Reading, number_or_nan
+from base.reading import Reading, Unavailable, known, number_or_nan, reading_of
 from base.units import HIGHEST_C, LOWEST_C, duration
-from runners.host.tree import Tree, Unavailable, known, reading_of
+from runners.host.tree import Tree
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.topology import Topology
 

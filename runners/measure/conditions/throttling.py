@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 
-from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, known, reading_of
+from base.reading import Reading, Unavailable, known, reading_of
+from runners.host.tree import Tree
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Topology

@@ -18,17 +18,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from base.cpulist import format_cpulist
-from base.reading import Reading
+from base.reading import Reading, Unavailable
 from runners.host.software import for_tools
-from runners.host.tree import Tree, Unavailable
-from runners.measure.energy.perf import UNIT, find_event, permission_problem
+from runners.host.tree import Tree
+from runners.measure.energy.perf import find_event, permission_problem
 from runners.measure.perf.events import OUTPUT, read_permission
-from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import CpuWindow
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
 from runners.node.facts import smt_is_off
 from runners.node.topology import Topology
+from runners.records.energy import PERF_UNIT
+from runners.records.perf.output import parse_perf_output
 
 PMU = "power_core"
 EVENT = "energy-core"
@@ -245,8 +246,8 @@ def read_core_joules(text: str) -> tuple[dict[int, float], dict[int, str]]:
             problems[cpu] = f"perf printed {EVENT} of CPU {cpu} twice"
         elif row.value is None:
             problems[cpu] = f"{EVENT} of CPU {cpu} is {row.state}"
-        elif row.unit != UNIT or row.value < 0:
-            problems[cpu] = f"what perf printed of {EVENT} of CPU {cpu} is no number of {UNIT}"
+        elif row.unit != PERF_UNIT or row.value < 0:
+            problems[cpu] = f"what perf printed of {EVENT} of CPU {cpu} is no number of {PERF_UNIT}"
         else:
             joules[cpu] = row.value
     return joules, problems

@@ -11,11 +11,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from base.reading import Reading
+from base.reading import Reading, Unavailable
 from configs.study import Baseline
-from runners.host.tree import Unavailable
-from runners.measure.energy.figures import powers
 from runners.measure.energy.source import EnergyMeter, EnergySource
+from runners.records.energy import powers
 
 # Energy counters must be sampled before they wrap around, and Ctrl-C must be handled at once.
 READ_EVERY_S = 1.0

@@ -13,25 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, reading_of
-from runners.measure.energy.figures import domain_fields
+from base.reading import Reading, Unavailable, reading_of
+from runners.host.tree import Tree
 from runners.measure.perf.events import PerfPermission, perf_command
-from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import CpuWindow
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
+from runners.records.energy import PERF_EVENTS, PERF_UNIT, domain_fields
+from runners.records.perf.output import parse_perf_output
 
 POWER_PMU = f"{EVENT_SOURCES}/power"
-# powercap's names of domains, and perf's names of events (arch/x86/events/rapl.c).
-EVENTS = {
-    "package": "energy-pkg",
-    "core": "energy-cores",
-    "uncore": "energy-gpu",
-    "dram": "energy-ram",
-    "psys": "energy-psys",
-}
-UNIT = "Joules"
 GRANT = "sysctl kernel.perf_event_paranoid=0"
 # If an event's file holds anything else, perf refuses all events.
 _ENCODING = re.compile(r"event=0x[0-9a-fA-F]{1,4}", re.ASCII)
@@ -111,13 +102,13 @@ def find_power_pmu(root: Path) -> PowerPmu:
     cpus = _cpus(tree)
     if isinstance(cpus, Unavailable):
         return _without(cpus.reason)
-    found = reading_of({of: find_event(tree, "power", event) for of, event in EVENTS.items()})
+    found = reading_of({of: find_event(tree, "power", event) for of, event in PERF_EVENTS.items()})
     return PowerPmu(found.fields, cpus, found.unavailable)
 
 
 def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
     """Return the joules of each domain in perf's output, and why the others have none."""
-    domains = {event: domain for domain, event in EVENTS.items()}
+    domains = {event: domain for domain, event in PERF_EVENTS.items()}
     joules: dict[str, float] = {}
     problems: dict[str, str] = {}
     for row in parse_perf_output(text).rows:
@@ -126,8 +117,8 @@ def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
             continue
         if row.value is None:
             problems[domain] = f"{row.event} is {row.state}"
-        elif row.unit != UNIT or row.value < 0 or row.aggregate is not None:
-            problems[domain] = f"what perf printed of {row.event} is not a sum of {UNIT}"
+        elif row.unit != PERF_UNIT or row.value < 0 or row.aggregate is not None:
+            problems[domain] = f"what perf printed of {row.event} is not a sum of {PERF_UNIT}"
         else:
             joules[domain] = row.value
     return joules, problems
@@ -147,7 +138,7 @@ def permission_problem(permission: PerfPermission) -> str:
 
 
 def _without(reason: str) -> PowerPmu:
-    return PowerPmu({}, (), dict.fromkeys(EVENTS, reason))
+    return PowerPmu({}, (), dict.fromkeys(PERF_EVENTS, reason))
 
 
 def find_event(tree: Tree, pmu: str, event: str) -> str | Unavailable:

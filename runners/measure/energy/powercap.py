@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from base.reading import Reading
-from runners.host.tree import Tree, Unavailable, known
-from runners.measure.energy.figures import DOMAINS, domain_fields
+from base.reading import Reading, Unavailable, known
+from runners.host.tree import Tree
 from runners.node.cpuinfo import first_block
 from runners.node.power_limits import POWERCAP
+from runners.records.energy import DOMAINS, domain_fields
 
 # Twice the long-term power limit of the hottest packages on sale (500 W).
 MAX_POWER_W = 1000.0

@@ -8,11 +8,11 @@ from typing import Protocol
 
 from base.reading import Reading
 from runners.host.software import for_tools
-from runners.measure.energy.figures import DOMAINS, FIELDS
 from runners.measure.energy.perf import PerfMeter, find_power_pmu, permission_problem
 from runners.measure.energy.powercap import PowercapMeter, find_zones
 from runners.measure.meter import Meter
 from runners.measure.perf.events import read_permission
+from runners.records.energy import DOMAINS, FIELDS
 
 
 class EnergyMeter(Meter, Protocol):

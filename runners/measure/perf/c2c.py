@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from base.command import CommandResult, ask, output_of, run
+from base.reading import Unavailable
 from base.text import one_line, plural
 from runners.host.privileges import root_helper
 from runners.host.root_helper import RefusedError
 from runners.host.starter import folder_prefix
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.measure.perf.c2c_samples import (
     FIELDS,
     MemorySample,

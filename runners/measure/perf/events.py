@@ -9,20 +9,21 @@ from pathlib import Path
 
 from base.errors import UserError
 from base.files import read_descriptor
+from base.reading import known
 from configs.event import event_problem
 from runners.host.privileges import root_helper
-from runners.host.tree import TEXT_LIMIT, Tree, known
-from runners.measure.perf.output import split_event
-from runners.measure.perf.scaling import (
+from runners.host.tree import TEXT_LIMIT, Tree
+from runners.node.core_kinds.pmus import EVENT_SOURCES, core_pmus
+from runners.node.cpuinfo import first_block, is_guest
+from runners.node.topology import CoreKind
+from runners.records.perf.output import split_event
+from runners.records.perf.scaling import (
     ARM_NAMES,
     SOFTWARE_EVENTS,
     TOOL_EVENTS,
     X86_NAMES,
     canonical_event,
 )
-from runners.node.core_kinds.pmus import EVENT_SOURCES, core_pmus
-from runners.node.cpuinfo import first_block, is_guest
-from runners.node.topology import CoreKind
 
 # task-clock shows how long all events were enabled: without it no count can be unscaled. cycles
 # and instructions have counters of their own on Intel and ARM; only cache-misses takes a

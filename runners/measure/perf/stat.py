@@ -27,7 +27,7 @@ from runners.host.privileges import root_helper
 from runners.host.root_helper import RefusedError, RootHelper
 from runners.host.starter import INSTRUMENT, marked
 from runners.measure.perf.events import OLDEST_PERF, OUTPUT, parse_perf_version
-from runners.measure.perf.output import Row, parse_perf_output
+from runners.records.perf.output import Row, parse_perf_output
 
 # perf explains at length what a user may change; the first sentence names the cause.
 _MAX_REASON_CHARACTERS = 200

@@ -13,8 +13,8 @@ import struct
 from collections.abc import Iterable
 
 from base.cpulist import cpulists_by_value, format_cpulist, parse_cpulist
+from base.reading import Unavailable
 from configs.core_kinds import KIND_ORDER
-from runners.host.tree import Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.finding import INTEL, Finding, NodeView, atom_kinds, one_kind
 from runners.node.core_kinds.ranking import ranked_kinds

@@ -8,7 +8,8 @@ type are offline (kernel commit f83d2f91d259), so a hybrid node has two lists th
 from __future__ import annotations
 
 from base.cpulist import format_cpulist
-from runners.host.tree import Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
 from runners.node.core_kinds.ranking import ranked_kinds
 from runners.node.topology import CoreKind

@@ -20,8 +20,9 @@ from statistics import median
 from typing import TypeVar
 
 from base.cpulist import format_cpulist
+from base.reading import Unavailable
 from configs.core_kinds import KIND_ORDER
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds, one_kind
 from runners.node.cpufreq import CPUS, policy_directories
 from runners.node.topology import CoreKind

@@ -19,11 +19,11 @@ from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.witness import LaunchError
 from runners.host.software import find_mpi
 from runners.measure.perf.events import perf_command
-from runners.measure.perf.output import parse_perf_output
 from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import make_plan
+from runners.records.perf.output import parse_perf_output
 from tests.runners.cases import DEMO, SCHEDULER, study
 from tests.runners.topologies import topology
 from tests.support.limits import many_open_files

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
+from base.reading import Unavailable
 from runners.host.interference import daemon_warning, end_orphans, find_daemons, stop_commands
 from runners.host.processes import parse_task
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from tests.runners.proc_trees import process
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.processes import alive, children, name_of

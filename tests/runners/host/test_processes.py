@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.reading import Unavailable
 from runners.host.processes import (
     Task,
     children_of,
@@ -22,7 +23,7 @@ from runners.host.processes import (
     run_time_s,
     texts_of_threads,
 )
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from tests.runners.proc_trees import process, stat_line
 
 LIVE = Tree(Path("/"))

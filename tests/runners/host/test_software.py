@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from base.reading import Unavailable
 from configs import library
 from runners.host import software
 from runners.host.software import build_of
-from runners.host.tree import Unavailable
 from tests.support.studies import write_program
 
 

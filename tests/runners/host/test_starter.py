@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.reading import known
 from runners.host.interference import end_orphans
 from runners.host.processes import read_stats
 from runners.host.starter import (
@@ -31,7 +32,7 @@ from runners.host.starter import (
     parse_starter,
     starter_of_folder,
 )
-from runners.host.tree import Tree, known
+from runners.host.tree import Tree
 from tests.support.processes import alive, name_of, wait_until_gone
 from tests.support.tools import ROOT
 from tests.support.wait import until

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import TEXT_LIMIT, Tree
 
 PATH = "/sys/devices/value"
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.tree import Tree, Unavailable
-from runners.measure.perf.counters import read_counters
-from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.scaling import CANNOT_BE
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.node.topology import Cache
 from runners.prove.bench import Seen
 from runners.prove.counting import (
@@ -28,6 +26,9 @@ from runners.prove.counting import (
     judge_switches,
 )
 from runners.records.instruments import Finding
+from runners.records.perf.counters import read_counters
+from runners.records.perf.output import parse_perf_output
+from runners.records.perf.scaling import CANNOT_BE
 from tests.runners.prove.seen import KINDS, chain, of_kind, rows, seen, started
 from tests.runners.topologies import topology
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.tree import Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.settings.setting import Setting, put_in_force, read_scaling
 from tests.support.trees import CPU, build_tree, write
 

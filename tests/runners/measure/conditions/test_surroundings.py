@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from runners.host.tree import Tree, Unavailable
+from base.reading import Unavailable
+from runners.host.tree import Tree
 from runners.measure.conditions.cpu_time import HarnessCost
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.node.node import open_node

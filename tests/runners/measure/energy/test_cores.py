@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.host.tree import Unavailable
+from base.reading import Unavailable
 from runners.measure.energy.cores import (
     CoreCounters,
     CoreMeter,

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.reading import Unavailable
 from configs.study import Baseline
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
 from runners.measure.energy.source import EnergySource, no_energy

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runners.measure.energy.perf import (
-    EVENTS,
     PerfMeter,
     PowerPmu,
     find_power_pmu,
@@ -25,8 +24,9 @@ from runners.measure.energy.perf import (
     read_joules,
 )
 from runners.measure.perf.events import PerfPermission, perf_command, read_permission
-from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
+from runners.records.energy import PERF_EVENTS
+from runners.records.perf.output import parse_perf_output
 from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import (
     event_file,
@@ -258,9 +258,9 @@ def test_any_content_of_the_files_is_survived(name: str, data: bytes | None) -> 
         path = event_file(root, "").parent.parent / name
         path.unlink() if data is None else path.write_bytes(data)
         pmu = find_power_pmu(root)
-    assert set(pmu.events) | set(pmu.unavailable) == set(EVENTS)
+    assert set(pmu.events) | set(pmu.unavailable) == set(PERF_EVENTS)
     assert not set(pmu.events) & set(pmu.unavailable)
-    assert all(pmu.events[domain] == f"power/{EVENTS[domain]}/" for domain in pmu.events)
+    assert all(pmu.events[domain] == f"power/{PERF_EVENTS[domain]}/" for domain in pmu.events)
 
 
 @pytest.mark.parametrize(

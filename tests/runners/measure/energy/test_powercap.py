@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.measure.energy.figures import DOMAINS
 from runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
+from runners.records.energy import DOMAINS
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
     DIES,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from base.reading import Reading
-from runners.measure.energy.figures import FIELDS
 from runners.measure.energy.source import choose_energy, no_energy
+from runners.records.energy import FIELDS
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
     install_failing_perf,

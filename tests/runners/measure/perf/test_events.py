@@ -22,8 +22,8 @@ from runners.measure.perf.events import (
     read_permission,
     too_many_events,
 )
-from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
+from runners.records.perf.output import parse_perf_output
 from tests.runners.fake_commands import install
 from tests.support.tools import need_tool
 from tests.support.trees import write

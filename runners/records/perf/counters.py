@@ -1,6 +1,6 @@
 """The counter fields of a run's record: counts, residency and frequency per core kind.
 
-Formulas, with raw counts (runners/measure/perf/scaling.py): residency of a kind = time its PMU was
+Formulas, with raw counts (runners/records/perf/scaling.py): residency of a kind = time its PMU was
 counting / time the program's threads were on CPUs; frequency of a kind = cycles counted there /
 time it was counting, a mean over on-CPU time and not over elapsed time. What is not known has a
 reason and no value.
@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from base.reading import Reading
-from runners.host.tree import Unavailable, reading_of
-from runners.measure.perf.output import PerfOutput
-from runners.measure.perf.scaling import (
+from base.reading import Reading, Unavailable, reading_of
+from runners.records.perf.output import PerfOutput
+from runners.records.perf.scaling import (
     SOFTWARE,
     RawCount,
     RawCounts,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.measure.perf.counters import FIELDS, fields_of, no_counters, read_counters
-from runners.measure.perf.output import parse_perf_output
+from runners.records.perf.counters import FIELDS, fields_of, no_counters, read_counters
+from runners.records.perf.output import parse_perf_output
 from tests.support.tools import DATA
 
 Kinds = Mapping[str, Sequence[str]]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.measure.perf.output import PerfOutput, Row, State, parse_perf_output, split_event
+from runners.records.perf.output import PerfOutput, Row, State, parse_perf_output, split_event
 from tests.support.tools import DATA
 
 RECORDED = DATA / "perf"

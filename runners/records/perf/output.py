@@ -1,7 +1,7 @@
 """Rows of `perf stat -x`, with `;` or `,`, and of `perf stat -j`, from any version of perf.
 
 Layout: perf-stat(1), "CSV FORMAT" and "JSON FORMAT". Values are kept as perf printed them, that is
-multiplied by enabled/running time; runners/measure/perf/scaling.py undoes that with the help of
+multiplied by enabled/running time; runners/records/perf/scaling.py undoes that with the help of
 other rows. The printed percentage is a truncated integer division: only 100 is exact.
 """
 

@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from runners.host.tree import Unavailable
-from runners.measure.perf.output import PerfOutput, Row
+from base.reading import Unavailable
+from runners.records.perf.output import PerfOutput, Row
 
 SOFTWARE = "software"
 
