@@ -21,7 +21,7 @@ from runners.study.summary import PlanSummary
 
 if TYPE_CHECKING:
     from analysis.format.lines import Line
-    from analysis.overview.live import LiveGrid
+    from pinstudy.live_grid import LiveGrid
 
 # What stands on a terminal beside the grid: the bar, and what was said last.
 _OTHER_LINES = 4
@@ -103,7 +103,7 @@ class TerminalProgress:
         self._bar: Any = None
         self._grid: LiveGrid | None = None
         if sys.stderr.isatty() and not self._race:
-            from analysis.overview.live import LiveGrid
+            from pinstudy.live_grid import LiveGrid
 
             self._grid = LiveGrid(summary.plan.cases, earlier)
 

@@ -18,7 +18,7 @@ from analysis.latency.clusters import completed
 from analysis.latency.model import NS_PER_S, Array, Latency, Rows
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
-from runners.latency.pairs import RELATIONS, kinds_of_pairs, relations
+from runners.node.topology import RELATIONS, kinds_of_pairs, relations
 
 # So many equals are as good as any number of them, and not looked at further.
 MAX_TIED = 8

@@ -11,9 +11,8 @@ import pandas as pd
 from analysis.latency.model import Array, Latency, LeftOut
 from analysis.records.files import Checked, open_checked
 from base import PINSTUDY
-from runners.latency.measure import METHODS, SCHEMA
-from runners.latency.pairs import ALL, GIVEN, REPRESENTATIVE
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
+from runners.records.latency_file import ALL, GIVEN, METHODS, REPRESENTATIVE, SCHEMA
 
 KIND = "latency"
 PLANS = (ALL, REPRESENTATIVE, GIVEN)

@@ -25,12 +25,9 @@ from runners.host.starter import marked
 from runners.latency.pairs import LatencyPlan, Pair
 from runners.node.node import Node, read_state
 from runners.node.topology import topology_json
+from runners.records.latency_file import SCHEMA
 
 PROGRAM = "pingpong-pthreads"
-
-# The version of the file's layout; readers refuse unknown versions.
-SCHEMA = 1
-METHODS = ("cas", "store")
 
 # The lines that each direction of a pair is measured with.
 ADDRESSES = 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -17,22 +17,11 @@ from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
 from base.text import plural, shown
 from base.units import duration
-from runners.node.topology import Topology, sharing
+from runners.node.topology import RELATIONS, Topology, kinds_of_pairs, relations
+from runners.records.latency_file import ALL, GIVEN, REPRESENTATIVE
 
 Pair = tuple[int, int]
 
-ALL, REPRESENTATIVE, GIVEN = "all", "representative", "given"
-
-# How near two CPUs are, nearest first; the first relation that is true of a pair counts.
-SIBLINGS = "SMT siblings"
-SHARED_L2 = "one L2"
-SHARED_L3 = "one L3"
-SAME_NODE = "one NUMA node without a shared cache"
-SAME_PACKAGE = "one package, different NUMA nodes"
-ACROSS_PACKAGES = "different packages"
-RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
-
-_NO_KIND = "no kind"
 _CPU = re.compile(r"[0-9]{1,6}")
 
 # When all pairs take longer than this, the representative plan is suggested.
@@ -132,40 +121,6 @@ def parse_pairs(text: str) -> list[Pair]:
     return pairs
 
 
-def relations(topology: Topology) -> Callable[[int, int], str]:
-    """Return a function from two different CPUs to their relation, one of RELATIONS."""
-    core = _group_of(core.cpus for core in topology.cores)
-    l2, l3 = (_group_of(sharing(topology.caches, level)) for level in (2, 3))
-    numa = _group_of(node.cpus for node in topology.numa)
-    package = {cpu: core.package for core in topology.cores for cpu in core.cpus}
-    shared = ((SIBLINGS, core), (SHARED_L2, l2), (SHARED_L3, l3))
-
-    def relation(a: int, b: int) -> str:
-        for name, group in shared:
-            if a in group and group[a] == group.get(b):
-                return name
-        if package.get(a) != package.get(b):
-            return ACROSS_PACKAGES
-        return SAME_NODE if numa.get(a) == numa.get(b) else SAME_PACKAGE
-
-    return relation
-
-
-def kinds_of_pairs(topology: Topology) -> Callable[[int, int], str]:
-    """Return a function from two CPUs to their core kinds, best first, such as `P and E`.
-
-    Equal kinds are named once. A CPU that --kinds leaves out is of `no kind`.
-    """
-    names = [*(kind.name for kind in topology.kinds), _NO_KIND]
-    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
-
-    def kinds(a: int, b: int) -> str:
-        both = (kind.get(a, _NO_KIND), kind.get(b, _NO_KIND))
-        return " and ".join(name for name in names if name in both)
-
-    return kinds
-
-
 def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
     """Return the pairs of allowed CPUs by class: a word of RELATIONS, and kinds such as `P and E`.
 
@@ -233,8 +188,3 @@ def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
             raise UserError(f"{name}: stands twice; both directions of a pair are measured")
         checked[pair] = None
     return tuple(checked)
-
-
-def _group_of(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
-    """Return the number of each CPU's group, by CPU."""
-    return {cpu: number for number, cpus in enumerate(groups) for cpu in cpus}

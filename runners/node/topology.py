@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from base.cpulist import format_cpulist
 from configs.core_kinds import KIND_ORDER
+
+# How near two CPUs are, nearest first; the first relation that is true of a pair counts.
+SIBLINGS = "SMT siblings"
+SHARED_L2 = "one L2"
+SHARED_L3 = "one L3"
+SAME_NODE = "one NUMA node without a shared cache"
+SAME_PACKAGE = "one package, different NUMA nodes"
+ACROSS_PACKAGES = "different packages"
+RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
+
+_NO_KIND = "no kind"
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,45 @@ class Topology:
 def sharing(caches: Iterable[Cache], level: int) -> list[tuple[int, ...]]:
     """Return the CPUs of each cache of a level, without instruction caches."""
     return [cache.cpus for cache in caches if cache.level == level and cache.type != "Instruction"]
+
+
+def relations(topology: Topology) -> Callable[[int, int], str]:
+    """Return a function from two different CPUs to their relation, one of RELATIONS."""
+    core = _group_of(core.cpus for core in topology.cores)
+    l2, l3 = (_group_of(sharing(topology.caches, level)) for level in (2, 3))
+    numa = _group_of(node.cpus for node in topology.numa)
+    package = {cpu: core.package for core in topology.cores for cpu in core.cpus}
+    shared = ((SIBLINGS, core), (SHARED_L2, l2), (SHARED_L3, l3))
+
+    def relation(a: int, b: int) -> str:
+        for name, group in shared:
+            if a in group and group[a] == group.get(b):
+                return name
+        if package.get(a) != package.get(b):
+            return ACROSS_PACKAGES
+        return SAME_NODE if numa.get(a) == numa.get(b) else SAME_PACKAGE
+
+    return relation
+
+
+def kinds_of_pairs(topology: Topology) -> Callable[[int, int], str]:
+    """Return a function from two CPUs to their core kinds, best first, such as `P and E`.
+
+    Equal kinds are named once. A CPU that --kinds leaves out is of `no kind`.
+    """
+    names = [*(kind.name for kind in topology.kinds), _NO_KIND]
+    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
+
+    def kinds(a: int, b: int) -> str:
+        both = (kind.get(a, _NO_KIND), kind.get(b, _NO_KIND))
+        return " and ".join(name for name in names if name in both)
+
+    return kinds
+
+
+def _group_of(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
+    """Return the number of each CPU's group, by CPU."""
+    return {cpu: number for number, cpus in enumerate(groups) for cpu in cpus}
 
 
 def with_siblings(cores: Iterable[Core], cpus: Iterable[int]) -> tuple[int, ...]:

@@ -304,3 +304,19 @@ MACHINES = {
         offline="9-11",
     ),
 }
+
+# 2 packages x 2 NUMA nodes x 4 complexes of 8 cores with two threads each.
+NUMA_BIG = Machine(
+    cores=siblings_apart("0-127", 128),
+    caches=l2(*siblings_apart("0-127", 128))
+    + tuple(
+        cache
+        for first in range(0, 128, 8)
+        for cache in l3(f"{first}-{first + 7},{first + 128}-{first + 135}")
+    ),
+    packages={0: "0-63,128-191", 1: "64-127,192-255"},
+    nodes={
+        node: f"{first}-{first + 31},{first + 128}-{first + 159}"
+        for node, first in enumerate(range(0, 128, 32))
+    },
+)

@@ -12,41 +12,23 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from base.units import duration
 from runners.latency.pairs import (
-    ACROSS_PACKAGES,
     PAIRS_OF_A_CLASS,
     PAIRS_OF_A_CPU,
-    SAME_NODE,
-    SAME_PACKAGE,
-    SHARED_L2,
-    SHARED_L3,
-    SIBLINGS,
     classes,
     parse_pairs,
     plan_lines,
     plan_pairs,
-    relations,
 )
 from runners.node.discovery import read_topology
-from runners.node.topology import Topology
-from tests.runners.topologies import topology
-from tests.support.machines import l2, l3
-from tests.support.trees import Machine, build_tree, siblings_apart
-
-# 2 packages x 2 NUMA nodes x 4 complexes of 8 cores with two threads each.
-BIG = Machine(
-    cores=siblings_apart("0-127", 128),
-    caches=l2(*siblings_apart("0-127", 128))
-    + tuple(
-        cache
-        for first in range(0, 128, 8)
-        for cache in l3(f"{first}-{first + 7},{first + 128}-{first + 135}")
-    ),
-    packages={0: "0-63,128-191", 1: "64-127,192-255"},
-    nodes={
-        node: f"{first}-{first + 31},{first + 128}-{first + 159}"
-        for node, first in enumerate(range(0, 128, 32))
-    },
+from runners.node.topology import (
+    ACROSS_PACKAGES,
+    SHARED_L2,
+    SHARED_L3,
+    Topology,
 )
+from tests.runners.topologies import topology
+from tests.support.machines import NUMA_BIG
+from tests.support.trees import Machine, build_tree
 
 
 def node(tmp_path: Path, machine: str | Machine) -> Topology:
@@ -97,28 +79,6 @@ def test_one_cpu_makes_no_pair(which: str) -> None:
         plan_pairs(two, which)
 
 
-def test_how_near_two_cpus_are_is_what_they_share() -> None:
-    near = topology(
-        [("0-1", "P", 0), ("2", "P", 0), ("3", "P", 0), ("4", "P", 0), ("5", "P", 1)],
-        [(2, "0-1"), (2, "2-3"), (2, "4"), (3, "0-3"), (3, "4"), (3, "5")],
-    )
-    relation = relations(near)
-    assert relation(0, 1) == SIBLINGS
-    assert relation(3, 2) == SHARED_L2
-    assert relation(1, 2) == SHARED_L3
-    assert relation(0, 4) == SAME_NODE
-    assert relation(0, 5) == ACROSS_PACKAGES
-
-
-def test_numa_nodes_of_a_package_are_apart(tmp_path: Path) -> None:
-    relation = relations(node(tmp_path, BIG))
-    assert relation(0, 128) == SIBLINGS
-    assert relation(0, 7) == SHARED_L3
-    assert relation(0, 8) == SAME_NODE
-    assert relation(0, 32) == SAME_PACKAGE
-    assert relation(0, 64) == ACROSS_PACKAGES
-
-
 def test_classes_tell_kinds_apart(tmp_path: Path) -> None:
     found = classes(node(tmp_path, "i9-14900k-noht"))
     # 8 P-cores, 16 E-cores in modules of four: 28 + 24 + 96 + 128 = 276 pairs.
@@ -159,7 +119,7 @@ def test_representative_pairs_are_of_every_class_and_every_cpu(of: Topology, see
 
 
 def test_a_large_node_needs_few_representative_pairs(tmp_path: Path) -> None:
-    of = node(tmp_path, BIG)
+    of = node(tmp_path, NUMA_BIG)
     plan = plan_pairs(of, "representative")
     assert plan.of == 256 * 255 // 2
     assert len(plan.pairs) < 2 * 256
@@ -169,7 +129,7 @@ def test_a_large_node_needs_few_representative_pairs(tmp_path: Path) -> None:
 
 
 def test_the_shorter_plan_that_is_suggested_is_of_the_chosen_cpus(tmp_path: Path) -> None:
-    of = node(tmp_path, BIG)
+    of = node(tmp_path, NUMA_BIG)
     chosen = plan_pairs(of, "all", "0-60", seed=3)
     shorter = plan_pairs(of, "representative", "0-60", seed=3)
     assert plan_lines(of, chosen, 1830.0, seed=3) == [

@@ -13,9 +13,9 @@ from scipy import stats
 
 from analysis.format.lines import plain
 from analysis.objectives import TIME
-from analysis.overview.live import LiveGrid
 from analysis.overview.text import grid_lines
 from configs.app import Metric
+from pinstudy.live_grid import LiveGrid
 from pinstudy.progress import TerminalProgress
 from tests.pinstudy.study.test_progress import outline
 from tests.runners.cases import PUBLISHED, case
@@ -114,7 +114,7 @@ def test_a_terminal_shows_it_above_the_bar(
 def test_nothing_heavy_is_imported_for_it() -> None:
     """Numerical libraries would leave threads in the process that measures."""
     code = (
-        "import sys; import analysis.overview.live, analysis.overview.text; "
+        "import sys; import pinstudy.live_grid, analysis.overview.text; "
         "print([n for n in ('numpy', 'scipy', 'pandas') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
