@@ -38,9 +38,9 @@ def test_a_card_is_valid_and_small(path: Path) -> None:
 def test_its_words_are_those_that_its_numbers_give(path: Path) -> None:
     content = json.loads(path.read_text(encoding="utf-8"))
     said = {
-        (case["case_id"], of["objective"]): of["word"]
-        for case in content["cases"]
-        for of in case["comparisons"]
+        (str(place), objective): comparison["outcome"]
+        for place, case in enumerate(content["cases"], 1)
+        for objective, comparison in case.get("comparisons", {}).items()
     }
     found = {
         (case.case_id, str(objective)): comparison.outcome
@@ -55,6 +55,4 @@ def test_the_publications_cards_are_as_make_cards_writes_them(tmp_path: Path) ->
     written = write_all(tmp_path)
     assert [path.stem for path in written] == list(names())
     for path in written:
-        mine, theirs = (json.loads(of.read_text()) for of in (path, FOLDER / path.name))
-        # Another matplotlib may draw another picture.
-        assert mine | {"picture": None} == theirs | {"picture": None}
+        assert path.read_bytes() == (FOLDER / path.name).read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.card.build import write_card
+from analysis.card import write_card
 from analysis.published import names
 from analysis.results.sources import PUBLISHED
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from analysis.answer import analyze
-from analysis.card.picture import picture_of
 from analysis.compare.many import compare_many, many_tables
 from analysis.figures.drawing import NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures
+from analysis.figures.heat_map import draw_heat_map
+from analysis.overview.settings import overviews_of
 from analysis.report.page import write_report
 from analysis.results.card_file import Card
 from analysis.results.node_facts import sheet_rows
@@ -81,13 +82,14 @@ def cards_section(folder: Path, into: Path) -> str:
         name, node = Path(source).stem, results.card.node
         (into / "cards" / name).mkdir(parents=True)
         write_report(source, into / "cards" / name)
-        of = "; ".join(value for _, value in sheet_rows(node)) if node else "of an unknown node"
-        # Drawn anew: what somebody has sent is not shown.
-        picture = picture_of(analyze(results))
         shown = ""
-        if picture:
-            (into / "cards" / f"{name}.svg").write_text(picture, encoding="utf-8")
-            shown = f"![Each comparison on the card {name}](cards/{name}.svg)\n\n"
+        of = "; ".join(value for _, value in sheet_rows(node)) if node else "of an unknown node"
+        findings = analyze(results)
+        overviews = [of for of in overviews_of(findings) if of.settings and of.columns]
+        for drawn in (draw_heat_map(overview, findings) for overview in overviews):
+            write_drawing(drawn, into / "cards" / name, ["svg"])
+            alt = drawn.alt.replace("[", "(").replace("]", ")")
+            shown += f"![{alt}](cards/{name}/{drawn.name}.svg)\n\n"
         page += (
             f"#### {name}\n\n{escaped(of)}; {escaped(_proved(results.card))}. "
             f"[Its report](cards/{name}/report.html).\n\n{shown}"

@@ -15,8 +15,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import msgspec
+
+from base.decoding import plain_type
 from base.files import write_atomically
 from base.structure import (
     MAX_ITEMS,
@@ -208,6 +211,21 @@ def _without(key: Key) -> str:
     return str(key.default) if isinstance(key.default, int) else "none"
 
 
+def struct_table(declared: type) -> str:
+    """Return the keys of a Struct as Markdown; one without a meaning shares that before it."""
+    rows: list[tuple[list[str], str]] = []
+    for name, kind in get_type_hints(declared, include_extras=True).items():
+        _, bounds = plain_type(kind)
+        meaning = next((of.description for of in reversed(bounds) if of.description), "")
+        if meaning:
+            rows.append(([name], meaning))
+        else:
+            rows[-1][0].append(name)
+    lines = ["| key | meaning |", "|---|---|"]
+    lines += [f"| {_names(names)} | {meaning} |" for names, meaning in rows]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def field_table() -> str:
     """Return the fields of a record as Markdown, each group named beside its first row."""
     lines = ["| group | field | meaning |", "|---|---|---|"]
@@ -252,7 +270,9 @@ def _renewed(match: re.Match[str]) -> str:
         group, _ = _ELSEWHERE[match[2].removeprefix(f"{_FIELDS}.")]
         return match[1] + _table_of_group(group) + match[3]
     module, _, name = match[2].rpartition(".")
-    return match[1] + key_table(getattr(importlib.import_module(module), name)) + match[3]
+    declared = getattr(importlib.import_module(module), name)
+    table = struct_table if issubclass(declared, msgspec.Struct) else key_table
+    return match[1] + table(declared) + match[3]
 
 
 if __name__ == "__main__":

@@ -1,91 +1,130 @@
 """A card: one small JSON file with what a study found on a node, and nothing of who ran it.
 
-It has the cases' means and the comparisons, with what intervals and words follow from, but no runs.
-docs/cards.md lists its fields. Cards come from anybody: every value is checked when one is read.
+The types below are the card: what is written, what is read, and the tables of docs/cards.md. A card
+has means and comparisons, with what intervals and words follow from, but no runs. Texts are words
+that pinstudy knows, numbers of versions, or names that an author gave to programs and mappings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from analysis.records.files import Checked, open_checked
-from analysis.results.card_picture import picture_problem
-from analysis.results.card_values import (
-    MAX_LETTERS,
-    MAX_NOTES,
-    cpus_in,
-    digest_in,
-    flag_of,
-    is_day,
-    is_line,
-    line_of,
-    line_or_none,
-    lines_by_name,
-    list_of_lines,
-    number_of,
-    only_keys,
+from msgspec import Meta, Struct
+
+from analysis.records.fields import (
+    MAX_METRICS,
+    MEASURES,
+    MORE_MEASURES,
+    TABLE_KEYS,
+    TableKey,
 )
-from analysis.results.case_summary import CaseSummary, Stated
-from analysis.results.node_facts import CacheFacts, KindFacts, NodeFacts
-from analysis.results.summaries import cases_of_texts
+from analysis.records.metrics import MAX_UNIT, Metric
+from analysis.results import caveats, summaries, turns
+from analysis.results.case_summary import CaseSummary, Moments, Stated
+from analysis.results.node_facts import KindName, NodeFacts, Word
 from base import PINSTUDY
-from base.cpulist import MAX_CPU
-from base.errors import UserError
-from base.text import one_line, plural
-from configs.core_kinds import KIND_ORDER
+from base.decoding import Count, CpuList, Line, line, read_decoded
+from base.text import unknown_word
+from configs.daemons import UNITS
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
+from runners.records.values import FINAL, INTERRUPTED
 
 if TYPE_CHECKING:
     from analysis.statistics.difference import Difference
 
-# The history of the file's schema; a reader refuses what is newer than itself.
-# 1: the first.
-SCHEMA = 1
-KIND = "card"
 SUFFIX = ".json"
 MAX_BYTES = 1 << 20
 MAX_CASES = 1000
-_MAX_CLUSTERS = 500
-_MAX_COUNT = 10**9
-_MAX_NUMBER = 1e30
-_MAX_KINDS = len(KIND_ORDER)
 _EXPECTED = f"expected a card that `{PINSTUDY} card` has written"
 _ABSENT = "not measured"
-_OUTCOMES = ("better", "worse", "equivalent", "undecided")
-_ESTIMANDS = ("typical", "mean")
-MEASURED, IMPORTED, PUBLISHED = SOURCES = ("measured", "imported", "published")
-# What a case has beside the columns of tables.csv.
-BESIDE_COLUMNS = (
-    "placed",
-    "disturbed",
-    "runs_of",
-    "fixed_time",
-    "out_of_turn",
-    "unclear",
-    "comparisons",
+_ALL_MEASURES = (*MEASURES, *MORE_MEASURES)
+_MAX_NOTES = 50
+_MAX_NUMBER = 1e30
+MEASURED, IMPORTED, PUBLISHED = "measured", "imported", "published"
+# Why something is missing, in the only words that a card has for it.
+OTHER_CAUSE = "a reason that only its own results tell"
+CAUSES = (
+    "the publication does not give it",
+    "the node has no such core kind",
+    "too few CPUs for it",
+    "no permission",
+    "the virtual machine has none",
+    "the run was too short",
+    "counted for a part of the time",
+    "known for whole runs only",
+    "no energy counter",
+    "no such counter, or perf lacks it",
+    "no frequency driver",
+    "imported, and not told there",
+    OTHER_CAUSE,
 )
-_KEYS = (
-    *("schema", "kind", "source", "study", "days", "versions", "node", "instruments"),
-    *("latency", "margin", "look", "footnotes", "unavailable", "cases", "picture"),
-)
+# Not as commands were typed: those have paths.
+NOT_PROVED = "not tested; `pinstudy prove` does that"
+NO_LATENCY = "not measured; `pinstudy latency` does that"
+BAD_LATENCY = "its file beside the records cannot be read"
+NO_NODE = {
+    MEASURED: "the file of the node is not beside the records",
+    IMPORTED: "imported results do not tell their node",
+    PUBLISHED: "the publication does not tell its node",
+}
+COMPILERS = r"gcc|g\+\+|GNU|clang\+\+|[Cc]lang|icpx|icx|nvc\+\+"
+RUNTIMES = ("libgomp", "libomp", "libiomp5", "libnvomp")
+NUMBER_OF_VERSION = r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}"
+
+STATUSES = (*FINAL, INTERRUPTED)
+TOOLS = ("pinstudy", "perf", "likwid-pin", "taskset", "numactl", "openmpi", "mpich", "srun")
+
+Cause: TypeAlias = Literal[CAUSES]  # type: ignore[valid-type]
+Absence: TypeAlias = Literal[  # type: ignore[valid-type]
+    (NOT_PROVED, NO_LATENCY, BAD_LATENCY, *NO_NODE.values())
+]
+Daemon: TypeAlias = Literal[tuple(UNITS)]  # type: ignore[valid-type]
+Disturbance: TypeAlias = Literal[DISTURBANCES]  # type: ignore[valid-type]
+Status: TypeAlias = Literal[STATUSES]  # type: ignore[valid-type]
+Tool: TypeAlias = Literal[(*TOOLS, "compiler", "OpenMP runtime")]  # type: ignore[valid-type]
+Name = Annotated[
+    str, line(400, without="/\\\\~", title="a name on one printable line, which is no path")
+]
+Unit = Annotated[str, line(MAX_UNIT)]
+Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{1,64}\Z", title="hexadecimal digits")]
+Version = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A(?:(?:{COMPILERS}|{'|'.join(RUNTIMES)}) )?{NUMBER_OF_VERSION}\Z",
+        title="the number of a version, of a compiler or runtime with its name",
+    ),
+]
+FieldName = Annotated[
+    str, Meta(pattern=r"\A[a-z][a-z0-9_.]{0,59}\Z", title="the name of a record's field")
+]
+Number = Annotated[float, Meta(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
+Amount = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
+Share = Annotated[float, Meta(ge=0, le=1.01)]
+Nanoseconds = Annotated[float, Meta(ge=1e-3, le=1e9)]
+Some = Annotated[int, Meta(ge=1, le=10**9)]
+Place = Annotated[int, Meta(ge=1, le=MAX_CASES)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=_MAX_NOTES)]
+Words = Annotated[tuple[Word, ...], Meta(max_length=_MAX_NOTES)]
 
 
-@dataclass(frozen=True)
-class Instruments:
+class Instruments(Struct, frozen=True, forbid_unknown_fields=True):
     """What `pinstudy prove` found of a node: the day, how many of each state, and what was off.
 
     `off` has the fields of records whose values are wrong, by the instrument's name.
     """
 
-    day: str
-    ok: int
-    absent: int
-    off: Mapping[str, tuple[str, ...]]
+    day: date
+    ok: Count
+    absent: Count
+    off: Annotated[
+        dict[Name, Annotated[tuple[FieldName, ...], Meta(max_length=_MAX_NOTES)]],
+        Meta(max_length=_MAX_NOTES),
+    ]
 
     @property
     def summary(self) -> str:
@@ -94,84 +133,393 @@ class Instruments:
         return f"proved {self.day}: {self.ok} ok, {len(self.off)} off{names}, {self.absent} absent"
 
 
-@dataclass(frozen=True)
-class NearCpus:
+class NearCpus(Struct, frozen=True, forbid_unknown_fields=True):
     """CPUs that are near each other: the latency among them and outwards, in ns."""
 
-    cpus: str
-    level: int
-    within_ns: float
-    outside_ns: float
+    cpus: CpuList
+    level: Annotated[int, Meta(ge=1, le=100)]
+    within_ns: Nanoseconds
+    outside_ns: Nanoseconds
 
 
-@dataclass(frozen=True)
-class Card:
-    """What a card says beside its cases; what is None has its reason in `unavailable`.
+class Mean(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A measure over a case's runs; `n` where not all of them have it."""
 
-    `source` is how its results came about, one of SOURCES. `days` are the first and the last day of
-    the runs. `clusters` are those of a latency file, larger ones first. `margin` is the equivalence
-    margin of the words in the file; `look` and `planned_looks` are those of
-    analysis.statistics.decision.Look. `fixed_time` are the cases whose programs run as long as they
-    are told. `picture` is an SVG of the comparisons.
-    """
+    mean: Number
+    sd: Amount | None = None
+    n: Some | None = None
 
-    source: str
-    study: str | None
-    title: str | None
-    study_digest: str | None
-    days: tuple[str, str] | None
-    versions: Mapping[str, str]
-    node: NodeFacts | None
-    instruments: Instruments | None
-    clusters: tuple[NearCpus, ...] | None
-    margin: float
-    look: int
-    planned_looks: int
-    footnotes: tuple[str, ...]
-    unavailable: Mapping[str, str]
-    picture: str | None = None
-    fixed_time: frozenset[str] = frozenset()
+
+class Printed(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A number that the program prints: its units, and which of it is better."""
+
+    units: Annotated[tuple[Annotated[str, line(MAX_UNIT)] | Literal[""], ...], Meta(max_length=9)]
+    better: Literal["lower", "higher"] | None = None
+    mean: Mean | None = None
+
+
+class StatedComparison(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a case differs from its baseline, as its runs tell it."""
+
+    outcome: Annotated[
+        Literal["better", "worse", "equivalent", "undecided"],
+        Meta(description="for people; pinstudy follows the numbers"),
+    ]
+    ratio: Annotated[Amount, Meta(description="to the baseline's: e to `log_ratio`")]
+    against: Annotated[Place, Meta(description="the baseline's place among the cases, from 1")]
+    unit: Annotated[Unit, Meta(description="of the objective")]
+    better: Annotated[
+        Literal["lower", "higher"], Meta(description="which of the objective is better")
+    ]
+    log_ratio: Annotated[
+        float, Meta(ge=-150, le=150, description="natural logarithm of the ratio, from the pairs")
+    ]
+    standard_error: Annotated[float, Meta(ge=0, le=1e3, description="of `log_ratio`")]
+    df: Annotated[float, Meta(ge=1e-3, le=_MAX_NUMBER, description="its degrees of freedom")]
+    n: Annotated[int, Meta(ge=2, le=10**9, description="repetitions of each")]
+    paired: Annotated[bool, Meta(description="whether runs were compared within their blocks")]
+    estimand: Annotated[
+        Literal["typical", "mean"],
+        Meta(description="what is compared: [typical values](statistics.md) or means"),
+    ]
+    cut: Annotated[Count, Meta(description="values taken from each end of each sample")]
+    units: Annotated[Count, Meta(description="boots or days that made the pairs")]
+    low: Annotated[
+        Amount | None, Meta(description="the ends of the ratio's 95 % interval, where it has them")
+    ] = None
+    high: Amount | None = None
+    across_attempts: Annotated[bool, Meta(description="whether no attempt made runs of both")] = (
+        False
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless ratio and interval are those of the numbers."""
+        for name, value in ends_of(self.difference).items():
+            stated = getattr(self, name)
+            if stated is not None and not math.isclose(stated, value or 0, rel_tol=1e-6):
+                raise ValueError(f"{name} is {stated:.6g}, and {value or 0:.6g} by its log_ratio")
 
     @property
-    def all_footnotes(self) -> tuple[str, ...]:
-        """The footnotes of the results that it was made of, and those about itself."""
-        by = self.versions.get("pinstudy")
-        made = f", made by pinstudy {by}" if by else ""
-        own = [f"from a card{made}: means and comparisons, without their runs"]
-        if self.instruments and self.instruments.off:
-            own.append(f"instruments of the node: {self.instruments.summary}")
-        return *self.footnotes, *own
+    def difference(self) -> Difference:
+        """What intervals, tests and words follow from."""
+        # Imported here: a folder of results is opened without scipy.
+        from analysis.statistics.difference import Difference
+
+        return Difference(
+            self.log_ratio, self.standard_error, self.df, self.n, self.paired, self.estimand,
+            self.cut, self.units,
+        )  # fmt: skip
+
+
+def ends_of(difference: Difference) -> dict[str, float | None]:
+    """Return a difference's ratio and the ends of its interval; None for an end that is none."""
+    interval = difference.known_interval()
+    low, high = (interval.low, interval.high) if interval else (0.0, math.inf)
+    ends = {
+        name: end if 0 < end < math.inf else None for name, end in (("low", low), ("high", high))
+    }
+    return {"ratio": difference.ratio, **ends}
+
+
+class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """One case; what it lacks is left out."""
+
+    case_number: Annotated[Some, Meta(description="its number in its table, and that of the table")]
+    table_number: Some | None = None
+    app: Annotated[Name, Meta(description="what was run, where and how, as in `tables.csv`")]
+    variant: Name
+    size: Name
+    ranks: Some | None = None
+    threads: Some
+    schedule: Name
+    wait_policy: Name
+    region: Name | None = None
+    mapping: Name
+    governor: Name
+    selection: Name | None = None
+    binding: Name | None = None
+    mechanism: Name | None = None
+    cpus: Name | None = None
+    engine: Name | None = None
+    vm_cpus: Some | None = None
+    vm_memory_mib: Some | None = None
+    vm_accelerator: Name | None = None
+    vcpu_mapping: Name | None = None
+    vcpu_selection: Name | None = None
+    vcpu_binding: Name | None = None
+    vcpu_cpus: Name | None = None
+    algorithm: Name | None = None
+    mpi: Name | None = None
+    ranks_by: Name | None = None
+    rank_cpus: Name | None = None
+    scheduler: Name | None = None
+    energy_aware: Name | None = None
+    itmt: Name | None = None
+    beside: Name | None = None
+    beside_cpus: Name | None = None
+    beside_alone: Annotated[
+        Place | None, Meta(description="the place of the case in which the co-runner is alone")
+    ] = None
+    implementations: Annotated[
+        Names, Meta(description="whose program it is; drivers and governors that were read back")
+    ] = ()
+    drivers: Words = ()
+    governors_read: Words = ()
+    n: Annotated[Count | None, Meta(description="runs that are averaged")]
+    measures: Annotated[
+        dict[FieldName, Mean],
+        Meta(
+            max_length=len(_ALL_MEASURES),
+            description="`mean`, `sd` and, where not all runs have it, `n`, by a record's field",
+        ),
+    ] = {}
+    metrics: Annotated[
+        dict[Name, Printed],
+        Meta(max_length=MAX_METRICS, description="the same of what the program prints"),
+    ] = {}
+    time_median_s: Annotated[Amount | None, Meta(description="of their times")] = None
+    time_min_s: Amount | None = None
+    time_max_s: Amount | None = None
+    residency: Annotated[dict[KindName, Share], Meta(description="by core kind")] = {}
+    cpu_share: dict[KindName, Share] = {}
+    freq_ghz: dict[KindName, Amount] = {}
+    waited: dict[KindName, Mean] = {}
+    energy_by_kind: dict[KindName, Mean] = {}
+    skipped: Annotated[Cause | None, Meta(description="why the case was not run")] = None
+    reasons: Annotated[
+        dict[Name, Annotated[tuple[Cause, ...], Meta(max_length=len(CAUSES))]],
+        Meta(max_length=100, description="causes of missing values, by field, status or metric"),
+    ] = {}
+    excluded: Annotated[
+        dict[Status, Count], Meta(description="runs that are not averaged, by status")
+    ] = {}
+    unexplained: Annotated[
+        Count | None,
+        Meta(description="lost runs without a cause; `null` where nothing is known of lost runs"),
+    ] = 0
+    placed: Annotated[
+        dict[Literal["proved", "unproved", "violated", "unseen"], Count],
+        Meta(description="how many runs were `proved`, `unproved`, `violated`, `unseen`"),
+    ] = {}
+    disturbed: Annotated[
+        dict[Disturbance, Count],
+        Meta(description="how many runs were disturbed, and by what"),
+    ] = {}
+    fixed_time: Annotated[
+        bool, Meta(description="`true` of programs that run as long as they are told")
+    ] = False
+    out_of_turn: Annotated[
+        bool,
+        Meta(
+            description="`true` where runs were not made [in turn](samples.md#the-order-of-runs) "
+            "with the baseline's; such a case has no comparisons"
+        ),
+    ] = False
+    unclear: Annotated[
+        dict[Name, Line],
+        Meta(
+            max_length=_MAX_NOTES,
+            description="by objective, the [modes](samples.md#runs-in-several-modes) of its runs, "
+            "or of the pairs, where the case has no comparison because of them",
+        ),
+    ] = {}
+    comparisons: Annotated[
+        dict[Name, StatedComparison],
+        Meta(max_length=_MAX_NOTES, description="with the baseline, by objective; below"),
+    ] = {}
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a measure that there is not."""
+        for name in self.measures:
+            if name not in _ALL_MEASURES:
+                raise ValueError(unknown_word("measure", name, _ALL_MEASURES))
+
+    def summary(self, place: int) -> CaseSummary:
+        """Return the case as tables and comparisons take it; `place` is that on the card."""
+        printed = {name: Metric(name, of.units, of.better) for name, of in self.metrics.items()}
+        means = self.measures | {printed[name].field: of.mean for name, of in self.metrics.items()}
+        names = (*(metric.field for metric in printed.values()), *_ALL_MEASURES)
+        only_with = summaries.ONLY_WITH
+        missing = [
+            name
+            for name in (*names, "driver")
+            if not (self.drivers if name == "driver" else means.get(name))
+            and name not in self.reasons
+            and getattr(self, only_with.get(name, "app"))
+        ]
+        return CaseSummary(
+            case_id=str(place),
+            table=TableKey(self.table_number, *(getattr(self, name) for name in TABLE_KEYS)),
+            number=self.case_number,
+            measures={name: _moments(means.get(name), self.n) for name in names},
+            metrics=tuple(printed.values()),
+            beside_alone=None if self.beside_alone is None else str(self.beside_alone),
+            waited={kind: _moments(mean, self.n) for kind, mean in self.waited.items()},
+            energy_by_kind={k: _moments(mean, self.n) for k, mean in self.energy_by_kind.items()},
+            reasons=self.reasons | dict.fromkeys(missing, (_ABSENT,)),
+            skip_reason=self.skipped,
+            placed=PlacedRuns(**self.placed),
+            unproved={"placement": self.placed.get("unproved", 0)},
+            stated={
+                name: Stated(
+                    str(comparison.against), comparison.difference, comparison.across_attempts
+                )
+                for name, comparison in self.comparisons.items()
+            },
+            **{name: getattr(self, name) for name in SHARED} | self._times(),
+        )
+
+    def _times(self) -> dict[str, Any]:
+        return {name: _or_nan(getattr(self, name)) for name in TIMES}
+
+
+TIMES = ("time_median_s", "time_min_s", "time_max_s")
+# What a case of a card has as its summary does.
+SHARED = tuple(
+    name
+    for name in CardCase.__struct_fields__
+    if name in CaseSummary.__dataclass_fields__
+    and name
+    not in (
+        *TIMES, "case_number", "measures", "metrics", "beside_alone", "waited", "energy_by_kind",
+        "reasons", "placed", "comparisons",
+    )
+)  # fmt: skip
+
+
+def _moments(mean: Mean | None, n: int | None) -> Moments:
+    return Moments(mean.n or n, mean.mean, _or_nan(mean.sd)) if mean else Moments()
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A card: what it says of study, node and instruments, and its cases."""
+
+    schema: Annotated[Literal[1], Meta(description="1; a reader refuses others")]
+    kind: Annotated[Literal["card"], Meta(description="`card`")]
+    source: Annotated[
+        Literal["measured", "imported", "published"],
+        Meta(description="how its results came about: `measured`, `imported`, or `published`"),
+    ]
+    study: Annotated[Name | None, Meta(description="the study's name")]
+    study_digest: Annotated[Digest | None, Meta(description="the digest of its file")] = None
+    days: Annotated[
+        tuple[date, date] | None, Meta(description="the first and the last day of the runs")
+    ]
+    versions: Annotated[
+        dict[Tool, Annotated[tuple[Version, ...], Meta(max_length=5)]],
+        Meta(description="numbers of pinstudy, perf and the launchers, compiler, OpenMP runtime"),
+    ]
+    node: Annotated[
+        NodeFacts | None, Meta(description="facts that it has in common with others; below")
+    ]
+    of_a_model: Annotated[
+        bool, Meta(description="whether these are numbers of a [virtual node](../vnode/README.md)")
+    ] = False
+    unusual_priority: Annotated[
+        bool, Meta(description="whether programs inherited a priority or scheduling class")
+    ] = False
+    daemons: Annotated[
+        tuple[Daemon, ...],
+        Meta(
+            max_length=len(UNITS),
+            description="those of pinstudy's list that ran meanwhile and change frequencies, masks "
+            "or interrupts",
+        ),
+    ] = ()
+    instruments: Annotated[
+        Instruments | None,
+        Meta(
+            description="the day of [`pinstudy prove`](prove.md), how many instruments were ok and "
+            "absent, which were off, with the fields that these fill"
+        ),
+    ]
+    latency: Annotated[
+        Annotated[tuple[NearCpus, ...], Meta(max_length=500)] | None,
+        Meta(
+            description="the clusters in a [latency file](latency.md) beside the records: CPUs, ns "
+            "among them and outwards"
+        ),
+    ]
+    margin: Annotated[
+        float, Meta(ge=1e-9, le=1, description="the equivalence margin of the outcomes in the file")
+    ]
+    look: Annotated[
+        Annotated[int, Meta(ge=1, le=1000)],
+        Meta(description="which [interim analysis](statistics.md) it is, of how many"),
+    ]
+    planned_looks: Annotated[int, Meta(ge=1, le=1000)]
+    notes: Annotated[
+        Annotated[tuple[Annotated[str, line(2000)], ...], Meta(max_length=_MAX_NOTES)],
+        Meta(description="a publication's footnotes; of others a reader makes them of the facts"),
+    ] = ()
+    unavailable: Annotated[
+        dict[Literal["node", "instruments", "latency"], Absence],
+        Meta(description="why `node`, `instruments` or `latency` is `null`"),
+    ]
+    cases: Annotated[
+        Annotated[tuple[CardCase, ...], Meta(min_length=1, max_length=MAX_CASES)],
+        Meta(description="in the order of their tables; below"),
+    ]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a comparison with a case that is not there, or with itself."""
+        for place, case in enumerate(self.cases, 1):
+            for name, comparison in case.comparisons.items():
+                if comparison.against == place or comparison.against > len(self.cases):
+                    raise ValueError(
+                        f"cases[{place - 1}].comparisons.{name}.against: expected the place of "
+                        f"another case, found '{comparison.against}'"
+                    )
+
+    def summaries(self) -> list[CaseSummary]:
+        """Return its cases as tables and comparisons take them."""
+        return [case.summary(place) for place, case in enumerate(self.cases, 1)]
+
+    @property
+    def fixed_time(self) -> frozenset[str]:
+        """The cases whose programs run as long as they are told, by case_id."""
+        return frozenset(str(place) for place, case in enumerate(self.cases, 1) if case.fixed_time)
 
     @property
     def off(self) -> dict[str, str]:
         """Why the values of some fields are wrong, by field."""
-        of = self.instruments.off if self.instruments else {}
         return {
             field: f"{name} was off, by `pinstudy prove`"
-            for name, fields in of.items()
+            for name, fields in (self.instruments.off if self.instruments else {}).items()
             for field in fields
         }
 
-    def content(self, cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the file's content with these cases, as `pinstudy card` writes them."""
-        node = self.node
-        return {
-            "schema": SCHEMA,
-            "kind": KIND,
-            "source": self.source,
-            "study": {"name": self.study, "title": self.title, "digest": self.study_digest},
-            "days": list(self.days) if self.days else None,
-            "versions": dict(self.versions),
-            "node": {"digest": node.digest, **asdict(node)} if node else None,
-            "instruments": asdict(self.instruments) if self.instruments else None,
-            "latency": None if self.clusters is None else [asdict(of) for of in self.clusters],
-            "margin": self.margin,
-            "look": {"number": self.look, "planned": self.planned_looks},
-            "footnotes": list(self.footnotes),
-            "unavailable": dict(self.unavailable),
-            "cases": list(cases),
-            "picture": self.picture,
-        }
+    @property
+    def footnotes(self) -> tuple[str, ...]:
+        """The footnotes of every table of it."""
+        return *self.notes, *self._circumstances()
+
+    def _circumstances(self) -> Iterator[str]:
+        if self.source == IMPORTED:
+            yield summaries.FOOTNOTE
+        if self.of_a_model:
+            yield caveats.OF_A_MODEL
+        if self.node and self.node.virtual_machine and self.source == MEASURED:
+            yield caveats.IN_A_GUEST
+        accelerators = {case.vm_accelerator for case in self.cases}
+        if "tcg" in accelerators:
+            yield caveats.emulated(beside_kvm="kvm" in accelerators)
+        if self.node and any(kind.declared for kind in self.node.kinds):
+            yield f"{caveats.DECLARED}: {self.node.kinds_text}"
+        if self.unusual_priority:
+            yield caveats.ran_with("an unusual priority")
+        if self.daemons:
+            yield caveats.running_meanwhile(self.daemons)
+        if any(case.out_of_turn for case in self.cases):
+            yield turns.FOOTNOTE
+        made = "".join(f", made by pinstudy {of}" for of in self.versions.get("pinstudy", ())[:1])
+        yield f"from a card{made}: means and comparisons, without runs and notes on them"
+        if self.instruments and self.instruments.off:
+            yield f"instruments of the node: {self.instruments.summary}"
 
 
 def is_card(source: str) -> bool:
@@ -179,259 +527,10 @@ def is_card(source: str) -> bool:
     return source.endswith(SUFFIX)
 
 
-def read_card(path: Path) -> tuple[Card, list[CaseSummary]]:
-    """Return a card and its cases, in the order of their tables.
+def read_card(path: Path) -> Card:
+    """Return the card in a file.
 
     Raises UserError, naming file and field, for what cannot be read, is larger than 1 MiB, and for
     anything that is not as `pinstudy card` writes it.
     """
-    return card_of(open_checked(path, MAX_BYTES, _EXPECTED, f"; {_EXPECTED}"))
-
-
-def card_of(file: Checked) -> tuple[Card, list[CaseSummary]]:
-    """Return the card and the cases of a file's content; raises as `read_card` does."""
-    file.valid("kind", lambda value: value == KIND, repr(KIND))
-    file.check_schema(SCHEMA)
-    only_keys(file, _KEYS)
-    study, look = file.table("study"), file.table("look")
-    only_keys(study, ("name", "title", "digest"))
-    only_keys(look, ("number", "planned"))
-    cases, fixed_time = _cases(file)
-    card = Card(
-        source=file.word("source", SOURCES),
-        study=line_or_none(study, "name"),
-        title=line_or_none(study, "title"),
-        study_digest=digest_in(study) if study.has("digest") else None,
-        days=_days(file) if file.has("days") else None,
-        versions=lines_by_name(file, "versions"),
-        node=_node(file.table("node")) if file.has("node") else None,
-        instruments=_instruments(file.table("instruments")) if file.has("instruments") else None,
-        clusters=_clusters(file) if file.has("latency") else None,
-        margin=number_of(file, "margin", 1e-9, 1),
-        look=look.whole("number", 1, 1000),
-        planned_looks=look.whole("planned", 1, 1000),
-        footnotes=tuple(list_of_lines(file, "footnotes", MAX_NOTES)),
-        unavailable=lines_by_name(file, "unavailable"),
-        picture=_picture(file) if file.has("picture") else None,
-        fixed_time=fixed_time,
-    )
-    return card, cases
-
-
-def _days(file: Checked) -> tuple[str, str]:
-    first, last = file.valid(
-        "days",
-        lambda of: (
-            isinstance(of, list) and len(of) == 2 and all(map(is_day, of)) and of[0] <= of[1]
-        ),
-        "the first and the last day, such as 2026-11-22",
-    )
-    return first, last
-
-
-def _node(table: Checked) -> NodeFacts:
-    only_keys(table, ("digest", *NodeFacts.__dataclass_fields__))
-    for at in table.tables("kinds", _MAX_KINDS):
-        only_keys(at, KindFacts.__dataclass_fields__)
-    for at in table.tables("caches", 50):
-        only_keys(at, CacheFacts.__dataclass_fields__)
-    node = NodeFacts(
-        cpu_model=line_of(table, "cpu_model", 100),
-        kinds=tuple(
-            KindFacts(
-                of.word("name", KIND_ORDER),
-                cpus_in(of),
-                of.whole("cores", 1, MAX_CPU),
-                flag_of(of, "declared"),
-            )
-            for of in table.tables("kinds", _MAX_KINDS)
-        ),
-        caches=tuple(
-            CacheFacts(
-                of.whole("level", 1, 9),
-                of.whole("count", 1, MAX_CPU),
-                of.whole("size_bytes", 1, 2**50) if of.has("size_bytes") else None,
-            )
-            for of in table.tables("caches", 50)
-        ),
-        memory_gib=table.whole("memory_gib", 0, 2**20) if table.has("memory_gib") else None,
-        kernel=line_of(table, "kernel", 40) if table.has("kernel") else None,
-        drivers=tuple(list_of_lines(table, "drivers", 10)),
-        virtual_machine=flag_of(table, "virtual_machine") if table.has("virtual_machine") else None,
-    )
-    if digest_in(table) != node.digest:
-        raise table.wrong("digest", f"{node.digest}, the digest of the facts beside it")
-    return node
-
-
-def _instruments(table: Checked) -> Instruments:
-    only_keys(table, Instruments.__dataclass_fields__)
-    day: str = table.valid("day", is_day, "a day such as 2026-11-22")
-    off = table.table("off")
-    if len(off.values) > MAX_NOTES or not all(is_line(name, 100) for name in off.values):
-        raise table.wrong("off", f"at most {MAX_NOTES} names of one line")
-    fields = {name: tuple(list_of_lines(off, name, MAX_NOTES)) for name in off.values}
-    return Instruments(day, table.whole("ok", 0, 1000), table.whole("absent", 0, 1000), fields)
-
-
-def _clusters(file: Checked) -> tuple[NearCpus, ...]:
-    clusters = []
-    for of in file.tables("latency", _MAX_CLUSTERS):
-        only_keys(of, NearCpus.__dataclass_fields__)
-        level = of.whole("level", 1, 100)
-        ends = (number_of(of, name, 1e-3, 1e9) for name in ("within_ns", "outside_ns"))
-        clusters.append(NearCpus(cpus_in(of), level, *ends))
-    return tuple(clusters)
-
-
-def _picture(file: Checked) -> str:
-    text = file.valid("picture", lambda value: isinstance(value, str), "the text of an SVG picture")
-    if why := picture_problem(text):
-        raise UserError(f"{file.path}: picture: {why}{file.advice}")
-    return str(text)
-
-
-def _cases(file: Checked) -> tuple[list[CaseSummary], frozenset[str]]:
-    """Return the cases, and those of programs that run as long as they are told."""
-    tables = file.tables("cases", MAX_CASES)
-    if not tables:
-        raise file.wrong("cases", "one case or more")
-    cases, wrong = cases_of_texts([_texts(of) for of in tables], _ABSENT)
-    for at, message in wrong:
-        raise UserError(f"{file.path}: cases[{at}]: {message}{file.advice}")
-    beside = {str(of.values["case_id"]): of for of in tables}
-    completed = [_completed(case, beside[case.case_id], beside) for case in cases]
-    given = (of for of in tables if of.has("fixed_time") and flag_of(of, "fixed_time"))
-    return completed, frozenset(str(of.values["case_id"]) for of in given)
-
-
-def _texts(case: Checked) -> dict[str, str]:
-    """Return a case's columns as texts, which tables of means are read from."""
-    line_of(case, "case_id", 20)
-    texts = {}
-    for name, value in case.values.items():
-        if name in BESIDE_COLUMNS or value is None:
-            continue
-        is_number = type(value) in (int, float) and abs(value) <= _MAX_NUMBER
-        if not is_number and not is_line(value, 4 * MAX_LETTERS):
-            raise case.wrong(one_line(name, 60), "a number, or a text of one line")
-        texts[name] = str(value).strip()
-    return texts
-
-
-def _completed(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) -> CaseSummary:
-    """Return a case with what tables of means do not have."""
-    runs_of = table.table("runs_of") if table.has("runs_of") else replace(table, values={})
-    unknown = [name for name in runs_of.values if name not in case.measures]
-    if unknown:
-        raise table.wrong("runs_of", "names of measures", unknown[0])
-    # A card's numbers are not rounded: tables round them, and show no texts of theirs.
-    measures = {
-        name: replace(
-            of,
-            n=runs_of.whole(name, 0, _MAX_COUNT) if runs_of.has(name) else of_row,
-            mean_text="",
-            sd_text="",
-        )
-        for name, of in case.measures.items()
-        # What `runs_of` does not name, all runs have, whatever reasons say of some.
-        for of_row in (case.n if of.n is None else of.n,)
-    }
-    disturbed = table.table("disturbed") if table.has("disturbed") else replace(table, values={})
-    only_keys(disturbed, DISTURBANCES)
-    placed, names = table.table("placed"), list(PlacedRuns.__dataclass_fields__)
-    only_keys(placed, names)
-    counts = PlacedRuns(*(placed.whole(name, 0, _MAX_COUNT) for name in names))
-    return replace(
-        case,
-        measures=measures,
-        disturbed={name: disturbed.whole(name, 0, _MAX_COUNT) for name in disturbed.values},
-        placed=counts,
-        unproved={"placement": counts.unproved},
-        unexplained=_unexplained(case, counts),
-        out_of_turn=table.has("out_of_turn") and flag_of(table, "out_of_turn"),
-        unclear=lines_by_name(table, "unclear") if table.has("unclear") else {},
-        stated=_stated(case, table, ids),
-    )
-
-
-def _unexplained(case: CaseSummary, placed: PlacedRuns) -> int | None:
-    """Return how many lost runs of a case have no cause; its columns know of no unproved ones.
-
-    Older cards do not say how many runs were lost, but those of runs have their placement.
-    """
-    if case.unexplained is None:
-        return 0 if any(asdict(placed).values()) else None
-    return max(0, case.unexplained - placed.unproved)
-
-
-_COMPARISON = (
-    *("objective", "unit", "better", "against", "ratio", "low", "high", "word"),
-    *("log_ratio", "standard_error", "df", "n", "paired", "estimand", "cut", "units"),
-    "across_attempts",
-)
-
-
-def comparison_content(
-    against: str, difference: Difference, across_attempts: bool, words: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a comparison as a case of a card has it.
-
-    `words` are its objective, unit, direction and outcome. The interval's ends are null where there
-    is no spread, or where it has no end.
-    """
-    interval = difference.known_interval()
-    low, high = (interval.low, interval.high) if interval else (0.0, math.inf)
-    ends = {
-        name: end if 0 < end < math.inf else None for name, end in (("low", low), ("high", high))
-    }
-    values = {"against": against, "ratio": difference.ratio, **ends}
-    return {**words, **values, **asdict(difference), "across_attempts": across_attempts}
-
-
-def _stated(case: CaseSummary, table: Checked, ids: Mapping[str, Checked]) -> dict[str, Stated]:
-    stated: dict[str, Stated] = {}
-    for of in table.tables("comparisons", 50):
-        only_keys(of, _COMPARISON)
-        name = line_of(of, "objective")
-        against: str = of.valid(
-            "against",
-            lambda value: isinstance(value, str) and value in ids and value != case.case_id,
-            "the case_id of another case",
-        )
-        if name in stated:
-            raise of.wrong("objective", "each objective once")
-        of.word("word", _OUTCOMES)
-        stated[name] = Stated(against, _difference(of), flag_of(of, "across_attempts"))
-    return stated
-
-
-def _difference(of: Checked) -> Difference:
-    # Imported here: tables of records are made where there is no scipy.
-    from analysis.statistics.difference import Difference
-
-    difference = Difference(
-        log_ratio=number_of(of, "log_ratio", -150, 150),
-        standard_error=number_of(of, "standard_error", 0, 1e3),
-        df=number_of(of, "df", 1e-3, _MAX_NUMBER),
-        n=of.whole("n", 2, _MAX_COUNT),
-        paired=flag_of(of, "paired"),
-        estimand="typical" if of.word("estimand", _ESTIMANDS) == "typical" else "mean",
-        cut=of.whole("cut", 0, _MAX_COUNT),
-        units=of.whole("units", 0, _MAX_COUNT),
-    )
-    ratio = number_of(of, "ratio", 0, math.exp(151))
-    if not math.isclose(ratio, difference.ratio, rel_tol=1e-6):
-        raise of.wrong("ratio", f"{difference.ratio:.6g}, which is e to log_ratio")
-    interval = difference.interval()
-    for name, end in (("low", interval.low), ("high", interval.high)):
-        if of.has(name) and not math.isclose(number_of(of, name, 0, 1e300), end, rel_tol=1e-6):
-            raise of.wrong(name, f"{end:.6g}, the end of the 95 % interval by its error")
-    return difference
-
-
-def size_problem(cases: Sequence[CaseSummary]) -> str | None:
-    """Return why these cases do not fit on a card; None where they do."""
-    if len(cases) > MAX_CASES:
-        return f"{plural(len(cases), 'case')}; a card has at most {MAX_CASES}"
-    return None
+    return read_decoded(path, Card, MAX_BYTES, _EXPECTED, f"; {_EXPECTED}")

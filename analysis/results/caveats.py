@@ -28,6 +28,12 @@ RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "
     "in advice.md"
 )
+OF_A_MODEL = "numbers of a virtual node's model, not of hardware"
+IN_A_GUEST = (
+    "measured in a virtual machine, whose CPUs are what its host makes of them: no evidence about "
+    "hardware"
+)
+DECLARED = "core kinds declared by hand"
 # Of repetitions with several records, how many are named.
 _MAX_REPEATED = 5
 # Of settings that moved, how many are named.
@@ -41,24 +47,18 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     """Return the footnotes of every table of a results folder."""
     footnotes = [RACED] if runs.raced else []
     if (runs.frame["node"] == "virtual").any():
-        footnotes.append("numbers of a virtual node's model, not of hardware")
+        footnotes.append(OF_A_MODEL)
     if divided := pool_footnote(runs.frame):
         footnotes.append(divided)
     digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
     if any((read_node(folder, digest) or {}).get("virtual_machine") is True for digest in digests):
-        footnotes.append(
-            "measured in a virtual machine, whose CPUs are what its host makes of them: no "
-            "evidence about hardware"
-        )
+        footnotes.append(IN_A_GUEST)
     accelerators = set(runs.frame["vm_accelerator"].unique())
     if "tcg" in accelerators:
-        also = "; they are not compared where there are runs under KVM" * ("kvm" in accelerators)
-        footnotes.append(
-            f"guests were emulated (QEMU TCG), so that their times are not this node's{also}"
-        )
+        footnotes.append(emulated(beside_kvm="kvm" in accelerators))
     if runs.frame["kinds_declared"].any():
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
-        footnotes.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
+        footnotes.append(f"{DECLARED}{': ' if kinds else ''}{kinds}")
     footnotes += map(one_line, _conditions(runs.frame))
     footnotes += map(one_line, _unlike_runs(runs, folder))
     for why, count in runs.refused.items():
@@ -79,20 +79,39 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     return footnotes
 
 
+def emulated(*, beside_kvm: bool) -> str:
+    """Return what is to be known of emulated guests, and of those beside guests under KVM."""
+    also = "; they are not compared where there are runs under KVM" if beside_kvm else ""
+    return f"guests were emulated (QEMU TCG), so that their times are not this node's{also}"
+
+
+def ran_with(priorities: str) -> str:
+    """Return what is to be known of programs with an unusual priority."""
+    return (
+        f"programs ran with {priorities}, inherited from pinstudy: usual ones are scheduled "
+        "otherwise"
+    )
+
+
+def running_meanwhile(daemons: Iterable[str]) -> str:
+    """Return which daemons disturbed, or may have."""
+    names = ", ".join(daemons)
+    return f"running meanwhile, and known to change frequencies, masks or interrupts: {names}"
+
+
+def daemons_of(frame: pd.DataFrame) -> list[str]:
+    """Return the known daemons that ran meanwhile."""
+    names = frame["daemons"].dropna().unique()
+    return sorted({name for text in names for name in str(text).split(SEPARATOR)})
+
+
 def _conditions(frame: pd.DataFrame) -> Iterator[str]:
     """Say which unusual priority programs ran with, and beside which daemons."""
     if len(priorities := frame["priority"].dropna().unique()):
         in_some = " in some runs" if frame["priority"].isna().any() else ""
-        yield (
-            f"programs ran with {' or '.join(priorities)}{in_some}, inherited from pinstudy: usual "
-            "ones are scheduled otherwise"
-        )
-    names = frame["daemons"].dropna().unique()
-    if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
-        yield (
-            "running meanwhile, and known to change frequencies, masks or interrupts: "
-            f"{', '.join(daemons)}"
-        )
+        yield ran_with(f"{' or '.join(priorities)}{in_some}")
+    if daemons := daemons_of(frame):
+        yield running_meanwhile(daemons)
 
 
 def _unlike_runs(runs: Runs, folder: Path) -> Iterator[str]:

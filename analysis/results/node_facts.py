@@ -11,53 +11,74 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
-from base.cpulist import format_cpulist, parse_cpulist
+from msgspec import Meta, Struct, to_builtins
+
+from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.decoding import CpuList, line
 from base.reading import table_in, tables_in
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
 
 MAX_LETTERS = 100
 # A distribution's own ending, or that of somebody who builds kernels, may be a name.
-_KERNEL = re.compile(r"\d{1,3}(?:\.\d{1,5}){1,3}(?:-\d{1,5})?", re.ASCII)
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)
+_KERNEL = r"[0-9]{1,3}(?:\.[0-9]{1,5}){1,3}(?:-[0-9]{1,5})?"
+_WORD = r"[A-Za-z][A-Za-z0-9_-]{0,39}"
+_MAX_WORDS = 10
+
+KindName: TypeAlias = Literal[KIND_ORDER]  # type: ignore[valid-type]
+Word = Annotated[str, Meta(pattern=rf"\A{_WORD}\Z", title="a word of letters, digits, - and _")]
 
 
-@dataclass(frozen=True)
-class KindFacts:
+class KindFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """A core kind: its CPUs as a list, and how many cores they are of; `declared` by hand."""
 
-    name: str
-    cpus: str
-    cores: int
+    name: KindName
+    cpus: CpuList
+    cores: Annotated[int, Meta(ge=1, le=MAX_CPU)]
     declared: bool = False
 
 
-@dataclass(frozen=True)
-class CacheFacts:
+class CacheFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """So many caches of a level and size; None where the kernel does not tell the size."""
 
-    level: int
-    count: int
-    size_bytes: int | None
+    level: Annotated[int, Meta(ge=1, le=9)]
+    count: Annotated[int, Meta(ge=1, le=MAX_CPU)]
+    size_bytes: Annotated[int, Meta(ge=1, le=2**50)] | None
 
 
-@dataclass(frozen=True)
-class NodeFacts:
-    """A node without its identity; None and empty texts are facts that are not known.
+class NodeFacts(Struct, frozen=True, forbid_unknown_fields=True):
+    """A node without its identity; None and empty texts are facts that are not known."""
 
-    `kernel` is the number of its release, `memory_gib` is rounded.
-    """
-
-    cpu_model: str
-    kinds: tuple[KindFacts, ...] = ()
-    caches: tuple[CacheFacts, ...] = ()
-    memory_gib: int | None = None
-    kernel: str | None = None
-    drivers: tuple[str, ...] = ()
-    virtual_machine: bool | None = None
+    cpu_model: Annotated[Annotated[str, line(MAX_LETTERS)], Meta(description="the CPU's model")]
+    kinds: Annotated[
+        tuple[KindFacts, ...],
+        Meta(max_length=len(KIND_ORDER), description="core kinds with CPUs and counts of cores"),
+    ] = ()
+    caches: Annotated[
+        tuple[CacheFacts, ...], Meta(max_length=50, description="how many of each level and size")
+    ] = ()
+    memory_gib: Annotated[int, Meta(ge=0, le=2**20, description="memory in whole GiB")] | None = (
+        None
+    )
+    kernel: (
+        Annotated[
+            str,
+            Meta(
+                pattern=rf"\A{_KERNEL}\Z",
+                title="the number of a kernel's release",
+                description="the number of the kernel's release",
+            ),
+        ]
+        | None
+    ) = None
+    drivers: Annotated[
+        tuple[Word, ...], Meta(max_length=_MAX_WORDS, description="of the CPUs' frequencies")
+    ] = ()
+    virtual_machine: Annotated[bool | None, Meta(description="whether it is a virtual machine")] = (
+        None
+    )
 
     @property
     def digest(self) -> str:
@@ -66,7 +87,7 @@ class NodeFacts:
         It is made of nothing but the facts beside it, so that it cannot tell a name that somebody
         guesses. Nodes of other digests are other nodes.
         """
-        hardware = asdict(self) | {"kernel": None, "drivers": None}
+        hardware = to_builtins(self) | {"kernel": None, "drivers": None}
         text = json.dumps(hardware, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -96,14 +117,14 @@ def facts_of(node: Mapping[str, Any]) -> NodeFacts | None:
 
 def kernel_number(release: object) -> str | None:
     """Return the number of a kernel's release: `6.8.0-45` of `6.8.0-45-generic`."""
-    match = _KERNEL.match(release) if isinstance(release, str) else None
+    match = re.match(_KERNEL, release) if isinstance(release, str) else None
     return match[0] if match else None
 
 
 def words_in(texts: Iterable[object]) -> tuple[str, ...]:
     """Return those that are names of drivers and governors, each once, in their order."""
-    words = (text for text in texts if isinstance(text, str) and _WORD.fullmatch(text))
-    return tuple(dict.fromkeys(words))[:10]
+    words = (text for text in texts if isinstance(text, str) and re.fullmatch(_WORD, text))
+    return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
 
 def _kinds(topology: Mapping[str, Any]) -> Iterable[KindFacts]:

@@ -17,7 +17,7 @@ from analysis.published import publication
 from analysis.records.files import read_limited, read_node
 from analysis.records.regions import REGION
 from analysis.records.runs import Runs, read_runs
-from analysis.results import card_file
+from analysis.results.card_file import PUBLISHED as OF_A_PUBLICATION
 from analysis.results.card_file import SUFFIX, Card, is_card, read_card
 from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_footnotes
@@ -25,6 +25,7 @@ from analysis.results.instruments import off_fields, proof_footnotes, read_proof
 from analysis.results.isolation import isolation_footnotes
 from analysis.results.node_facts import NodeFacts, facts_of
 from analysis.results.summaries import FILE, read_summaries
+from analysis.results.summaries import FOOTNOTE as OF_MEANS
 from analysis.results.summarise import summarise
 from analysis.results.turns import FOOTNOTE, with_turns
 from base import PINSTUDY
@@ -73,7 +74,7 @@ class Results:
     @property
     def is_published(self) -> bool:
         """Whether these are a publication's results."""
-        return self.card.source == card_file.PUBLISHED if self.card else self.folder is None
+        return self.card.source == OF_A_PUBLICATION if self.card else self.folder is None
 
     @property
     def made_here(self) -> bool:
@@ -90,7 +91,8 @@ class Results:
     def days(self) -> tuple[str, str] | None:
         """The first and the last day of the runs, in UTC; None where nobody knows."""
         if self.card is not None:
-            return self.card.days
+            days = self.card.days
+            return (days[0].isoformat(), days[1].isoformat()) if days else None
         if self.runs is None or (started := self.runs.frame["started_s"].dropna()).empty:
             return None
         try:
@@ -114,7 +116,7 @@ class Results:
     def days_proved(self) -> list[str]:
         """On which days the nodes' instruments were tested."""
         if self.card:
-            return [self.card.instruments.day] if self.card.instruments else []
+            return [str(self.card.instruments.day)] if self.card.instruments else []
         return sorted({proof.proved_at[:10] for proof in self.proofs.values()})
 
     def why_absent(self, cases: Iterable[CaseSummary], fields: Collection[str]) -> list[str]:
@@ -149,8 +151,8 @@ def open_results(source: str) -> Results:
         return _published(only.removeprefix(PUBLISHED))
     folder = Path(only)
     if is_card(only) and not folder.is_dir():
-        card, cases = read_card(folder)
-        return Results(only, None, None, cases, card.all_footnotes, card=card)
+        card = read_card(folder)
+        return Results(only, None, None, card.summaries(), card.footnotes, card=card)
     if (folder / FILE).exists():
         return _summaries(folder)
     runs = read_runs(folder)
@@ -254,8 +256,7 @@ def _summaries(folder: Path) -> Results:
             "a folder of its own"
         )
     cases = read_summaries(folder / FILE, f"not in the imported {FILE}")
-    footnote = f"means and deviations that were imported ({FILE}), without their runs"
-    return Results(str(folder), folder, None, cases, (footnote,))
+    return Results(str(folder), folder, None, cases, (OF_MEANS,))
 
 
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:

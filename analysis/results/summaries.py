@@ -61,6 +61,7 @@ from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPP
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"
+FOOTNOTE = f"means and deviations that were imported ({FILE}), without their runs"
 # More do not help; there may be as many as cells.
 MAX_PROBLEMS = 100
 # The text for a property of a case that its source lacks.
@@ -95,7 +96,7 @@ _OF_SOME = (
     *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "beside", "beside_cpus", *OF_SCHEDULING,
 )  # fmt: skip
 # The column without which nobody misses a measure.
-_ONLY_WITH = {LAUNCHER_CPU_S: "ranks"} | dict.fromkeys(BESIDE_MEASURES, "beside")
+ONLY_WITH = {LAUNCHER_CPU_S: "ranks"} | dict.fromkeys(BESIDE_MEASURES, "beside")
 
 
 @dataclass(frozen=True)
@@ -133,32 +134,6 @@ def parse_summaries(text: str, path: Path, absent: str) -> list[CaseSummary]:
 def parse_lines(lines: Iterable[Sequence[Field]], name: str, absent: str) -> list[CaseSummary]:
     """Return the cases of the lines of a file of this name, as `parse_summaries` does."""
     return cases_of(_checked_rows(lines, name), absent)
-
-
-def cases_of_texts(
-    rows: Sequence[Mapping[str, str]], absent: str
-) -> tuple[list[CaseSummary], list[tuple[int, str]]]:
-    """Return the cases of rows that are no file's lines, or the mistakes by the rows' positions.
-
-    Each row has texts by the columns' names; messages count rows from 1. `absent` is as for
-    `read_summaries`.
-    """
-    checked = [
-        _Row({name: Field(text, line, 1) for name, text in row.items() if text}, line)
-        for line, row in enumerate(rows, 1)
-    ]
-    wrong = [
-        (row.line - 1, message)
-        for row in checked
-        for message in (
-            *(unknown_word("column", name, COLUMNS) for name in row.fields if not is_column(name)),
-            *(message for _, message in _row_mistakes(row, Field("", row.line, 1))),
-        )
-    ]
-    wrong = wrong or [
-        (line - 1, message.replace(" line ", " row ")) for line, _, message in _repeated(checked)
-    ]
-    return ([], wrong) if wrong else (cases_of(checked, absent), [])
 
 
 def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
@@ -365,7 +340,7 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
         mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
         n = _runs_with(row, COUNT_OF[measure], measure in lacking) if mean else 0
         measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
-        if not mean and _ONLY_WITH.get(measure, "app") in row.fields:
+        if not mean and ONLY_WITH.get(measure, "app") in row.fields:
             reasons.setdefault(measure, [absent])
     for metric in metrics:
         if not measures[metric.field].mean_text:

@@ -244,14 +244,14 @@ def card_command(results: str, into: Path | None) -> None:
 
     docs/cards.md lists what it has. Commands take it as RESULTS.
     """
-    from analysis.card.build import write_card
+    from analysis.card import write_card
 
     path, card = write_card(results, into)
     say(f"written: {path} ({path.stat().st_size / 1024:.0f} KiB)")
-    title = f"the study's title ({card.title!r}), " if card.title else ""
+    study = f"the study ({card.study}), " if card.study else ""
     say(
-        f"kept as they were written: {title}the names of study, programs, sizes and mappings; see "
-        "whether they name somebody before you share the file",
+        f"kept as they were written: the names of {study}programs, sizes and mappings; see whether "
+        "they name somebody before you share the file",
         err=True,
     )
 

@@ -139,7 +139,7 @@ def _means(path: Path) -> None:
 
 
 def _card(path: Path) -> None:
-    _, cases = read_card(path)
+    cases = read_card(path).summaries()
     _finite([case.time.mean for case in cases if case.time.n != 0], 0)
 
 

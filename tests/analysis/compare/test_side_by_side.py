@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
-from analysis.card.build import card_text
+from analysis.card import card_text
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
 from analysis.compare.tables import compare_tables, conclusions
 from analysis.format.table import render
@@ -369,7 +369,7 @@ def test_b_to_a_of_two_cards_is_said_to_be_of_means(tmp_path: Path) -> None:
     for name, mean in (("a", 12.0), ("b", 15.0)):
         found = open_results(results(tmp_path / name, {1: 10.0, 3: mean}))
         cards.append(tmp_path / f"{name}.json")
-        cards[-1].write_text(card_text(found, analyze(found))[1])
+        cards[-1].write_bytes(card_text(found, analyze(found))[1])
 
     table = compare_tables(side_by_side(*map(str, cards)))[1]
 

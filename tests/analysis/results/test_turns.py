@@ -88,8 +88,9 @@ def test_a_card_keeps_it(tmp_path: Path) -> None:
     pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
     card = json.loads((tmp_path / "a.json").read_text())
     assert [case.get("out_of_turn") for case in card["cases"]] == [None, True, True]
-    assert any(ORDER in note for note in card["footnotes"])
-    of_card = analyze(open_results(str(tmp_path / "a.json")))
+    read = open_results(str(tmp_path / "a.json"))
+    assert any(ORDER in note for note in read.footnotes)
+    of_card = analyze(read)
     assert words(of_card) == {}
     assert ORDER in text_of(of_card)
     # Nor against another mapping, of which means and deviations would tell a difference.

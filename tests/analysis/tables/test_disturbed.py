@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.card.privacy import footnotes_without_names
 from tests.support.results import Record, notes_of, record, tables_from
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"
@@ -88,7 +87,6 @@ def test_programs_that_are_not_scheduled_as_usual_ones_are_noted(
         "scheduled otherwise"
     )
     assert notes(tmp_path, *runs) == [note]
-    assert list(footnotes_without_names([note])) == [note]
 
 
 def test_daemons_that_interfere_are_named_once(tmp_path: Path) -> None:

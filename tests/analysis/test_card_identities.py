@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.card.privacy import cause_of, compiler_in, footnotes_without_names, version_number
 from runners.prove.proof import keep
 from runners.records.instruments import Finding, Proof, path_beside
 from tests.analysis.latency.made_latency import Planted, content_of, noisy
@@ -22,7 +21,7 @@ from tests.support.tools import ROOT
 HOST, USER, SERIAL = "zeus17", "mmustermann", "SN4711"
 MARK = f"{HOST} {USER} {SERIAL} /home/{USER}/secret/{HOST}"
 NAMES = re.compile(f"{HOST}|{USER}|{SERIAL}|secret|/home|/scratch|b00t", re.IGNORECASE)
-TITLE = "Does my solver want P-cores?"
+TITLE = f"Does the solver of {USER} want P-cores?"
 
 # What identifies nobody, or is what a card is about: pinstudy's words, numbers, an author's names.
 KEPT = (
@@ -158,7 +157,6 @@ def test_the_folder_of_pinstudy_itself_is_not_on_it(folder: Path, tmp_path: Path
 
 def test_the_facts_are_there_all_the_same(text: str) -> None:
     card = json.loads(text)
-    assert card["study"]["title"] == TITLE
     node = card["node"]
     assert (node["cpu_model"], node["kernel"]) == ("Made-up Core i5-13600K", "6.12.3")
     assert [(kind["name"], kind["cpus"], kind["cores"]) for kind in node["kinds"]] == [
@@ -173,51 +171,15 @@ def test_the_facts_are_there_all_the_same(text: str) -> None:
         "off": {"energy package": ["energy_pkg_j"]},
     }
     assert card["versions"] == {
-        "pinstudy": "0.1.0",
-        "perf": "6.8.12",
-        "compiler": "g++ 13.2.0",
-        "OpenMP runtime": "libgomp 13.2.0",
+        "pinstudy": ["0.1.0"],
+        "perf": ["6.8.12"],
+        "compiler": ["g++ 13.2.0"],
+        "OpenMP runtime": ["libgomp 13.2.0"],
     }
     assert {of["cpus"] for of in card["latency"]} >= {"0-3", "4-7"}
 
 
 def test_what_was_not_measured_has_its_cause_in_pinstudys_own_words(text: str) -> None:
-    measured = [case for case in json.loads(text)["cases"] if case["status"] == "measured"]
-    reasons = {case["reasons"] for case in measured}
-    assert all("cache_misses: no such counter, or perf lacks it" in of for of in reasons)
-
-
-def test_a_footnote_that_may_name_somebody_is_left_out_and_said_to_be() -> None:
-    known = "running meanwhile, and known to change frequencies, masks or interrupts: "
-    notes = [
-        "guests were emulated (QEMU TCG), so that their times are not this node's",
-        "guests were emulated (QEMU TCG), so that their times are not this node's; they are not "
-        "compared where there are runs under KVM",
-        f"{known}irqbalance, {USER}d",
-        f"divided over interchangeable nodes: {HOST} (3 blocks)",
-        f"core kinds declared by hand: P=0-7, E=8-23 on {HOST}",
-    ]
-    assert list(footnotes_without_names(notes)) == [
-        *notes[:2],
-        f"{known}irqbalance",
-        "a footnote of these results is not on the card: it may name the node or its users",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("reason", "cause"),
-    [
-        ("powercap: energy_uj is readable by root only; see pinstudy doctor", "no permission"),
-        ("no E-cores on this node", "the node has no such core kind"),
-        ("something else of alice", "a reason that only its own results tell"),
-    ],
-)
-def test_causes(reason: str, cause: str) -> None:
-    assert cause_of(reason) == cause
-
-
-def test_versions_are_numbers_only() -> None:
-    assert version_number("perf version 6.8.12-alice") == "6.8.12"
-    assert version_number("none") is None
-    assert compiler_in("clang version 19.1.0 (/home/alice/llvm)") == "clang 19.1.0"
-    assert compiler_in("/home/alice/gcc-wrapper") is None
+    measured = [case for case in json.loads(text)["cases"] if "skipped" not in case]
+    lacking = ["no such counter, or perf lacks it"]
+    assert [case["reasons"]["cache_misses"] for case in measured] == [lacking] * len(measured)

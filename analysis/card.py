@@ -1,0 +1,357 @@
+"""Results to a card: their means and comparisons, and the facts of the node but its identity."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analysis.answer import Answer, analyze
+from analysis.latency.clusters import find_clusters
+from analysis.latency.reading import read_latency
+from analysis.records.fields import MEASURES, TABLE_KEYS
+from analysis.records.files import write_file
+from analysis.records.metrics import Metric
+from analysis.results.card_file import (
+    BAD_LATENCY,
+    CAUSES,
+    COMPILERS,
+    IMPORTED,
+    MAX_BYTES,
+    MAX_CASES,
+    MEASURED,
+    NO_LATENCY,
+    NO_NODE,
+    NOT_PROVED,
+    NUMBER_OF_VERSION,
+    PUBLISHED,
+    RUNTIMES,
+    SHARED,
+    STATUSES,
+    SUFFIX,
+    TIMES,
+    TOOLS,
+    Card,
+    CardCase,
+    Instruments,
+    Mean,
+    NearCpus,
+    Printed,
+    StatedComparison,
+    ends_of,
+)
+from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.caveats import daemons_of
+from analysis.results.node_facts import words_in
+from analysis.results.node_files import node_facts
+from analysis.results.sources import Results, open_results
+from analysis.verdict.caveats import unclear_in_words
+from analysis.verdict.model import Comparison
+from base import PINSTUDY, VERSION
+from base.cpulist import format_cpulist
+from base.decoding import decoded, encoded
+from base.errors import UserError
+from base.reading import table_in
+from base.text import one_line, plural
+from configs.core_kinds import KIND_ORDER
+from configs.daemons import UNITS
+from configs.results_folder import LATENCY_FILE
+from configs.values import DIRECTIONS
+from runners.records.disturbances import DISTURBANCES
+from runners.records.instruments import Proof, counted
+
+FILE = f"card{SUFFIX}"
+_MAX_LETTERS = 400
+_MAX_VERSIONS = 5
+# By which words of a reason each cause is known; the first that fits counts.
+_WORDS_OF_CAUSES = (
+    r"publication",
+    r"no (?:LP-E|[PE])[- ]?(?:cores?|CPUs?)\b|core kind",
+    r"more threads than|too few CPUs|has only \d+",
+    r"permission|paranoid|not permitted|not allowed|root|privilege|CAP_",
+    r"virtual machine|hypervisor|guest",
+    r"too short",
+    r"multiplex|part of the time",
+    r"for whole runs only",
+    r"RAPL|powercap|energy",
+    r"not supported|no such event|lacks|unknown event|no hardware|not counted|cannot count|PMU",
+    r"cpufreq|frequency",
+    r"imported|logs?\b",
+    r"",
+)
+_FOLDERS = re.compile(r"[^\s=]*[/\\~]")
+_VERSION = re.compile(NUMBER_OF_VERSION)
+_COMPILER = re.compile(rf"\b({COMPILERS})(?![\w+])[^\d\n]{{0,20}}({NUMBER_OF_VERSION})")
+
+
+def write_card(source: str, into: Path | None = None) -> tuple[Path, Card]:
+    """Write the card of a source of results; return the file's path and the card.
+
+    It goes into the results' folder unless `into` names a file. Raises UserError when the source
+    cannot be read, raced, does not fit on a card, has no folder, or when it cannot be written.
+    """
+    results = open_results(source)
+    if into is None and results.folder is None:
+        raise UserError(f"{source}: has no folder of its own; name a file with --into FILE{SUFFIX}")
+    path = into or Path(str(results.folder), FILE)
+    if path.suffix != SUFFIX:
+        raise UserError(f"{path}: a card's name ends with {SUFFIX}, by which others know it")
+    card, text = card_text(results, analyze(results))
+    hint = "or name another file with --into"
+    return write_file(path, text, hint), card
+
+
+def card_text(results: Results, answer: Answer) -> tuple[Card, bytes]:
+    """Return the card of results and its text, which is the same for the same results.
+
+    Raises UserError for results that are on a card already, that raced or do not fit.
+    """
+    if results.card is not None:
+        raise UserError(f"{results.name}: is a card already; copy the file")
+    if answer.raced:
+        raise UserError(
+            f"{results.name}: its cases raced, and a card has no race: those that fell behind "
+            f"ended early; `{PINSTUDY} advise` has the answer, a study of the same cases a card"
+        )
+    smaller = "make a card of each of its studies"
+    if (count := len(list(answer.cases))) > MAX_CASES:
+        cases = plural(count, "case")
+        raise UserError(f"{results.name}: {cases}; a card has at most {MAX_CASES}; {smaller}")
+    text = encoded(card_of(results, answer))
+    if len(text) > MAX_BYTES:
+        raise UserError(
+            f"{results.name}: its card would be larger than {MAX_BYTES >> 20} MiB; {smaller}"
+        )
+    try:
+        # The types alone decide what may be on a card.
+        return decoded(text, Card), text
+    except ValueError as error:
+        raise UserError(f"{results.name}: cannot be put on a card: {error}") from None
+
+
+def card_of(results: Results, answer: Answer) -> Card:
+    """Return what a card of results says; texts that are no words of the card's are not checked."""
+    frame = results.runs.frame if results.runs is not None else None
+    source = _source(results)
+    node = node_facts(results)
+    instruments = _instruments(results.proofs.values())
+    latency, why_no_latency = _clusters(results.folder)
+    missing: dict[Any, str | None] = {
+        "node": None if node else NO_NODE[source],
+        "instruments": None if instruments else NOT_PROVED,
+        "latency": why_no_latency,
+    }
+    days = results.days
+    return Card(
+        schema=1,
+        kind="card",
+        source=source,
+        study=next((_name(case.study) for case in results.cases if case.study), None),
+        study_digest=_study_digest(results),
+        days=(date.fromisoformat(days[0]), date.fromisoformat(days[1])) if days else None,
+        versions=_versions(results),
+        node=node,
+        of_a_model=frame is not None and bool((frame["node"] == "virtual").any()),
+        unusual_priority=frame is not None and bool(frame["priority"].notna().any()),
+        daemons=() if frame is None else tuple(n for n in daemons_of(frame) if n in UNITS),
+        instruments=instruments,
+        latency=latency,
+        margin=answer.margin,
+        look=answer.look.number,
+        planned_looks=answer.look.planned,
+        notes=answer.footnotes if results.is_published else (),
+        unavailable={name: why for name, why in missing.items() if why},
+        cases=tuple(_cases(answer, source)),
+    )
+
+
+def _source(results: Results) -> Any:  # noqa: ANN401 - one of three words
+    if results.is_published:
+        return PUBLISHED
+    return MEASURED if results.runs is not None else IMPORTED
+
+
+def _name(text: str) -> str:
+    """Return a name that an author gave, on one line, and of a path the last part."""
+    return _FOLDERS.sub("", one_line(text, _MAX_LETTERS - 1)) or "(a path)"
+
+
+def _instruments(proofs: Iterable[Proof]) -> Instruments | None:
+    proof = max(proofs, key=lambda of: of.proved_at, default=None)
+    if proof is None:
+        return None
+    counts = counted(proof.findings)
+    off = {_name(of.name): tuple(of.fields) for of in proof.off}
+    day = date.fromisoformat(proof.proved_at[:10])
+    return Instruments(day, counts["ok"], counts["absent"], off)
+
+
+def _clusters(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | None]:
+    """Return the clusters of the latencies beside records, or why there are none."""
+    path = folder / LATENCY_FILE if folder is not None else None
+    if path is None or not path.exists():
+        return None, NO_LATENCY
+    try:
+        latency = read_latency(path)
+    except UserError:
+        return None, BAD_LATENCY
+    return tuple(
+        NearCpus(
+            format_cpulist(latency.cpus[row] for row in of.rows),
+            of.level,
+            round(of.within_ns, 2),
+            round(of.outside_ns, 2),
+        )
+        for of in find_clusters(latency.both_ways).found
+    ), None
+
+
+def _study_digest(results: Results) -> str | None:
+    """Return the digest of the study of the runs; None where there is none, or are several."""
+    if results.runs is None:
+        return None
+    digests = [str(of) for of in results.runs.frame["study_digest"].dropna().unique()]
+    return digests[0] if len(digests) == 1 and re.fullmatch("[0-9a-f]{1,64}", digests[0]) else None
+
+
+def _versions(results: Results) -> dict[Any, tuple[str, ...]]:
+    """Return the versions of what took part, each once: who builds his own appends names."""
+    found: dict[str, dict[str, None]] = {}
+    for record in results.runs.firsts if results.runs is not None else ():
+        known = table_in(record, "versions")
+        for tool in TOOLS:
+            if number := _VERSION.search(str(known.get(tool, ""))):
+                found.setdefault(tool, {})[number[0]] = None
+        if compiler := _COMPILER.search(str(record.get("build"))):
+            found.setdefault("compiler", {})[f"{compiler[1]} {compiler[2]}"] = None
+        runtime = table_in(record, "runtime")
+        name = next((of for of in RUNTIMES if of in str(runtime.get("name"))), None)
+        number = _VERSION.search(str(runtime.get("version")))
+        if name and number:
+            found.setdefault("OpenMP runtime", {})[f"{name} {number[0]}"] = None
+    found.setdefault("pinstudy", {VERSION: None})
+    return {name: tuple(of)[:_MAX_VERSIONS] for name, of in found.items()}
+
+
+def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
+    """Yield the cases as a card has them: by their places, as digests of cases cover paths."""
+    findings = list(answer.cases)
+    places = {case.case_id: place for place, case in enumerate(findings, 1)}
+    baselines = {case.summary.setting: case.case_id for case in findings if case.is_baseline}
+    fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}
+    for case in findings:
+        summary = case.summary
+        shared = {name: _of_words(getattr(summary, name)) for name in SHARED}
+        # Nothing is known of the placement in a publication.
+        placed = {} if source == PUBLISHED else asdict(case.placed)
+        against = places[baselines[summary.setting]] if case.comparisons else 0
+        yield CardCase(
+            **shared
+            | {name: _of_words(getattr(summary.table, name)) for name in TABLE_KEYS}
+            | {name: _or_none(getattr(summary, name)) for name in TIMES}
+            | _numbers(summary)
+            | {
+                "table_number": summary.table.number,
+                "case_number": summary.number,
+                "beside_alone": places.get(summary.beside_alone or ""),
+                "drivers": words_in(summary.drivers),
+                "governors_read": words_in(summary.governors_read),
+                "excluded": _of_known(summary.excluded, STATUSES),
+                "disturbed": _of_known(summary.disturbed, DISTURBANCES),
+                "placed": {name: count for name, count in placed.items() if count},
+                "skipped": None if summary.skip_reason is None else _cause(summary.skip_reason),
+                "reasons": dict(_reasons(summary)),
+                "fixed_time": case.case_id in fixed,
+                "out_of_turn": case.out_of_turn,
+                "unclear": {n: one_line(why) for n, why in unclear_in_words(case).items()},
+                "comparisons": {
+                    str(name): _stated(of, against) for name, of in case.comparisons.items()
+                },
+            }
+        )
+
+
+def _of_words(value: object) -> Any:  # noqa: ANN401 - what a field of a case has
+    """Return a value of a case with names as a card has them."""
+    if isinstance(value, str):
+        return _name(value) if value else None
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_of_words, value))
+    return value
+
+
+def _of_known(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in known}
+
+
+def _numbers(case: CaseSummary) -> dict[str, Any]:
+    of_metrics = {metric.field: metric for metric in case.metrics}
+    means = {name: _mean(of, case.n) for name, of in case.measures.items()}
+    return {
+        "measures": {n: of for n, of in means.items() if of and n not in of_metrics},
+        "metrics": {
+            _name(metric.name): Printed(metric.units, _direction(metric), means.get(field))
+            for field, metric in of_metrics.items()
+        },
+        **{
+            name: _of_known(getattr(case, name), KIND_ORDER)
+            for name in ("residency", "cpu_share", "freq_ghz")
+        },
+        **{
+            name: {
+                kind: mean
+                for kind, of in _of_known(getattr(case, name), KIND_ORDER).items()
+                if (mean := _mean(of, case.n))
+            }
+            for name in ("waited", "energy_by_kind")
+        },
+    }
+
+
+def _direction(metric: Metric) -> Any:  # noqa: ANN401 - one of two words
+    return metric.better if metric.better in DIRECTIONS else None
+
+
+def _mean(of: Moments, n: int | None) -> Mean | None:
+    if not math.isfinite(of.mean):
+        return None
+    return Mean(of.mean, _or_none(of.sd), None if of.n == n else of.n or None)
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _reasons(case: CaseSummary) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the causes by measure or status; of a run that went wrong none is known."""
+    for name, reasons in case.reasons.items():
+        if name in MEASURES:
+            yield name, tuple(dict.fromkeys(map(_cause, reasons)))
+        elif name in STATUSES and name in case.excluded:
+            yield name, (CAUSES[-1],)
+
+
+def _cause(reason: str) -> str:
+    causes = zip(CAUSES, _WORDS_OF_CAUSES, strict=True)
+    return next(cause for cause, words in causes if re.search(words, reason, re.IGNORECASE))
+
+
+def _stated(of: Comparison, against: int) -> StatedComparison:
+    return msgspec.convert(
+        ends_of(of.difference)
+        | asdict(of.difference)
+        | {
+            "outcome": of.outcome,
+            "against": against,
+            "unit": of.objective.unit or "1",
+            "better": DIRECTIONS[of.objective.higher],
+            "across_attempts": of.across_attempts,
+        },
+        StatedComparison,
+    )

@@ -1,0 +1,232 @@
+"""JSON to declared types: what differs is one line with its place, what was expected and found.
+
+A type says all that a value may be: `Annotated[int, Meta(ge=1, le=9)]`. `Meta(title=…)` says in
+words what a pattern expects, `Meta(description=…)` what a field means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
+from datetime import date
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from base.cpulist import MAX_CPU
+from base.errors import UserError
+from base.files import NotAFileError, read_regular
+from base.text import one_line, shown, unknown_word
+
+Declared = TypeVar("Declared")
+
+# Not among them: characters that control a terminal, break lines, turn the reading direction or
+# cannot be seen.
+_PRINTABLE = (
+    "[^\\x00-\\x1f\\x7f-\\xa0\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u1680\\u180e\\u2000-\\u200f"
+    "\\u2028-\\u202f\\u205f-\\u206f\\u3000\\ud800-\\uf8ff\\ufeff\\ufff0-\\uffff"
+    "\\U000e0000-\\U0010ffff{}]"
+)
+
+
+def line(most: int, without: str = "", title: str = "") -> Meta:
+    """Return what a text of one printable line is, `without` some characters."""
+    return Meta(
+        min_length=1,
+        max_length=most,
+        pattern=rf"\A{_PRINTABLE.format(without)}*\Z",
+        title=title or f"one printable line of at most {most} characters",
+    )
+
+
+Line = Annotated[str, line(500)]
+_RANGE = r"[0-9]{1,5}(?:-[0-9]{1,5})?"
+CpuList = Annotated[
+    str,
+    Meta(
+        max_length=10_000,
+        pattern=rf"\A{_RANGE}(?:,{_RANGE})*\Z",
+        title="a list of CPUs such as 0-3,8",
+    ),
+]
+Cpu = Annotated[int, Meta(ge=0, le=MAX_CPU)]
+# A Struct without its own bounds would otherwise take numbers that no float holds.
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+
+_WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    date: "a day such as 2026-11-22",
+}
+_PLACE = re.compile(r"(?P<why>.*?) - at (?P<key>`key` in )?`\$(?P<path>.*)`", re.DOTALL)
+_STEP = re.compile(r"\.(?P<field>\w+)|\[(?P<item>[0-9]+|\.\.\.)\]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_OF_TYPES = re.compile(r"Expected |Invalid |Number out of range|Integer value out of range")
+
+
+def decoded(data: bytes, kind: type[Declared]) -> Declared:
+    """Return the value of a declared type that a text of JSON holds.
+
+    Raises ValueError for anything else, in one line: `cases[3].n: expected a whole number from 1
+    to 9, found '0'`.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(_in_words(error, kind, lambda: msgspec.json.decode(data))) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"it is no JSON: {one_line(str(error), 100)}") from None
+
+
+def converted(value: object, kind: type[Declared]) -> Declared:
+    """Return a value that JSON held as one of a declared type; raises ValueError as `decoded`."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(_in_words(error, kind, lambda: value)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_decoded(
+    path: Path, kind: type[Declared], most: int, expected: str, advice: str
+) -> Declared:
+    """Return the value of a declared type in a user's JSON file of at most `most` bytes.
+
+    `expected` ends the message about a file that cannot be read, `advice` that about a value in it.
+    Raises UserError.
+    """
+    name = one_line(str(path), None)
+    try:
+        data = read_regular(path, most)
+    except NotAFileError:
+        raise UserError(f"{name}: is not a file; {expected}") from None
+    except (OSError, ValueError) as error:
+        reason = one_line(str(getattr(error, "strerror", None) or error))[:100]
+        raise UserError(f"{name}: cannot be read ({reason}); {expected}") from None
+    if len(data) > most:
+        raise UserError(f"{name}: cannot be read (it is far too large); {expected}")
+    try:
+        return decoded(data, kind)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}{advice}") from None
+
+
+def encoded(value: object) -> bytes:
+    """Return a value of a declared type as JSON for people to read, too."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+
+
+def _in_words(error: msgspec.ValidationError, kind: Any, value: Callable[[], object]) -> str:  # noqa: ANN401
+    """Return what msgspec refuses as a line with place, expected and found value."""
+    match = _PLACE.fullmatch(str(error))
+    why, path = (match["why"], match["path"]) if match else (str(error), "")
+    try:
+        found = value()
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        # Cut off behind the place, or too deep for anything but its type.
+        found = None
+    place = ""
+    for step in _STEP.finditer(path):
+        kind, found, name = _inside(kind, found, step)
+        place += name
+    place = one_line(place.removeprefix("."), 200)
+    begin = f"{place}: " if place else ""
+    plain, _ = plain_type(kind)
+    if unknown := _UNKNOWN.fullmatch(why):
+        return f"{begin}{unknown_word('key', one_line(unknown[1], 60), _fields(plain))}"
+    if missing := _MISSING.fullmatch(why):
+        return f"{begin}{missing[1]} is missing"
+    if not _OF_TYPES.match(why):
+        return f"{begin}{one_line(why)}"
+    if match and match["key"]:
+        of_keys, keys = get_args(plain)[0], found if isinstance(found, dict) else {}
+        wrong = next((key for key in keys if not _fits(key, of_keys)), "")
+        return f"{begin}expected as a key {expected_of(of_keys)}, found {shown(wrong)}"
+    return f"{begin}expected {expected_of(kind)}, found {shown(found)}"
+
+
+def _inside(kind: Any, value: object, step: re.Match[str]) -> tuple[Any, object, str]:  # noqa: ANN401
+    """Return type, value and name of what is in a value; by any name, of what is wrong."""
+    plain, _ = plain_type(kind)
+    inside = get_args(plain)
+    if name := step["field"]:
+        inner = get_type_hints(plain, include_extras=True).get(name, object)
+        return inner, value.get(name) if isinstance(value, dict) else None, f".{name}"
+    if step["item"] == "...":
+        of_values, items = inside[-1], value if isinstance(value, dict) else {}
+        for key, item in items.items():
+            if not _fits(item, of_values):
+                return of_values, item, f".{key}"
+        return of_values, None, ""
+    number = int(step["item"])
+    fixed = get_origin(plain) is tuple and Ellipsis not in inside
+    item = value[number] if isinstance(value, list) and number < len(value) else None
+    return inside[number] if fixed else inside[0], item, f"[{number}]"
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401
+    try:
+        # Keys of JSON are texts.
+        msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def plain_type(kind: Any) -> tuple[Any, list[Meta]]:  # noqa: ANN401
+    """Return a type without its bounds and without null, and the bounds, inner ones first."""
+    bounds: list[Meta] = []
+    while True:
+        if get_origin(kind) is Annotated:
+            bounds = [*(of for of in kind.__metadata__ if isinstance(of, Meta)), *bounds]
+            kind = kind.__origin__
+        elif get_origin(kind) in (Union, UnionType):
+            kind = next(of for of in get_args(kind) if of is not NoneType)
+        else:
+            return kind, bounds
+
+
+def expected_of(kind: Any) -> str:  # noqa: ANN401
+    """Return in words what a value of a type is."""
+    plain, bounds = plain_type(kind)
+    null = " or null" if plain is not kind and NoneType in get_args(kind) else ""
+    found = dict(_bounds_of(bounds))
+    if title := found.get("title"):
+        return f"{title}{null}"
+    if get_origin(plain) is Literal:
+        words = get_args(plain)
+        return f"{'one of ' if len(words) > 1 else ''}{', '.join(map(str, words))}{null}"
+    if plain in (int, float) and "ge" in found and "le" in found:
+        return f"{_WORDS[plain]} from {found['ge']:g} to {found['le']:g}{null}"
+    noun = _WORDS.get(plain, "a table of keys")
+    if get_origin(plain) in (list, tuple):
+        noun = "a list"
+    if most := found.get("max_length"):
+        least = f"{found['min_length']} to " if "min_length" in found else "at most "
+        units = {"a list": "", "a text": " characters"}.get(noun, " keys")
+        return f"{noun} of {least}{most}{units}{null}"
+    return f"{noun}{null}"
+
+
+def _bounds_of(metas: list[Meta]) -> Iterator[tuple[str, Any]]:
+    """Yield what the bounds of a type say, inner ones first."""
+    for meta in metas:
+        for name in ("ge", "le", "min_length", "max_length", "title"):
+            if (value := getattr(meta, name)) is not None:
+                yield name, value
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    """Return the fields of a declared table."""
+    known = is_dataclass(kind) or hasattr(kind, "__struct_fields__")
+    return get_type_hints(kind) if known else {}

@@ -1,1 +1,0 @@
-"""Cards: written without identities, read from anybody."""
