@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from base.cpulist import MAX_CPU
+from base.cpulist import MAX_CHARACTERS, MAX_CPU
 from base.errors import UserError
 from base.files import NotAFileError, read_regular
 from base.text import one_line, shown, unknown_word
@@ -44,14 +44,14 @@ def line(most: int, without: str = "", title: str = "") -> Meta:
 
 
 Line = Annotated[str, line(500)]
+# Renderers escape it: it may have any characters.
+Text = Annotated[str, Meta(max_length=2000)]
 _RANGE = r"[0-9]{1,5}(?:-[0-9]{1,5})?"
-CpuList = Annotated[
-    str,
-    Meta(
-        max_length=10_000,
-        pattern=rf"\A{_RANGE}(?:,{_RANGE})*\Z",
-        title="a list of CPUs such as 0-3,8",
-    ),
+_CPUS = rf"{_RANGE}(?:,{_RANGE})*"
+_SUCH_AS = "a list of CPUs such as 0-3,8"
+CpuList = Annotated[str, Meta(max_length=MAX_CHARACTERS, pattern=rf"\A{_CPUS}\Z", title=_SUCH_AS)]
+MaybeCpus = Annotated[
+    str, Meta(max_length=MAX_CHARACTERS, pattern=rf"\A(?:{_CPUS})?\Z", title=_SUCH_AS)
 ]
 Cpu = Annotated[int, Meta(ge=0, le=MAX_CPU)]
 # A Struct without its own bounds would otherwise take numbers that no float holds.

@@ -12,6 +12,7 @@ from scipy import special
 
 from analysis.statistics.sample import LEVEL
 from runners.node.topology import Topology
+from runners.records.latency_file import LeftOutPair
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -21,14 +22,6 @@ Rows = NDArray[np.intp]
 MIN_RUNS = 4
 _QUANTILES = {"q05_ns": 0.05, "q25_ns": 0.25, "median_ns": 0.5, "q75_ns": 0.75, "q95_ns": 0.95}
 NS_PER_S = 1e9
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A pair that was to be measured and was not, and why."""
-
-    cpus: tuple[int, int]
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +40,7 @@ class Latency:
     pairs_of_node: int
     addresses: int
     topology: Topology
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutPair, ...]
     runs: pd.DataFrame
     one_way_ns: Array
 

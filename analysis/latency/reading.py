@@ -8,32 +8,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.latency.model import Array, Latency, LeftOut
-from analysis.records.files import Checked, open_checked
+from analysis.latency.model import Array, Latency
 from base import PINSTUDY
+from base.cpulist import parse_cpulist
+from base.decoding import read_decoded
+from base.errors import UserError
+from base.text import one_line
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
-from runners.records.latency_file import ALL, GIVEN, METHODS, REPRESENTATIVE, SCHEMA
+from runners.records.latency_file import MAX_CPUS, LatencyFile
+from runners.records.topology_table import MAX_ONLINE, TopologyTable
 
-KIND = "latency"
-PLANS = (ALL, REPRESENTATIVE, GIVEN)
-
-# All pairs of that many CPUs, with two runs of 30 samples each, take some 300 MB.
-MAX_CPUS = 1024
-MAX_PAIRS = MAX_CPUS * (MAX_CPUS - 1) // 2
 MAX_BYTES = 512 * 1024 * 1024
-MAX_ADDRESSES = 64
-MAX_RUNS_OF_PAIR = 2 * MAX_ADDRESSES
-MAX_SAMPLES_OF_RUN = 10_000
-# A second for one transfer is no latency of any machine, nor is a picosecond.
-MIN_NS, MAX_NS = 1e-3, 1e9
-_MAX_COUNT = 2**62
 _EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written"
 _AGAIN = f"; measure again with `{PINSTUDY} latency`, or name another file"
-# A node has no more CPUs that could be online; a file that names more is none of a node.
-MAX_ONLINE = 8192
-_MAX_NUMBER = 65535
-_MAX_CACHES = 8 * MAX_ONLINE
-_MAX_LEVEL = 9
 
 
 def read_latency(path: Path) -> Latency:
@@ -42,118 +29,118 @@ def read_latency(path: Path) -> Latency:
     Raises UserError, naming file and field, for what cannot be read, is larger than any measurement
     (1024 CPUs, 512 MB), or is not as `pinstudy latency` writes it.
     """
-    file = open_checked(path, MAX_BYTES, _EXPECTED, _AGAIN)
-    file.valid("kind", lambda value: value == KIND, repr(KIND))
-    file.check_schema(SCHEMA)
-    topology = _topology(file.table("topology"))
-    online = frozenset(topology.online)
-    left_out = tuple(
-        LeftOut(one.pair("cpus", online), one.text("reason"))
-        for one in file.tables("left_out", MAX_PAIRS)
-    )
-    runs, samples = _runs(file, online)
+    file = read_decoded(path, LatencyFile, MAX_BYTES, _EXPECTED, _AGAIN)
+    try:
+        latency = _latency(file)
+    except ValueError as error:
+        raise UserError(f"{one_line(str(path), None)}: {error}{_AGAIN}") from None
+    return latency
+
+
+def _latency(file: LatencyFile) -> Latency:
+    """Return what a file holds; raises ValueError for what contradicts itself."""
+    topology = topology_of(file.topology)
+    runs, samples = _runs(file, frozenset(topology.online))
     latency = Latency(
-        node_id=file.text("node_id"),
-        started_at=file.text("started_at"),
-        method=file.word("method", METHODS),
-        plan=file.word("plan", PLANS),
-        pairs_of_node=file.whole("pairs_of_node", 1, _MAX_COUNT),
-        addresses=file.whole("addresses", 1, MAX_ADDRESSES),
+        node_id=file.node_id,
+        started_at=file.started_at,
+        method=file.method,
+        plan=file.plan,
+        pairs_of_node=file.pairs_of_node,
+        addresses=file.addresses,
         topology=topology,
-        left_out=left_out,
+        left_out=tuple(file.left_out),
         runs=runs,
         one_way_ns=samples,
     )
     if len(latency.cpus) > MAX_CPUS:
-        raise file.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
+        raise ValueError(f"pairs: expected pairs of at most {MAX_CPUS} CPUs")
     return latency
 
 
-def _runs(file: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
-    rows: list[tuple[int, int, int, int, float, int]] = []
-    parts: list[Array] = []
-    addresses = file.whole("addresses", 1, MAX_ADDRESSES)
+def _runs(file: LatencyFile, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
+    for at, out in enumerate(file.left_out):
+        if not online.issuperset(out.cpus):
+            raise ValueError(f"left_out[{at}].cpus: expected CPUs that are online")
     seen: set[frozenset[int]] = set()
-    for pair in file.tables("pairs", MAX_PAIRS):
-        a, b = pair.pair("cpus", online)
-        if frozenset((a, b)) in seen:
-            raise pair.wrong("cpus", "each pair once")
-        seen.add(frozenset((a, b)))
-        runs = pair.tables("runs", MAX_RUNS_OF_PAIR)
-        if not runs:
-            raise pair.wrong("runs", "one run or more")
-        for run in runs:
-            ends = run.values.get("from"), run.values.get("to")
-            if ends not in ((a, b), (b, a)) or bool in map(type, ends):
-                raise run.wrong("from", f"from and to to be CPUs {a} and {b}")
-            samples = run.numbers("one_way_ns", MAX_SAMPLES_OF_RUN, MIN_NS, MAX_NS)
-            parts.append(np.array(samples, dtype=float))
-            rows.append(
-                (
-                    int(ends[0]),
-                    int(ends[1]),
-                    run.whole("address", 0, addresses - 1),
-                    run.whole("round_trips", 1, _MAX_COUNT),
-                    run.whole("switched", 0, _MAX_COUNT) if run.has("switched") else np.nan,
-                    len(samples),
-                )
-            )
-    if not rows:
-        raise file.wrong("pairs", "one measured pair or more")
-    names = ["from_cpu", "to_cpu", "address", "round_trips", "switched", "n"]
-    return pd.DataFrame(rows, columns=names), np.concatenate(parts)
+    for at, pair in enumerate(file.pairs):
+        if not online.issuperset(pair.cpus):
+            raise ValueError(f"pairs[{at}].cpus: expected CPUs that are online")
+        if (cpus := frozenset(pair.cpus)) in seen:
+            raise ValueError(f"pairs[{at}].cpus: expected each pair once")
+        seen.add(cpus)
+    if not file.pairs:
+        raise ValueError("pairs: expected one measured pair or more")
+    runs = [run for pair in file.pairs for run in pair.runs]
+    if any(run.address >= file.addresses for run in runs):
+        raise ValueError(f"pairs: expected addresses from 0 to {file.addresses - 1}")
+    frame = pd.DataFrame(
+        {
+            "from_cpu": [run.from_cpu for run in runs],
+            "to_cpu": [run.to_cpu for run in runs],
+            "address": [run.address for run in runs],
+            "round_trips": [run.round_trips for run in runs],
+            "switched": [np.nan if run.switched is None else run.switched for run in runs],
+            "n": [len(run.one_way_ns) for run in runs],
+        }
+    )
+    return frame, np.concatenate([np.array(run.one_way_ns) for run in runs])
 
 
-def _topology(table: Checked) -> Topology:
-    """Return the topology of `runners.node.topology.topology_json`'s table.
+def topology_of(table: TopologyTable) -> Topology:
+    """Return the topology in a file.
 
-    Raises UserError, naming file and field, for CPUs that are not online or in two cores.
+    Raises ValueError, naming the field, for CPUs that are not online or in two cores.
     """
-    online = table.cpus("online")
-    if not 0 < len(online) <= MAX_ONLINE:
-        raise table.wrong("online", f"1 to {MAX_ONLINE} CPUs")
+    online = _cpus(table.online, "online")
+    if len(online) > MAX_ONLINE:
+        raise ValueError(f"topology.online: expected 1 to {MAX_ONLINE} CPUs")
     known = frozenset(online)
+
+    def inside(text: str, name: str, at: int) -> tuple[int, ...]:
+        place = f"{name}[{at}].cpus"
+        cpus = _cpus(text, place)
+        if not known.issuperset(cpus):
+            raise ValueError(f"topology.{place}: expected CPUs that are online")
+        return cpus
+
     cores = tuple(
-        Core(core.cpus_of(known), core.text("kind"), core.whole("package", -1, 2**31))
-        for core in table.tables("cores", MAX_ONLINE)
+        Core(inside(core.cpus, "cores", at), core.kind, core.package)
+        for at, core in enumerate(table.cores)
     )
-    _refuse_shared(table, "cores", cores)
-    if sum(len(core.cpus) for core in cores) < len(online):
-        raise table.wrong("cores", "every CPU that is online")
     kinds = tuple(
-        CoreKind(
-            kind.text("name"),
-            kind.cpus_of(known),
-            kind.text("evidence"),
-            declared=kind.values.get("declared") is True,
-        )
-        for kind in table.tables("kinds", _MAX_LEVEL)
+        CoreKind(kind.name, inside(kind.cpus, "kinds", at), kind.evidence, kind.declared)
+        for at, kind in enumerate(table.kinds)
     )
-    _refuse_shared(table, "kinds", kinds)
+    _refuse_shared("cores", [core.cpus for core in cores])
+    _refuse_shared("kinds", [kind.cpus for kind in kinds])
+    if sum(len(core.cpus) for core in cores) < len(online):
+        raise ValueError("topology.cores: expected every CPU that is online")
     return Topology(
         kinds=kinds,
         cores=cores,
         caches=tuple(
-            Cache(
-                cache.whole("level", 1, _MAX_LEVEL),
-                "",
-                cache.whole("size_bytes", 1, 2**50) if cache.has("size_bytes") else None,
-                cache.cpus_of(known),
-            )
-            for cache in table.tables("caches", _MAX_CACHES)
+            Cache(cache.level, "", cache.size_bytes, inside(cache.cpus, "caches", at))
+            for at, cache in enumerate(table.caches)
         ),
         numa=tuple(
-            NumaNode(node.whole("node", 0, _MAX_NUMBER), node.cpus_of(known, least=0))
-            for node in table.tables("numa", MAX_ONLINE)
+            NumaNode(numa.node, inside(numa.cpus, "numa", at)) for at, numa in enumerate(table.numa)
         ),
         online=online,
-        offline=table.cpus("offline"),
-        allowed=table.cpus("allowed"),
+        offline=_cpus(table.offline, "offline"),
+        allowed=_cpus(table.allowed, "allowed"),
     )
 
 
-def _refuse_shared(table: Checked, name: str, groups: Sequence[Core] | Sequence[CoreKind]) -> None:
-    """Raise UserError when a CPU is in two groups."""
-    listed = [cpu for group in groups for cpu in group.cpus]
+def _cpus(text: str, place: str) -> tuple[int, ...]:
+    try:
+        return parse_cpulist(text)
+    except ValueError:
+        raise ValueError(f"topology.{place}: expected a list of CPUs such as 0-3,8") from None
+
+
+def _refuse_shared(name: str, groups: Sequence[tuple[int, ...]]) -> None:
+    """Raise ValueError when a CPU is in two groups."""
+    listed = [cpu for group in groups for cpu in group]
     if len(set(listed)) != len(listed):
-        raise table.wrong(name, "each CPU in one of them only")
+        raise ValueError(f"topology.{name}: expected each CPU in one of them only")

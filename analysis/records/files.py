@@ -10,15 +10,14 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from base.cpulist import parse_cpulist
 from base.errors import ConfigError, Problem, StudyError, UserError
-from base.files import NotAFileError, is_full, read_object, read_regular, write_whole
-from base.text import one_line, shown
+from base.files import NotAFileError, is_full, read_regular, write_whole
+from base.text import one_line
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 24
@@ -31,8 +30,6 @@ MAX_ROW_CHARACTERS = 1 << 20
 _AT_A_QUOTE = {"start": "quoted", "quoted": "closed", "closed": "quoted", "plain": "plain"}
 # Larger files are none that pinstudy has written.
 MAX_BESIDE_BYTES = 8_000_000
-# Of a text in a file.
-MAX_LETTERS = 2000
 _DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
 
 
@@ -199,139 +196,3 @@ def write_file(path: Path, content: str | bytes, hint: str = ELSEWHERE) -> Path:
 def rerun_hint(command: str) -> str:
     """Return the hint to rerun a command after making the folder writable."""
     return f"or make the folder writable, and run `{command}`"
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A table of a JSON file: `where` is its place, as in `pairs[3].runs[0]`, empty for the whole.
-
-    What is not as expected raises UserError, naming file and field; `advice` ends the message.
-    """
-
-    path: str
-    values: dict[str, Any]
-    advice: str = ""
-    where: str = ""
-
-    def wrong(self, name: str, expected: str, found: object = None) -> UserError:
-        """Return the error that a field, or the value `found` in it, is not what was expected."""
-        text = shown(self.values.get(name) if found is None else found)
-        return UserError(
-            f"{self.path}: {self._place(name)}: expected {expected}, found {text}{self.advice}"
-        )
-
-    def valid(self, name: str, is_valid: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401
-        """Return a field's value if it is valid; None stands for a field that is not there."""
-        value = self.values.get(name)
-        if not is_valid(value):
-            raise self.wrong(name, expected)
-        return value
-
-    def has(self, name: str) -> bool:
-        """Return whether the field is there and not null."""
-        return self.values.get(name) is not None
-
-    def text(self, name: str) -> str:
-        """Return a text of at most 2000 characters."""
-        value: str = self.valid(
-            name,
-            lambda value: isinstance(value, str) and len(value) <= MAX_LETTERS,
-            f"a text of at most {MAX_LETTERS} characters",
-        )
-        return value
-
-    def word(self, name: str, known: tuple[str, ...]) -> str:
-        """Return one of the words that are known."""
-        value: str = self.valid(name, lambda value: value in known, f"one of {', '.join(known)}")
-        return value
-
-    def whole(self, name: str, least: int, most: int) -> int:
-        """Return a whole number within bounds."""
-        value: int = self.valid(
-            name,
-            lambda value: type(value) is int and least <= value <= most,
-            f"a whole number from {least} to {most}",
-        )
-        return value
-
-    def cpus(self, name: str) -> tuple[int, ...]:
-        """Return the CPUs of a list such as `0-3,8`."""
-        try:
-            return parse_cpulist(self.text(name))
-        except ValueError:
-            raise self.wrong(name, "a list of CPUs such as 0-3,8") from None
-
-    def cpus_of(self, online: frozenset[int], least: int = 1) -> tuple[int, ...]:
-        """Return the list in `cpus`, all of which are online."""
-        cpus = self.cpus("cpus")
-        if len(cpus) < least or not online.issuperset(cpus):
-            raise self.wrong("cpus", "CPUs that are online")
-        return cpus
-
-    def pair(self, name: str, online: frozenset[int]) -> tuple[int, int]:
-        """Return two different CPU numbers, both of which are online."""
-        value: Any = self.values.get(name)
-        two = isinstance(value, list) and len(value) == 2 and all(type(v) is int for v in value)
-        if not two or value[0] == value[1] or min(value) < 0:
-            raise self.wrong(name, "two different CPU numbers")
-        if not online.issuperset(value):
-            raise self.wrong(name, "CPUs that are online in the topology")
-        return value[0], value[1]
-
-    def check_schema(self, schema: int) -> None:
-        """Raise UserError unless the file has that schema."""
-        self.valid(
-            "schema",
-            lambda value: type(value) is int and value == schema,
-            f"{schema}, the version that this pinstudy reads",
-        )
-
-    def table(self, name: str) -> Checked:
-        """Return a table inside this one."""
-        value = self.valid(name, lambda value: isinstance(value, dict), "a table of keys")
-        return replace(self, values=value, where=self._place(name))
-
-    def tables(self, name: str, most: int) -> list[Checked]:
-        """Return a list of tables."""
-        items = self.valid(
-            name,
-            lambda value: isinstance(value, list) and len(value) <= most,
-            f"a list of at most {most} tables",
-        )
-        for at, item in enumerate(items):
-            if not isinstance(item, dict):
-                raise self.wrong(name, f"a table as entry {at}")
-        place = self._place(name)
-        return [replace(self, values=item, where=f"{place}[{at}]") for at, item in enumerate(items)]
-
-    def numbers(self, name: str, most_values: int, least: float, most: float) -> list[float]:
-        """Return a list of one number or more, each from `least` to `most`."""
-        values: list[float] = self.valid(
-            name,
-            lambda value: isinstance(value, list) and 0 < len(value) <= most_values,
-            f"a list of 1 to {most_values} numbers",
-        )
-        for at, number in enumerate(values):
-            if type(number) not in (int, float) or not least <= number <= most:
-                expected = f"a number from {least:g} to {most:g}"
-                raise self.wrong(f"{name}[{at}]", expected, number)
-        return values
-
-    def _place(self, name: str) -> str:
-        return f"{self.where}.{name}" if self.where else name
-
-
-def open_checked(path: Path, most: int, expected: str, advice: str) -> Checked:
-    """Return the table that a user's JSON file of at most `most` bytes holds.
-
-    `expected` ends the message about a file without a table, `advice` those about its fields.
-    Raises UserError when there is no such table.
-    """
-    name = one_line(str(path), None)
-    try:
-        return Checked(name, read_object(path, most), advice)
-    except NotAFileError:
-        raise UserError(f"{name}: is not a file; {expected}") from None
-    except (OSError, ValueError) as error:
-        reason = one_line(str(getattr(error, "strerror", None) or error))[:100]
-        raise UserError(f"{name}: cannot be read ({reason}); {expected}") from None

@@ -15,6 +15,7 @@ from pinstudy.output import ALL_LIBRARIES, print_json, say, terminal_width, with
 
 if TYPE_CHECKING:
     from runners.latency.pairs import LatencyPlan
+    from runners.records.latency_file import Method
 
 _NO_PRECISION = "none"
 
@@ -68,7 +69,7 @@ _NO_PRECISION = "none"
 def latency_command(
     which: str | None,
     cpus: str | None,
-    method: str,
+    method: Method,
     precision: str,
     samples: int,
     seed: int,
@@ -117,7 +118,7 @@ def latency_command(
     folder = into or results / "latency" / node.node_id
     path = write_latency(folder, content)
     say(f"written: {path}", err=as_json)
-    if content.get("interrupted"):
+    if content.interrupted:
         raise KeyboardInterrupt
     try:
         _show(path, folder, as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,9 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from base import VERSION
+from base.decoding import decoded
 from base.errors import StudyError
 from base.files import write_atomically
 from base.reading import Unavailable, reading_of
@@ -24,8 +26,8 @@ from runners.host.software import build_of, find_program, for_programs
 from runners.host.starter import marked
 from runners.latency.pairs import LatencyPlan, Pair
 from runners.node.node import Node, read_state
-from runners.node.topology import topology_json
-from runners.records.latency_file import SCHEMA
+from runners.node.topology import topology_table
+from runners.records.latency_file import LatencyFile, LeftOutPair, MeasuredPair, Method
 
 PROGRAM = "pingpong-pthreads"
 
@@ -51,7 +53,7 @@ class LatencySettings:
     The program refuses fewer than 10 samples and more than 10000 (apps/pingpong/main.cpp).
     """
 
-    method: str = "cas"
+    method: Method = "cas"
     samples: int = 30
     precision: float | None = 0.01
     seed: int = 1
@@ -79,7 +81,7 @@ def measure(
     settings: LatencySettings,
     progress: Progress,
     program: Path | None = None,
-) -> dict[str, Any]:
+) -> LatencyFile:
     """Measure the pairs of a plan on this machine and return the content of the latency file.
 
     The caller holds the node's lock. `program` is the pingpong to run, by default the one that was
@@ -92,8 +94,7 @@ def measure(
     program = program or find_program(PROGRAM)
     if program is None:
         raise StudyError(f"{PROGRAM} is not built; {for_programs().sentence}")
-    content = _identity(node, plan, settings, program) | {"pairs": [], "left_out": []}
-    pairs, left_out = content["pairs"], content["left_out"]
+    content = _identity(node, plan, settings, program)
     requested, ended = frozenset(plan.pairs), False
     began = time.monotonic()
     progress(0, len(plan.pairs), None)
@@ -101,38 +102,40 @@ def measure(
         with _running(program, settings, plan.pairs) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                item = _parsed(line, program, requested)
-                ended = ended or "end" in item
-                if "cpus" not in item:
+                said = _parsed(line, program, requested)
+                if isinstance(said, bool):
+                    ended = ended or said
                     continue
-                (pairs if "runs" in item else left_out).append(item)
-                done = len(pairs) + len(left_out)
+                if isinstance(said, MeasuredPair):
+                    content.pairs.append(said)
+                else:
+                    content.left_out.append(said)
+                done = len(content.pairs) + len(content.left_out)
                 left_s = (time.monotonic() - began) / done * (len(plan.pairs) - done)
                 progress(done, len(plan.pairs), left_s)
             _check_end(process, program, content, ended)
     except KeyboardInterrupt:
-        if not pairs:
+        if not content.pairs:
             raise
-        content["interrupted"] = True
-    content["elapsed_s"] = round(time.monotonic() - began, 3)
+        content.interrupted = True
+    content.elapsed_s = round(time.monotonic() - began, 3)
     return content
 
 
-def write_latency(folder: Path, content: dict[str, Any]) -> Path:
+def write_latency(folder: Path, content: LatencyFile) -> Path:
     """Write `latency.json` into a folder, atomically, and return its path.
 
     Raises StudyError when the folder cannot be written.
     """
     path = folder / LATENCY_FILE
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    write_atomically(path, f"{text}\n".encode())
+    write_atomically(path, msgspec.json.encode(content) + b"\n")
     return path
 
 
 def _identity(
     node: Node, plan: LatencyPlan, settings: LatencySettings, program: Path
-) -> dict[str, Any]:
-    """Return the fields of the file that are known before the first pair is measured."""
+) -> LatencyFile:
+    """Return the file as far as it is known before the first pair is measured."""
     state = read_state(node, plan.cpus)
     reading = reading_of(
         {
@@ -142,24 +145,26 @@ def _identity(
             "build": build_of(program),
         }
     )
-    return {
-        "schema": SCHEMA,
-        "kind": "latency",
-        "node_id": node.node_id,
-        "node_digest": node.digest,
-        "started_at": utc_now(),
-        "method": settings.method,
-        "plan": plan.name,
-        "pairs_of_node": plan.of,
-        "samples_least": settings.samples,
-        "precision": settings.precision,
-        "seed": settings.seed,
-        "addresses": ADDRESSES,
-        "topology": topology_json(node.topology),
-        "versions": {"pinstudy": VERSION},
+    return LatencyFile(
+        schema=1,
+        kind="latency",
+        node_id=node.node_id,
+        node_digest=node.digest,
+        started_at=utc_now(),
+        method=settings.method,
+        plan=plan.name,
+        pairs_of_node=plan.of,
+        samples_least=settings.samples,
+        precision=settings.precision,
+        seed=settings.seed,
+        addresses=ADDRESSES,
+        topology=topology_table(node.topology),
+        versions={"pinstudy": VERSION},
         **reading.fields,
-        "unavailable": reading.unavailable,
-    }
+        unavailable=reading.unavailable,
+        pairs=[],
+        left_out=[],
+    )
 
 
 @contextmanager
@@ -191,34 +196,46 @@ def _running(
             process.wait()
 
 
-def _parsed(line: bytes, program: Path, requested: Collection[Pair]) -> dict[str, Any]:
-    """Return a line's item of the file's `pairs` or `left_out`, its `end`, or nothing."""
+class _Said(Struct, frozen=True):
+    """A line of the program: of a pair, with its runs or why it was left out, or of the end.
+
+    At the end `left_out` counts.
+    """
+
+    cpus: Pair | None = None
+    left_out: str | int | None = None
+    end: bool = False
+
+
+def _parsed(
+    line: bytes, program: Path, requested: Collection[Pair]
+) -> MeasuredPair | LeftOutPair | bool:
+    """Return the file's item that a line is, or whether it is the end."""
     try:
-        message = json.loads(line)
-        if "cpus" not in message:
-            return {"end": True} if message.get("end") is True else {}
-        a, b = message["cpus"]
-        if (a, b) not in requested:
+        said = decoded(line, _Said)
+        if said.cpus is None:
+            return said.end
+        if said.cpus not in requested:
             raise ValueError("a pair that was not asked for")
-        if "left_out" in message:
-            return {"cpus": [a, b], "reason": str(message["left_out"])}
-        return {"cpus": [a, b], "runs": message["runs"]}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        if isinstance(said.left_out, str):
+            return LeftOutPair(said.cpus, said.left_out)
+        return decoded(line, MeasuredPair)
+    except ValueError as error:
         raise StudyError(f"{program.name}: its output cannot be read ({error})") from None
 
 
 def _check_end(
-    process: subprocess.Popen[bytes], program: Path, content: dict[str, Any], ended: bool
+    process: subprocess.Popen[bytes], program: Path, content: LatencyFile, ended: bool
 ) -> None:
     """Wait for the program; raises StudyError when it failed or measured nothing."""
     assert process.stderr is not None
     status = process.wait()
     if status == -signal.SIGINT:
         raise KeyboardInterrupt
-    if content["left_out"] and not content["pairs"]:
-        first = content["left_out"][0]
-        a, b = first["cpus"]
-        raise StudyError(f"no pair could be measured: CPUs {a} and {b}: {first['reason']}")
+    if content.left_out and not content.pairs:
+        first = content.left_out[0]
+        a, b = first.cpus
+        raise StudyError(f"no pair could be measured: CPUs {a} and {b}: {first.reason}")
     if status != 0 or not ended:
         how = ended_by(-status) if status < 0 else f"exit status {status}"
         lines = process.stderr.read().decode(errors="replace").strip().splitlines()

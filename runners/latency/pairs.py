@@ -18,7 +18,7 @@ from base.errors import UserError
 from base.text import plural, shown
 from base.units import duration
 from runners.node.topology import RELATIONS, Topology, kinds_of_pairs, relations
-from runners.records.latency_file import ALL, GIVEN, REPRESENTATIVE
+from runners.records.latency_file import ALL, GIVEN, REPRESENTATIVE, PlanName
 
 Pair = tuple[int, int]
 
@@ -40,7 +40,7 @@ class LatencyPlan:
     from them.
     """
 
-    name: str
+    name: PlanName
     pairs: tuple[Pair, ...]
     of: int
     why: str
@@ -69,13 +69,14 @@ def plan_pairs(
     if cpus is not None:
         topology = replace(topology, allowed=_chosen(cpus, allowed))
     if which == ALL:
+        name: PlanName = ALL
         pairs, why = tuple(combinations(topology.allowed, 2)), "every pair of CPUs"
     elif which == REPRESENTATIVE:
+        name = REPRESENTATIVE
         pairs, why = _representative(topology, random.Random(seed))
     else:
-        pairs = _checked(parse_pairs(which), topology.allowed)
+        name, pairs = GIVEN, _checked(parse_pairs(which), topology.allowed)
         why = f"the {plural(len(pairs), 'pair')} that were named"
-    name = which if which in (ALL, REPRESENTATIVE) else GIVEN
     return LatencyPlan(name, pairs, comb(len(allowed), 2), why)
 
 

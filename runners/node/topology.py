@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec import to_builtins
+
 from base.cpulist import format_cpulist
 from configs.core_kinds import KIND_ORDER
+from runners.records.topology_table import (
+    CacheTable,
+    CoreTable,
+    KindTable,
+    NumaTable,
+    TopologyTable,
+)
 
 # How near two CPUs are, nearest first; the first relation that is true of a pair counts.
 SIBLINGS = "SMT siblings"
@@ -170,36 +179,36 @@ def flat_topology(cpus: int) -> Topology:
     )
 
 
-def topology_json(topology: Topology) -> dict[str, Any]:
-    """Return the topology as `pinstudy topology --json` prints it, CPU lists as the kernel does.
+def topology_table(topology: Topology) -> TopologyTable:
+    """Return the topology as files have it.
 
     Instruction caches are left out: no mapping depends on them, and their rows would look like
     those of the data caches of the same level.
     """
-    return {
-        "kinds": [
-            {"name": kind.name, "cpus": format_cpulist(kind.cpus), "evidence": kind.evidence}
-            | ({"declared": True} if kind.declared else {})
+    return TopologyTable(
+        kinds=[
+            KindTable(kind.name, format_cpulist(kind.cpus), kind.evidence, kind.declared)
             for kind in topology.kinds
         ],
-        "cores": [
-            {"cpus": format_cpulist(core.cpus), "kind": core.kind, "package": core.package}
-            for core in topology.cores
+        cores=[
+            CoreTable(format_cpulist(core.cpus), core.kind, core.package) for core in topology.cores
         ],
-        "caches": [
-            {
-                "level": cache.level,
-                "size_bytes": cache.size_bytes,
-                "cpus": format_cpulist(cache.cpus),
-            }
+        caches=[
+            CacheTable(cache.level, cache.size_bytes, format_cpulist(cache.cpus))
             for cache in topology.caches
             if cache.type != "Instruction"
         ],
-        "numa": [{"node": numa.node, "cpus": format_cpulist(numa.cpus)} for numa in topology.numa],
-        "online": format_cpulist(topology.online),
-        "offline": format_cpulist(topology.offline),
-        "allowed": format_cpulist(topology.allowed),
-        "isolated": format_cpulist(topology.isolated),
-        "nohz_full": format_cpulist(topology.tickless),
-        "notes": list(topology.notes),
-    }
+        numa=[NumaTable(numa.node, format_cpulist(numa.cpus)) for numa in topology.numa],
+        online=format_cpulist(topology.online),
+        offline=format_cpulist(topology.offline),
+        allowed=format_cpulist(topology.allowed),
+        isolated=format_cpulist(topology.isolated),
+        nohz_full=format_cpulist(topology.tickless),
+        notes=list(topology.notes),
+    )
+
+
+def topology_json(topology: Topology) -> dict[str, Any]:
+    """Return the table of a topology as `pinstudy topology --json` prints it."""
+    shown: dict[str, Any] = to_builtins(topology_table(topology))
+    return shown

@@ -14,9 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from base.cpulist import format_cpulist
+from base.decoding import decoded
 from base.errors import StudyError, UserError
-from base.files import read_object, write_json
+from base.files import read_regular, write_json
 from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
@@ -208,13 +211,20 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
         progress.warned(f"the latency between CPUs is not measured: {error}")
         return
     write_latency(folder, content)
-    if content.get("interrupted"):
+    if content.interrupted:
         raise KeyboardInterrupt
 
 
 def _is_of_boot(path: Path, boot_id: str | None) -> bool:
     try:
-        latency = read_object(path, MAX_LATENCY_BYTES)
+        head = decoded(read_regular(path, MAX_LATENCY_BYTES), _Head)
     except (OSError, ValueError):
         return False
-    return bool(latency) and latency.get("boot_id") == boot_id and not latency.get("interrupted")
+    return head.boot_id == boot_id and not head.interrupted
+
+
+class _Head(Struct):
+    """What tells whether a file of latencies is of this boot."""
+
+    boot_id: str | None = None
+    interrupted: bool = False

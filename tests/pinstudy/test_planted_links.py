@@ -14,6 +14,7 @@ import pytest
 from analysis.imports.summary_file import import_summaries
 from analysis.published import FOLDER as PUBLISHED
 from analysis.records.files import write_file
+from base.decoding import converted
 from base.errors import StudyError, UserError
 from configs.mapping import Mapping
 from configs.study import Vm
@@ -26,6 +27,7 @@ from runners.node.node_files import save_node
 from runners.plan.case import Vcpus
 from runners.prove.proof import keep, keep_for_node, new_proof
 from runners.records.instruments import path_beside
+from runners.records.latency_file import LatencyFile
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
 from runners.settings.setting import Setting
@@ -46,6 +48,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give f
 SOMEBODY = 12345
 REFUSED = "is a link that user {} has made; pinstudy does not follow it"
 PRECIOUS = "precious\n"
+MEASURED = converted(content_of(PLANTED["two"]), LatencyFile)
 
 
 def give(path: Path, user: int) -> None:
@@ -127,7 +130,10 @@ WRITERS: dict[str, tuple[Writer, tuple[str, ...]]] = {
     "marker": (marker, (".", "records")),
     "facts and picture": (save_node, (".", "nodes")),
     "proof": (proof, (".", "nodes")),
-    "latency": (lambda folder, _: write_latency(folder, {}), (".",)),
+    "latency": (
+        lambda folder, _: write_latency(folder, MEASURED),
+        (".",),
+    ),
     "submission": (lambda folder, _: new_folder(folder), (".", "submissions")),
     "claim": (claim, (".", "submissions", "submissions/fence")),
     "attempt": (attempt, (".", "submissions", "submissions/0001/attempts")),

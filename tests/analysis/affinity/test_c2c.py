@@ -198,7 +198,7 @@ FILE = f"c2c/{GOOD['case_id']}.json"
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        ("schema", 2, "schema: expected 1, the version that this pinstudy reads, found '2'"),
+        ("schema", 2, "schema: expected 1, found '2'"),
         ("case_id", "0" * 16, "case_id"),
         ("case.mapping", ["x"], "case.mapping"),
         ("started_at", 5, "started_at"),
@@ -207,10 +207,14 @@ FILE = f"c2c/{GOOD['case_id']}.json"
         ("sampled.loads", -1, "sampled.loads: expected a whole number"),
         ("sampled.loads", 1, "do not add up"),
         ("lines", {}, "lines: expected a list"),
-        ("lines.0.hitm", 31, "do not add up"),
+        ("lines.0.hitm", 31, "lines[0]: hitm: local and remote HITM do not add up"),
         ("lines.0.address", "7f00", "address"),
         ("lines.1.address", hex(0x55D0C0DE4000), "twice"),
-        ("lines.0.cpus", {"cpu0": 50}, "'cpu0' is no CPU"),
+        (
+            "lines.0.cpus",
+            {"cpu0": 50},
+            "lines[0].cpus: expected as a key a whole number from 0 to 65535, found 'cpu0'",
+        ),
         ("lines.0.cpus", {"0": 2}, "do not add up"),
         ("lines.0.symbols", "main", "symbols"),
         ("lines_left_out", 9, "does not add up"),

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.latency.reading import MAX_CPUS, read_latency
+from analysis.latency.reading import read_latency
 from base.errors import UserError
+from runners.records.latency_file import MAX_CPUS
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
 from tests.support.changed import JSON_VALUES, with_value
 
@@ -34,10 +35,10 @@ CORE = {"cpus": "0", "kind": "P", "package": 0}
         ("pairs", {}, "pairs"),
         ("pairs", ["x"], "pairs"),
         ("pairs", TWO["pairs"] * 2, "pairs[1].cpus"),
-        (f"{PAIR}.cpus", [0, 99], "pairs[0].cpus"),
-        (f"{PAIR}.cpus", [0, 0], "pairs[0].cpus"),
+        (f"{PAIR}.cpus", [0, 99], "pairs[0]: runs[0]: expected from and to to be CPUs 0 and 99"),
+        (f"{PAIR}.cpus", [0, 0], "pairs[0]: cpus: expected two different CPUs"),
         (f"{PAIR}.runs", [], "pairs[0].runs"),
-        (f"{RUN}.from", 1, "pairs[0].runs[0].from"),
+        (f"{RUN}.from", 1, "pairs[0]: runs[0]: expected from and to to be CPUs 0 and 1"),
         (f"{RUN}.from", False, "pairs[0].runs[0].from"),
         (f"{RUN}.one_way_ns", [], "pairs[0].runs[0].one_way_ns"),
         (f"{RUN}.one_way_ns", [1.0, -1.0], "runs[0].one_way_ns[1]"),
@@ -46,7 +47,8 @@ CORE = {"cpus": "0", "kind": "P", "package": 0}
         (f"{RUN}.one_way_ns", [3.6e12], "one_way_ns[0]"),
         (f"{RUN}.one_way_ns", [10**400], "one_way_ns[0]"),
         (f"{RUN}.one_way_ns", ["61.2"], "one_way_ns[0]"),
-        (f"{RUN}.address", 2, "pairs[0].runs[0].address"),
+        (f"{RUN}.address", 2, "pairs: expected addresses from 0 to 1"),
+        (f"{RUN}.address", 64, "pairs[0].runs[0].address"),
         (f"{RUN}.round_trips", 0.5, "round_trips"),
         (f"{RUN}.switched", -1, "switched"),
         ("topology", None, "topology"),

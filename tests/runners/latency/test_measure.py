@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from base.decoding import decoded
 from base.errors import StudyError
 from runners.host.software import find_program
 from runners.latency.measure import (
@@ -21,6 +21,8 @@ from runners.latency.measure import (
 )
 from runners.latency.pairs import LatencyPlan, plan_pairs
 from runners.node.node import Node, open_node
+from runners.records.latency_file import LatencyFile, LeftOutPair, Method
+from tests.analysis.latency.made_latency import PLANTED, content_of
 from tests.support.processes import alive
 from tests.support.studies import write_program
 from tests.support.tools import missing
@@ -78,7 +80,7 @@ def named(node: Node, *pairs: tuple[int, int]) -> LatencyPlan:
 
 
 @pytest.mark.parametrize("method", ["cas", "store"])
-def test_this_machine_is_measured_in_both_directions(real: Path, method: str) -> None:
+def test_this_machine_is_measured_in_both_directions(real: Path, method: Method) -> None:
     node = open_node(Path("/"))
     a, b = node.topology.allowed[:2]
     seen = Seen()
@@ -86,17 +88,17 @@ def test_this_machine_is_measured_in_both_directions(real: Path, method: str) ->
     content = measure(node, named(node, (b, a)), settings, seen, real)
     assert [(done, of) for done, of, _ in seen.calls] == [(0, 1), (1, 1)]
     assert [left for *_, left in seen.calls] == [None, 0.0]
-    (pair,) = content["pairs"]
-    assert pair["cpus"] == [a, b]
-    runs = {(run["from"], run["to"], run["address"]) for run in pair["runs"]}
+    (pair,) = content.pairs
+    assert pair.cpus == (a, b)
+    runs = {(run.from_cpu, run.to_cpu, run.address) for run in pair.runs}
     assert runs == {(*ends, address) for ends in ((a, b), (b, a)) for address in range(2)}
-    for run in pair["runs"]:
-        assert 12 <= len(run["one_way_ns"]) <= 300
+    for run in pair.runs:
+        assert 12 <= len(run.one_way_ns) <= 300
         # Between what light needs across a chip and what a disturbed hand-over takes.
-        assert all(0.1 < value < 1e8 for value in run["one_way_ns"])
-        assert run["round_trips"] > 0
-        assert run["switched"] >= 0
-    assert "interrupted" not in content
+        assert all(0.1 < value < 1e8 for value in run.one_way_ns)
+        assert run.round_trips > 0
+        assert (run.switched or 0) >= 0
+    assert not content.interrupted
 
 
 def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
@@ -105,8 +107,8 @@ def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
     def order(seed: int) -> list[tuple[int, int]]:
         settings = LatencySettings(samples=10, precision=None, seed=seed)
         plan = named(node, node.topology.allowed[:2])  # type: ignore[arg-type]
-        (pair,) = measure(node, plan, settings, Seen(), real)["pairs"]
-        return [(run["from"], run["address"]) for run in pair["runs"]]
+        (pair,) = measure(node, plan, settings, Seen(), real).pairs
+        return [(run.from_cpu, run.address) for run in pair.runs]
 
     assert order(1) == order(1)
     assert order(1) != order(2)
@@ -131,11 +133,12 @@ def test_the_file_says_who_measured_and_how(tmp_path: Path, eight: Node) -> None
         "governor": "powersave",
         "left_out": [],
     }
-    assert {name: content[name] for name in expected} == expected
-    assert content["pairs"] == [json.loads(PAIR)]
-    assert content["topology"]["online"] == "0-7"
-    assert content["versions"]["pinstudy"]
-    assert "build" in content["unavailable"]
+    file = json.loads(write_latency(tmp_path / "results", content).read_text())
+    assert {name: file[name] for name in expected} == expected
+    assert file["pairs"] == [json.loads(PAIR)]
+    assert file["topology"]["online"] == "0-7"
+    assert file["versions"]["pinstudy"]
+    assert "build" in file["unavailable"]
     assert (tmp_path / "asked").read_text() == "0:1\n"
     arguments = (tmp_path / "arguments").read_text().split()
     asked = {"--method": "store", "--samples": "20", "--precision": "0.02", "--addresses": "2",
@@ -148,8 +151,8 @@ def test_a_pair_that_is_left_out_does_not_stop_the_others(tmp_path: Path, eight:
     program = fake(tmp_path, says(left_out, PAIR, END))
     seen = Seen()
     content = measure(eight, named(eight, (0, 1), (0, 2)), QUICK, seen, program)
-    assert content["left_out"] == [{"cpus": [0, 2], "reason": "CPU 2 is offline"}]
-    assert [pair["cpus"] for pair in content["pairs"]] == [[0, 1]]
+    assert content.left_out == [LeftOutPair((0, 2), "CPU 2 is offline")]
+    assert [pair.cpus for pair in content.pairs] == [(0, 1)]
     assert [done for done, _, _ in seen.calls] == [0, 1, 2]
     assert seen.calls[1][2] is not None
 
@@ -158,10 +161,10 @@ def test_what_was_measured_before_a_stop_is_kept(tmp_path: Path, eight: Node) ->
     program = fake(tmp_path, says(PAIR) + f"\necho $$ > {tmp_path}/pid; exec sleep 60")
     plan = named(eight, (0, 1), (0, 2))
     content = measure(eight, plan, QUICK, Seen(stop_after=1), program)
-    assert content["interrupted"] is True
-    assert [pair["cpus"] for pair in content["pairs"]] == [[0, 1]]
+    assert content.interrupted
+    assert [pair.cpus for pair in content.pairs] == [(0, 1)]
     path = write_latency(tmp_path / "results", content)
-    assert json.loads(path.read_text()) == content
+    assert decoded(path.read_bytes(), LatencyFile) == content
 
 
 def test_a_stop_before_the_first_pair_is_a_stop(tmp_path: Path, eight: Node) -> None:
@@ -187,7 +190,7 @@ def test_a_program_that_does_not_read_its_pairs_is_stopped_all_the_same(
             assert alive(int(pid.read_text()))
             raise KeyboardInterrupt
 
-    assert measure(eight, plan, QUICK, stop, program)["interrupted"] is True
+    assert measure(eight, plan, QUICK, stop, program).interrupted
     assert not alive(int(pid.read_text()))
 
 
@@ -219,10 +222,10 @@ def test_a_program_that_fails_is_one_line(
 
 
 def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    content: dict[str, Any] = {"schema": 1, "pairs": []}
+    content = decoded(json.dumps(content_of(PLANTED["two"])).encode(), LatencyFile)
     path = write_latency(tmp_path / "new" / "folder", content)
     assert path == tmp_path / "new" / "folder" / "latency.json"
-    assert json.loads(path.read_text()) == content
+    assert decoded(path.read_bytes(), LatencyFile) == content
     assert [file.name for file in path.parent.iterdir()] == ["latency.json"]
     with pytest.raises(StudyError, match="cannot be written"):
         write_latency(path, content)
