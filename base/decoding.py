@@ -27,9 +27,9 @@ Declared = TypeVar("Declared")
 # Not among them: characters that control a terminal, break lines, turn the reading direction or
 # cannot be seen.
 _PRINTABLE = (
-    "[^\\x00-\\x1f\\x7f-\\xa0\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u1680\\u180e\\u2000-\\u200f"
-    "\\u2028-\\u202f\\u205f-\\u206f\\u3000\\ud800-\\uf8ff\\ufeff\\ufff0-\\uffff"
-    "\\U000e0000-\\U0010ffff{}]"
+    "[^\\x00-\\x1f\\x7f-\\xa0\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u1680"
+    "\\u180e\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\ud800-\\uf8ff\\ufeff\\ufff9-\\ufffb"
+    "\\ufffe\\uffff\\U000e0000-\\U000e00ff\\U000f0000-\\U0010ffff{}]"
 )
 
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from base.errors import StudyError
 from base.folders import OpenFolder
 from base.reading import Unavailable
@@ -85,7 +87,8 @@ class UsersSettings:
         if not settings:
             raise ValueError("there is no such setting")
         commands = (_command(request, name) for name in ("governor_by", "scheduler_by"))
-        entry = replace(new_entry(self._tree, settings, *commands), user=self._uid, pid=self._pid)
+        made = new_entry(self._tree, settings, *commands)
+        entry = structs.replace(made, user=self._uid, pid=self._pid)
         journal.write(entry)
         self._saved[journal.purpose] = entry
         return {"entry": entry.content}, None

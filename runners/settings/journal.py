@@ -15,12 +15,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta, Struct, to_builtins
+
+from base.decoding import converted, decoded
 from base.errors import StudyError, UserError
-from base.files import open_regular, structured
+from base.files import open_regular
 from base.folders import BY_OTHERS, OpenFolder, PlantedLinkError
 from base.reading import Unavailable
 from base.text import printable
@@ -41,8 +43,7 @@ _MAX_ARGUMENTS = 100
 _MAX_ARGUMENT = 200
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A journal's content: the old settings, and the process that changed them.
 
     `restore_command` holds the arguments, with `{governor}` and `{cpus}`, of the site's command
@@ -52,18 +53,18 @@ class Entry:
 
     settings: tuple[Setting, ...]
     boot_id: str
-    pid: int
+    pid: Annotated[int, Meta(ge=0, le=2**31)]
     started_at: str
     command: tuple[str, ...]
-    restore_command: tuple[str, ...] = ()
-    user: int = 0
+    restore_command: tuple[str, ...]
+    user: Annotated[int, Meta(ge=0, lt=2**32)]
     scheduler_command: tuple[str, ...] = ()
 
     @property
     def content(self) -> dict[str, Any]:
         """What a journal's file holds of it."""
-        settings = [[setting.path, setting.value] for setting in self.settings]
-        return {"schema": SCHEMA} | vars(self) | {"settings": settings}
+        content: dict[str, Any] = to_builtins(self)
+        return {"schema": SCHEMA} | content
 
     @property
     def process(self) -> str:
@@ -337,22 +338,21 @@ def _parse(raw: bytes, owner: int) -> Entry:
     """
     if len(raw) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES} bytes")
-    try:
-        data = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise ValueError("it is no JSON") from None
-    return parsed_entry(data, owner)
+    return parsed_entry(decoded(raw, dict), owner)
+
+
+class _Head(Struct):
+    schema: Literal[1]
 
 
 def parsed_entry(data: object, owner: int = 0) -> Entry:
     """Return the entry that a journal holds; raises ValueError when it is invalid."""
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ValueError(f"expected an object of schema {SCHEMA}")
-    entry = structured(
-        Entry,
-        {"user": owner, "scheduler_command": []} | data,
-        settings=_settings(data.get("settings")),
-    )
+    converted(data, _Head)
+    assert isinstance(data, dict)
+    entry = converted({"user": owner} | data, Entry)
+    for setting in entry.settings:
+        if not setting.valid:
+            raise ValueError(f"{setting.path[:80]!r} is no setting that pinstudy changes")
     if not all(map(str.isprintable, (entry.boot_id, entry.started_at, *entry.command))):
         raise ValueError("a text has unprintable characters")
     check_commands(entry)
@@ -363,20 +363,6 @@ def check_commands(entry: Entry) -> None:
     """Raise ValueError for a site's command that cannot be one; it may have several lines."""
     if "\0" in "".join((*entry.restore_command, *entry.scheduler_command)):
         raise ValueError("a text has unprintable characters")
-
-
-def _settings(value: object) -> tuple[Setting, ...]:
-    if not isinstance(value, list):
-        raise ValueError("it has no list of settings")
-    settings = []
-    for item in value:
-        if not (isinstance(item, list) and [type(text) for text in item] == [str, str]):
-            raise ValueError("a setting is a path and a value")
-        setting = Setting(*item)
-        if not setting.valid:
-            raise ValueError(f"{setting.path[:80]!r} is no setting that pinstudy changes")
-        settings.append(setting)
-    return tuple(settings)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from base import PINSTUDY
 from base.errors import StudyError
 from runners.host.tree import Tree
@@ -59,7 +61,7 @@ class Saved:
         entry = self._entry or new_entry(Tree(self._root), (), *self._commands)
         # Energy-aware scheduling can be put back only before its governors are.
         ordered = sorted((*before, *new), key=_rank)
-        entry = replace(entry, settings=tuple(ordered))
+        entry = structs.replace(entry, settings=tuple(ordered))
         self._vanished |= self._entry is not None and not self.journal.exists()
         try:
             self._entry = self.journal.write(entry)

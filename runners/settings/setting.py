@@ -13,7 +13,8 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from base.command import run
 from base.cpulist import format_cpulist
@@ -54,8 +55,7 @@ _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _SCHEDULER = re.compile(r"[A-Za-z0-9_.-]{1,127}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A file of the node, by its path there, and its present or wanted text."""
 
     path: str

@@ -125,6 +125,12 @@ def test_a_line_is_one_printable_line(text: str) -> None:
         converted(text, Line)
 
 
+def test_a_line_may_have_every_printable_character() -> None:
+    printable = [chr(code) for code in range(0x110000) if chr(code).isprintable()]
+    for at in range(0, len(printable), 500):
+        converted("".join(printable[at : at + 500]), Line)
+
+
 @pytest.mark.parametrize("text", ["0", "0-3,8", "0-65535"])
 def test_lists_of_cpus(text: str) -> None:
     assert converted(text, CpuList) == text

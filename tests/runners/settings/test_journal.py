@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from base.errors import StudyError, UserError
 from runners.host.tree import Tree
@@ -133,7 +133,16 @@ def test_a_link_that_waits_under_the_temporary_name_is_not_written_through(
     "changes",
     [
         {"schema": 2},
+        {"schema": True},
         {"settings": {}},
+        {"settings": [[GOVERNOR.path]]},
+        {"settings": [[GOVERNOR.path, "performance", "x"]]},
+        {"settings": [{"path": GOVERNOR.path, "value": "performance"}]},
+        {"pid": -1},
+        {"pid": True},
+        {"user": 2**32},
+        {"user": None},
+        {"scheduler_command": "scx"},
         {"settings": [["/etc/passwd", "x"]]},
         {"settings": [[GOVERNOR.path, 3]]},
         {"settings": [[GOVERNOR.path, "a b"]]},
@@ -237,7 +246,8 @@ def test_a_command_that_puts_back_is_run_as_the_user_who_gave_it() -> None:
         output.chmod(0o666)
         command = ("sh", "-c", f"id -u >{output}", "{governor}")
         journal = Journal(folder / "state", STUDY)
-        journal.write(replace(new_entry(node(folder), [GOVERNOR], command), user=NOBODY))
+        entry = new_entry(node(folder), [GOVERNOR], command)
+        journal.write(structs.replace(entry, user=NOBODY))
         restore(folder, journal)
         assert output.read_text() == f"{NOBODY}\n"
 
