@@ -33,10 +33,10 @@ _PRINTABLE = (
 )
 
 
-def line(most: int, without: str = "", title: str = "") -> Meta:
+def line(most: int, without: str = "", title: str = "", *, least: int = 1) -> Meta:
     """Return what a text of one printable line is, `without` some characters."""
     return Meta(
-        min_length=1,
+        min_length=least,
         max_length=most,
         pattern=rf"\A{_PRINTABLE.format(without)}*\Z",
         title=title or f"one printable line of at most {most} characters",

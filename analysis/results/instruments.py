@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from analysis.format.table import Column, Table, joined
-from analysis.records.files import is_digest, read_json
+from analysis.records.files import is_digest
 from base.text import one_line, plural
-from runners.records.instruments import Proof, parse, path_beside
+from runners.records.instruments import Proof, path_beside, read_proof
 
 _COLUMNS = (
     Column("state", right=False),
@@ -25,16 +25,9 @@ _COLUMNS = (
 
 def read_proofs(folder: Path, digests: Iterable[str]) -> dict[str, Proof]:
     """Return what was found of the instruments of each node, by its digest; not all have a file."""
-    found = {}
-    for digest in digests:
-        data = read_json(path_beside(folder, digest)) if is_digest(digest) else None
-        try:
-            proof = parse(data) if isinstance(data, dict) else None
-        except ValueError:
-            continue
-        if proof and proof.node_digest == digest:
-            found[digest] = proof
-    return found
+    paths = {digest: path_beside(folder, digest) for digest in digests if is_digest(digest)}
+    found = {digest: proof for digest, path in paths.items() if (proof := read_proof(path))}
+    return {digest: proof for digest, proof in found.items() if proof.node_digest == digest}
 
 
 def off_fields(proofs: Iterable[Proof]) -> dict[str, str]:

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+
+from msgspec import structs
 
 from base.errors import UserError
 from base.text import plural
@@ -130,7 +132,7 @@ class SubmittedRuns:
     def __init__(self, submissions: Sequence[Submission], study_digest: str) -> None:
         # Their folder may have been moved, or have another name on the nodes.
         attempts = [
-            (submission, replace(attempt, folder=str(study / Path(attempt.folder).name)))
+            (submission, structs.replace(attempt, folder=str(study / Path(attempt.folder).name)))
             for submission in submissions
             if submission.digest == study_digest
             for study in (submission.folder.parents[1],)

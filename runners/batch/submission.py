@@ -14,14 +14,16 @@ import shlex
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, structs, to_builtins
 
 from base import PINSTUDY
+from base.decoding import converted, decoded
 from base.errors import StudyError, UserError
-from base.files import read_object, structured, write_json
+from base.files import read_regular, write_json
 from base.folders import OpenFolder
 from base.text import one_line, shown
 from base.units import utc_now
@@ -29,6 +31,8 @@ from configs.study import Study
 from runners.batch.systems.interface import Submitted, ids_of, open_system
 
 SCHEMA = 1
+# Of a submission or attempt: a million blocks are some megabytes.
+_MAX_BYTES = 64 << 20
 FOLDER = "submissions"
 FILE = "submission.json"
 LOGS = "logs"
@@ -44,19 +48,20 @@ STOPPED = 75
 # The environment variables with a job's id, which is for people only.
 _JOB_NAMES = ("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
 _MAX_CHARACTERS = 80
-_MAX_EXIT_STATUS = 255
+# No study has more of anything, or takes 300 years.
+Count = Annotated[int, Meta(ge=0, le=10**10)]
+Seconds = Annotated[float, Meta(ge=0, le=1e10)]
 # A killed worker's `left` may be so old, but the records have its runs.
 WRITE_EVERY_S = 5.0
 
 
-@dataclass(frozen=True)
-class Worker:
+class Worker(Struct, frozen=True):
     """One worker: its node or feature, and the blocks that it makes (empty for all of them)."""
 
-    number: int
+    number: Count
     node: str | None = None
     feature: str | None = None
-    blocks: tuple[int, ...] = ()
+    blocks: tuple[Count, ...] = ()
 
     @property
     def target(self) -> str:
@@ -66,8 +71,7 @@ class Worker:
         return f"feature {self.feature}" if self.feature else "any node"
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(Struct, frozen=True):
     """One submission of a study.
 
     `study` is the path of the study's file, `digest` the study's digest, and `results` the folder
@@ -85,13 +89,13 @@ class Submission:
     system: str
     how: str
     pool: str
-    time_limit_s: float
+    time_limit_s: Seconds
     kinds: str | None
     allow_emulation: bool
     submitted_at: str
     arguments: tuple[str, ...]
     workers: tuple[Worker, ...]
-    jobs: tuple[Submitted, ...] = ()
+    jobs: tuple[Submitted, ...]
 
     @property
     def number(self) -> int:
@@ -129,7 +133,7 @@ class Submission:
 
     def with_job(self, job: Submitted) -> Submission:
         """Write the submission with one more job, and return it."""
-        more = replace(self, jobs=(*self.jobs, job))
+        more = structs.replace(self, jobs=(*self.jobs, job))
         write_submission(more)
         return more
 
@@ -172,7 +176,7 @@ def next_number(study_results: Path) -> int:
 
 def write_submission(submission: Submission) -> None:
     """Write `submission.json`; raises StudyError when the folder cannot be written."""
-    fields = asdict(submission)
+    fields = to_builtins(submission, enc_hook=str)
     del fields["folder"]
     write_json(submission.folder / FILE, {"schema": SCHEMA} | fields)
 
@@ -186,7 +190,7 @@ def read_submission(folder: Path) -> Submission:
     folder = folder.absolute()
     path = folder / FILE
     try:
-        return _submission(folder, read_object(path))
+        return _submission(folder, read_regular(path, _MAX_BYTES))
     except OSError as error:
         raise UserError(
             f"{path}: cannot be read ({error.strerror}); is the results folder shared with this "
@@ -219,13 +223,17 @@ def _is_numbered(folder: Path) -> bool:
     return re.fullmatch(rf"[0-9]{{1,{_MAX_DIGITS}}}", folder.name) is not None
 
 
-def _submission(folder: Path, data: dict[str, Any]) -> Submission:
-    # In Python JSON's true equals 1.
-    if data.get("schema") is True or data.get("schema") != SCHEMA:
-        raise ValueError("its schema is another one")
+class _Head(Struct):
+    schema: Literal[1]
+
+
+def _submission(folder: Path, data: bytes) -> Submission:
+    if len(data) > _MAX_BYTES:
+        raise ValueError("it is far too large")
+    decoded(data, _Head)
     if not _is_numbered(folder):
         raise ValueError(f"its folder is named {shown(folder.name)}, and not by its number")
-    submission = structured(Submission, data, folder=folder)
+    submission = converted(decoded(data, dict) | {"folder": folder}, Submission)
     if [worker.number for worker in submission.workers] != list(range(len(submission.workers))):
         raise ValueError("its workers are not numbered from 0")
     if any(job.first_worker + job.workers > len(submission.workers) for job in submission.jobs):
@@ -239,8 +247,7 @@ def _submission(folder: Path, data: dict[str, Any]) -> Submission:
     return submission
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt: one process of a worker on one node.
 
     `runs` is the worker's total number of runs at most, and `left` how many of them are left, both
@@ -250,8 +257,8 @@ class Attempt:
     ISO format. `ends_by` is `how_it_ends` of the study.
     """
 
-    worker: int
-    generation: int
+    worker: Count
+    generation: Count
     node_id: str
     job: str
     folder: str
@@ -259,10 +266,10 @@ class Attempt:
     updated_at: str
     ends_by: str = ""
     case_ids: tuple[str, ...] = ()
-    runs: int = 0
-    left: int = 0
-    left_s: float | None = None
-    ended: int | None = None
+    runs: Count = 0
+    left: Count = 0
+    left_s: Seconds | None = None
+    ended: Annotated[int, Meta(ge=0, le=255)] | None = None
     reason: str = ""
 
 
@@ -279,16 +286,16 @@ class AttemptFile:
 
         A write may take longer than a run: the file holds all of the study's cases.
         """
-        self.attempt = replace(self.attempt, **changes)
+        self.attempt = structs.replace(self.attempt, **changes)
         if time.monotonic() - self._written_s >= WRITE_EVERY_S:
             self.write()
 
     def write(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Write the file with these changes; a write that fails is ignored."""
-        self.attempt = replace(self.attempt, updated_at=utc_now(), **changes)
+        self.attempt = structs.replace(self.attempt, updated_at=utc_now(), **changes)
         self._written_s = time.monotonic()
         with suppress(StudyError):
-            write_json(self._path, asdict(self.attempt), indent=None)
+            write_json(self._path, to_builtins(self.attempt), indent=None)
 
 
 def how_it_ends(study: Study) -> str:
@@ -315,6 +322,5 @@ def read_attempts(folder: Path) -> list[Attempt]:
     with suppress(OSError):
         for path in folder.glob("w*.g*.json"):
             with suppress(OSError, ValueError):
-                attempts.append(structured(Attempt, read_object(path)))
-    sound = [attempt for attempt in attempts if (attempt.ended or 0) <= _MAX_EXIT_STATUS]
-    return sorted(sound, key=lambda attempt: (attempt.worker, attempt.generation))
+                attempts.append(decoded(read_regular(path, _MAX_BYTES), Attempt))
+    return sorted(attempts, key=lambda attempt: (attempt.worker, attempt.generation))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 
+from msgspec import structs
+
 from base import PINSTUDY, ROOT
 from base.command import without_interruption
 from base.errors import StudyError, UserError
@@ -103,7 +105,7 @@ def per_node_workers(spread: Spread) -> tuple[Worker, ...]:
 
 def numbered(workers: Iterable[Worker]) -> tuple[Worker, ...]:
     """Return the workers with numbers from 0."""
-    return tuple(replace(worker, number=number) for number, worker in enumerate(workers))
+    return tuple(structs.replace(worker, number=number) for number, worker in enumerate(workers))
 
 
 def split_workers(spread: Spread, blocks: Sequence[int]) -> tuple[Worker, ...]:
@@ -244,6 +246,7 @@ class Preparation:
             submitted_at=utc_now(),
             arguments=self.options.arguments,
             workers=self.workers,
+            jobs=(),
         )
         write_atomically(submission.site_file, self.site.source)
         write_atomically(folder / "study.yaml", self.study.source)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from runners.records.instruments import Finding
+from msgspec import structs
+
+from runners.records.instruments import Finding, State
 from runners.records.perf.scaling import CANNOT_BE
 
 TRIES = 3
@@ -22,7 +24,7 @@ class Instrument:
 
     def found(self, measured: str, off: str = "") -> Finding:
         """Return what it measured; it is off where `off` says how far."""
-        state = "off" if off else "ok"
+        state: State = "off" if off else "ok"
         return Finding(self.instrument, self.of, state, self.truth, measured, off, self.fields)
 
     def absent(self, why: str) -> Finding:
@@ -50,8 +52,9 @@ def _later(before: Finding, now: Finding, tries: int) -> Finding:
     if before.state != "off":
         return before
     if now.state == "off":
-        return replace(now, why=f"{now.why} (in each of {tries} tries)")
-    return replace(now, measured=f"{now.measured} (in try {tries}; before, {before.measured})")
+        return structs.replace(now, why=f"{now.why} (in each of {tries} tries)")
+    measured = f"{now.measured} (in try {tries}; before, {before.measured})"
+    return structs.replace(now, measured=measured)
 
 
 def deviation(measured: float, truth: float) -> float:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from base import PINSTUDY, VERSION
-from base.files import read_object, structured
+from msgspec import Meta, Struct, to_builtins
+
+from base import VERSION
+from base.decoding import decoded, line
+from base.files import read_regular
 from base.text import first_of
 from configs.results_folder import NODES
 
-# The history of the file's schema; a reader refuses what is newer than itself.
-# 1: the first.
-SCHEMA = 1
 FILE_NAME = "instruments.json"
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_NAMED = 4
 STATES = ("ok", "off", "absent")
+State = Literal["ok", "off", "absent"]
+_Shown = Annotated[str, line(2000, least=0)]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One instrument, of one core kind, domain or setting (`of`; empty where there is one only).
 
     `truth` and `measured` are in words, with units. `why` says how far an instrument is off, or
@@ -30,12 +31,12 @@ class Finding:
     wrong where it is off.
     """
 
-    instrument: str
-    of: str
-    state: str
-    truth: str
-    measured: str = ""
-    why: str = ""
+    instrument: _Shown
+    of: _Shown
+    state: State
+    truth: _Shown
+    measured: _Shown = ""
+    why: _Shown = ""
     fields: tuple[str, ...] = ()
 
     @property
@@ -49,8 +50,7 @@ def counted(findings: Collection[Finding]) -> dict[str, int]:
     return {state: sum(of.state == state for of in findings) for state in STATES}
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What was found of a node's instruments, and of which node and boot.
 
     `quick` where the shorter list was tried. `elapsed_s` is how long it took.
@@ -60,9 +60,13 @@ class Proof:
     node_digest: str
     boot_id: str
     proved_at: str
-    elapsed_s: float
+    elapsed_s: Annotated[float, Meta(ge=0, le=1e10)]
     quick: bool
     findings: tuple[Finding, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where `proved_at` does not begin with a day."""
+        date.fromisoformat(self.proved_at[:10])
 
     @property
     def off(self) -> tuple[Finding, ...]:
@@ -82,9 +86,12 @@ class Proof:
 
     def content(self) -> dict[str, Any]:
         """Return the file's content."""
-        findings = [asdict(finding) for finding in self.findings]
-        head = {"schema": SCHEMA, "kind": "instruments", "versions": {"pinstudy": VERSION}}
-        return head | vars(self) | {"findings": findings}
+        content: dict[str, Any] = to_builtins(self)
+        return {
+            "schema": 1,
+            "kind": "instruments",
+            "versions": {"pinstudy": VERSION},
+        } | content
 
 
 def path_beside(folder: Path, node_digest: str) -> Path:
@@ -95,19 +102,18 @@ def path_beside(folder: Path, node_digest: str) -> Path:
 def read_proof(path: Path) -> Proof | None:
     """Return the proof of a file, or None where there is none, or none that is understood."""
     try:
-        data = read_object(path, _MAX_BYTES, links=False)
-        return parse(data)
+        data = read_regular(path, _MAX_BYTES, links=False)
+        return parse(data) if len(data) <= _MAX_BYTES else None
     except (OSError, ValueError):
         return None
 
 
-def parse(data: Mapping[str, Any]) -> Proof:
+class _Head(Struct):
+    schema: Literal[1]
+    kind: Literal["instruments"]
+
+
+def parse(data: bytes) -> Proof:
     """Return the proof in a file's content; raises ValueError for anything else."""
-    if data.get("kind") != "instruments" or data.get("schema") != SCHEMA:
-        raise ValueError(f"no result of {PINSTUDY} prove of schema {SCHEMA}")
-    proof = structured(Proof, dict(data))
-    found = proof.findings
-    texts = [text for of in found for text in (of.name, of.truth, of.measured, of.why)]
-    if not all(of.state in STATES for of in found) or not all(map(str.isprintable, texts)):
-        raise ValueError("a finding is not what it should be")
-    return proof
+    decoded(data, _Head)
+    return decoded(data, Proof)

@@ -13,6 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from base.command import CommandResult, run
 from base.errors import StudyError, UserError
@@ -37,13 +40,12 @@ LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
 ReportedState = tuple[str, str, str]
 
 
-@dataclass(frozen=True)
-class Submitted:
+class Submitted(Struct, frozen=True):
     """A job that a batch system has accepted: its ids (an array has one), and its workers."""
 
     ids: tuple[str, ...]
-    first_worker: int
-    workers: int
+    first_worker: Annotated[int, Meta(ge=0, le=10**10)]
+    workers: Annotated[int, Meta(ge=0, le=10**10)]
 
 
 @dataclass(frozen=True)

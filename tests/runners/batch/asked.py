@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from configs.site import Queue
 from configs.study import SPLIT
@@ -55,8 +56,9 @@ def submission_of(folder: Path, **changes: Any) -> Submission:  # noqa: ANN401
         submitted_at="2026-11-21T10:00:00+00:00",
         arguments=("/home/me/mine.yaml", "--site", "there"),
         workers=(Worker(0, feature="hybrid", blocks=(1, 3)), Worker(1, blocks=(2,))),
+        jobs=(),
     )
-    return replace(made, **changes)
+    return structs.replace(made, **changes)
 
 
 def directives(script: str, mark: str) -> list[str]:

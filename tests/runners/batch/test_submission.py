@@ -6,12 +6,12 @@ import json
 import math
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from base.errors import UserError
 from runners.batch.submission import (
@@ -196,7 +196,7 @@ def test_an_attempt_tells_what_it_does(tmp_path: Path) -> None:
     first = AttemptFile(tmp_path, ATTEMPT)
     first.write()
     first.write(left=11, left_s=3.0)
-    AttemptFile(tmp_path, replace(ATTEMPT, generation=2)).write(ended=75, reason="SIGTERM")
+    AttemptFile(tmp_path, structs.replace(ATTEMPT, generation=2)).write(ended=75, reason="SIGTERM")
     told = read_attempts(tmp_path)
     assert [(each.generation, each.left, each.ended) for each in told] == [
         (1, 11, None),
@@ -244,7 +244,7 @@ def test_odd_job_ids_are_words_for_people_and_bounded() -> None:
 
 
 def test_a_worker_tells_short_runs_together(tmp_path: Path) -> None:
-    file = AttemptFile(tmp_path, replace(ATTEMPT, runs=100, left=100))
+    file = AttemptFile(tmp_path, structs.replace(ATTEMPT, runs=100, left=100))
     file.write_if_due(left=100)
     (path,) = tmp_path.iterdir()
     first = path.read_bytes()
