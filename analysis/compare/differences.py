@@ -18,6 +18,7 @@ from analysis.verdict.model import CaseFinding, TableFindings
 from base.reading import table_in
 from base.text import first_of, one_line
 from runners.records.kept_facts import files_between, variables_between
+from runners.records.node_file import NodeFile
 from runners.records.settings_of_runs import GOVERNOR
 from runners.records.values import SKIPPED
 
@@ -81,9 +82,9 @@ def _facts_of_runs(results: Results) -> _Facts:
             _take(facts, one_line(name), version)
     for node in _nodes(results):
         for word, name in _OF_NODE.items():
-            _take(facts, word, node.get(name))
+            _take(facts, word, getattr(node, name))
         for word, name in _OF_SCALING.items():
-            _take(facts, word, table_in(node, "cpufreq").get(name))
+            _take(facts, word, getattr(node.cpufreq, name))
     return facts
 
 
@@ -175,7 +176,7 @@ def _records(results: Results, table: TableFindings) -> Iterator[Record]:
     return (record for record in _ran(results) if record.get("case_id") in cases)
 
 
-def _nodes(results: Results) -> Iterator[Record]:
+def _nodes(results: Results) -> Iterator[NodeFile]:
     if results.runs and results.folder:
         for digest in results.runs.frame["node_digest"].dropna().unique():
             if node := read_node(results.folder, str(digest)):

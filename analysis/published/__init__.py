@@ -23,7 +23,7 @@ SOURCE = "source.yaml"
 class Publication:
     """A publication's results: their folder, and what must stand under their tables.
 
-    `node` is what it says of its node, named as in the files of nodes.
+    `node` is what it says of its node, named as on a card.
     """
 
     folder: Path

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from base.decoding import decoded
 from base.errors import ConfigError, Problem, StudyError, UserError
 from base.files import NotAFileError, is_full, read_regular, write_whole
 from base.text import one_line
+from configs.results_folder import NODES
+from runners.records.node_file import NodeFile
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 24
@@ -142,24 +143,29 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
-def read_node(folder: Path, digest: str) -> dict[str, Any] | None:
-    """Return what the file of a node below a results folder holds; None where there is none.
+def read_node(folder: Path, digest: str) -> NodeFile | None:
+    """Return the file of a node below a results folder; None without one, or for what is none.
 
     `digest` is what a record says, which may be anything.
     """
-    if not is_digest(digest):
-        return None
-    node = read_json(folder / "nodes" / f"{digest}.json")
-    return node if isinstance(node, dict) else None
-
-
-def read_json(path: Path) -> object:
-    """Return what a JSON file holds; None when it cannot be read, is too large or is no JSON."""
-    data = read_limited(path)
     try:
-        return None if data is None else json.loads(data)
-    except (ValueError, RecursionError):
+        return _node(folder, digest)
+    except ValueError:
         return None
+
+
+def node_problem(folder: Path, digest: str) -> str | None:
+    """Return why the file of a node is not used; None where it is, or is not there."""
+    try:
+        _node(folder, digest)
+    except ValueError as error:
+        return one_line(f"{NODES}/{digest}.json is not used: {error}")
+    return None
+
+
+def _node(folder: Path, digest: str) -> NodeFile | None:
+    data = read_limited(folder / NODES / f"{digest}.json") if is_digest(digest) else None
+    return None if data is None else decoded(data, NodeFile)
 
 
 def read_limited(path: Path) -> bytes | None:

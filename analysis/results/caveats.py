@@ -13,14 +13,14 @@ import pandas as pd
 from analysis.format.numbers import in_percent
 from analysis.format.table import joined
 from analysis.records.fields import MAX_METRICS
-from analysis.records.files import read_node
+from analysis.records.files import node_problem, read_node
 from analysis.records.runs import MADE_ON, Runs, good_runs
 from analysis.records.settings_seen import SettingsSeen
 from base import PINSTUDY
-from base.reading import tables_in
 from base.text import first_of, one_line, plural
 from runners.records.disturbances import SEPARATOR
 from runners.records.kept_facts import changed_variables
+from runners.records.node_file import NodeFile
 from runners.records.settings_of_runs import GOVERNOR, SCHEDULING
 from runners.records.values import OK, TORN
 
@@ -51,13 +51,14 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     if divided := pool_footnote(runs.frame):
         footnotes.append(divided)
     digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
-    if any((read_node(folder, digest) or {}).get("virtual_machine") is True for digest in digests):
+    nodes = [node for digest in digests if (node := read_node(folder, digest))]
+    if any(node.virtual_machine for node in nodes):
         footnotes.append(IN_A_GUEST)
     accelerators = set(runs.frame["vm_accelerator"].unique())
     if "tcg" in accelerators:
         footnotes.append(emulated(beside_kvm="kvm" in accelerators))
     if runs.frame["kinds_declared"].any():
-        kinds = joined(_declared_kinds(folder, digest) for digest in digests)
+        kinds = joined(map(_declared_kinds, nodes))
         footnotes.append(f"{DECLARED}{': ' if kinds else ''}{kinds}")
     footnotes += map(one_line, _conditions(runs.frame))
     footnotes += map(one_line, _unlike_runs(runs, folder))
@@ -67,6 +68,7 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
             f"{plural(count, 'line')} of the records {why}, and not used"
             f"{helps if why == TORN.why else ''}"
         )
+    footnotes += filter(None, (node_problem(folder, digest) for digest in digests))
     if runs.unusable:
         lines = plural(runs.unusable, "line")
         footnotes.append(f"{lines} of the records without a case, and not used")
@@ -184,13 +186,10 @@ def _ended(attempt: float, status: str, elapsed_s: float) -> str:
     return f"attempt {'not known' if math.isnan(attempt) else f'{attempt:.0f}'}: {end}"
 
 
-def _declared_kinds(folder: Path, digest: str) -> str:
+def _declared_kinds(node: NodeFile) -> str:
     """Return a node's kinds as `P=0-7, E=8-23`; empty when its file does not tell them."""
-    node = read_node(folder, digest)
-    topology = node.get("topology", node) if node else None
-    kinds = tables_in(topology, "kinds") if isinstance(topology, dict) else []
-    parts = [f"{kind.get('name')}={kind.get('cpus')}" for kind in kinds]
-    return one_line(", ".join(parts))
+    kinds = node.topology.kinds if node.topology else ()
+    return one_line(", ".join(f"{kind.name}={kind.cpus}" for kind in kinds))
 
 
 def pool_footnote(frame: pd.DataFrame) -> str:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.results.case_summary import CaseSummary
 from base.cpulist import named_cpus, parse_cpulist
-from base.reading import table_in
+from runners.records.node_file import NodeFile
 
 
-def isolation_footnotes(
-    nodes: Iterable[Mapping[str, Any]], cases: Sequence[CaseSummary]
-) -> Iterator[str]:
+def isolation_footnotes(nodes: Iterable[NodeFile], cases: Sequence[CaseSummary]) -> Iterator[str]:
     """Yield what isolated CPUs and those without a tick did to cases, by the nodes' files.
 
     Plans leave such cases out; older ones did not.
     """
     isolated, tickless = set[int](), set[int]()
     for node in nodes:
-        isolated |= _cpus(node.get("isolated"))
-        tickless |= _cpus(table_in(node, "topology").get("nohz_full"))
+        isolated |= _cpus(node.isolated)
+        tickless |= _cpus(node.topology.nohz_full if node.topology else "")
     if isolated:
         are = f"{named_cpus(isolated)} {_are(isolated)} isolated (isolcpus, or a cpuset partition)"
         if stuck := [case.mapping for case in cases if _is_stuck(case, isolated)]:
@@ -50,8 +47,8 @@ def _is_stuck(case: CaseSummary, isolated: set[int]) -> bool:
     return len(cpus) > 1 and not cpus.isdisjoint(isolated)
 
 
-def _cpus(text: object) -> set[int]:
+def _cpus(text: str | None) -> set[int]:
     try:
-        return set(parse_cpulist(text)) if isinstance(text, str) else set()
+        return set(parse_cpulist(text or ""))
     except ValueError:
         return set()

@@ -1,7 +1,6 @@
 """What a card says of a node: facts that the hardware has in common with others of its kind.
 
-No name, serial number, path or boot is among them. A node's file may come from anybody, and only
-what is as expected is taken from it.
+No name, serial number, path or boot is among them.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, to_builtins
 
-from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.cpulist import MAX_CPU
 from base.decoding import CpuList, line
-from base.reading import table_in, tables_in
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
+from runners.records.node_file import NodeFile
+from runners.records.topology_table import TopologyTable
 
 MAX_LETTERS = 100
 # A distribution's own ending, or that of somebody who builds kernels, may be a name.
@@ -97,60 +97,42 @@ class NodeFacts(Struct, frozen=True, forbid_unknown_fields=True):
         return ", ".join(f"{kind.name} {kind.cpus}" for kind in self.kinds)
 
 
-def facts_of(node: Mapping[str, Any]) -> NodeFacts | None:
+def facts_of(node: NodeFile) -> NodeFacts | None:
     """Return the facts in a node's file; None where it does not tell the CPU's model."""
-    model = node.get("cpu_model")
-    if not isinstance(model, str) or not model.strip():
+    if not node.cpu_model or not node.cpu_model.strip():
         return None
-    topology, cpufreq = table_in(node, "topology"), table_in(node, "cpufreq")
-    memory, virtual = node.get("memory_bytes"), node.get("virtual_machine")
+    topology = node.topology
+    caches: Counter[tuple[int, int | None]] = Counter(
+        (cache.level, cache.size_bytes) for cache in (topology.caches if topology else ())
+    )
     return NodeFacts(
-        one_line(model)[:MAX_LETTERS],
-        tuple(_kinds(topology)),
-        tuple(_caches(tables_in(topology, "caches"))),
-        round(memory / 2**30) if type(memory) is int and 0 < memory < 2**50 else None,
-        kernel_number(node.get("kernel")),
-        words_in(table_in(cpufreq, "drivers")),
-        virtual if isinstance(virtual, bool) else None,
+        one_line(node.cpu_model)[:MAX_LETTERS],
+        tuple(_kinds(topology)) if topology else (),
+        tuple(CacheFacts(level, count, size) for (level, size), count in caches.items()),
+        round(node.memory_bytes / 2**30) if node.memory_bytes else None,
+        kernel_number(node.kernel),
+        words_in(node.cpufreq.drivers),
+        node.virtual_machine,
     )
 
 
-def kernel_number(release: object) -> str | None:
+def kernel_number(release: str | None) -> str | None:
     """Return the number of a kernel's release: `6.8.0-45` of `6.8.0-45-generic`."""
-    match = re.match(_KERNEL, release) if isinstance(release, str) else None
+    match = re.match(_KERNEL, release or "")
     return match[0] if match else None
 
 
-def words_in(texts: Iterable[object]) -> tuple[str, ...]:
+def words_in(texts: Iterable[str]) -> tuple[str, ...]:
     """Return those that are names of drivers and governors, each once, in their order."""
-    words = (text for text in texts if isinstance(text, str) and re.fullmatch(_WORD, text))
+    words = (text for text in texts if re.fullmatch(_WORD, text))
     return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
 
-def _kinds(topology: Mapping[str, Any]) -> Iterable[KindFacts]:
-    cores = Counter(str(core.get("kind")) for core in tables_in(topology, "cores"))
-    for kind in tables_in(topology, "kinds"):
-        name, cpus = kind.get("name"), _cpus(kind.get("cpus"))
-        if name in KIND_ORDER and cpus:
-            declared = kind.get("declared") is True
-            yield KindFacts(str(name), cpus, cores[str(name)] or 1, declared)
-
-
-def _cpus(text: object) -> str:
-    try:
-        return format_cpulist(parse_cpulist(text)) if isinstance(text, str) else ""
-    except ValueError:
-        return ""
-
-
-def _caches(caches: Iterable[Mapping[str, Any]]) -> list[CacheFacts]:
-    counts: Counter[tuple[int, int | None]] = Counter()
-    for cache in caches:
-        level, size = cache.get("level"), cache.get("size_bytes")
-        if type(level) is int and 0 < level < 10:
-            known = size if type(size) is int and 0 < size < 2**50 else None
-            counts[level, known] += 1
-    return [CacheFacts(level, count, size) for (level, size), count in counts.items()]
+def _kinds(topology: TopologyTable) -> Iterable[KindFacts]:
+    cores = Counter(core.kind for core in topology.cores)
+    for kind in topology.kinds:
+        if kind.name in KIND_ORDER:
+            yield KindFacts(kind.name, kind.cpus, cores[kind.name] or 1, kind.declared)
 
 
 def sheet_rows(facts: NodeFacts) -> list[tuple[str, str]]:

@@ -6,10 +6,10 @@ A results folder may come from anybody: nothing in its files is trusted before i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -18,14 +18,15 @@ from analysis.records.runs import MADE_ON
 from analysis.results.node_facts import NodeFacts, facts_of, sheet_rows
 from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
-from base.reading import table_in, tables_in
 from base.text import one_line, plural
 from configs.results_folder import picture_path
+from runners.records.node_file import NodeFile, PowerLimit
+from runners.records.topology_table import KindTable
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"
 
-_TURBO = {"True": "on", "False": "off"}
+_TURBO: dict[bool | None, str] = {True: "on", False: "off"}
 _LIMITS = {"long_term": "PL1", "short_term": "PL2"}
 
 Row = tuple[str, str]
@@ -94,56 +95,51 @@ def _pool(frame: pd.DataFrame, digest: str) -> str:
     return one_line(", ".join(sorted(map(str, nodes))))
 
 
-def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
-    topology, cpufreq = table_in(node, "topology"), table_in(node, "cpufreq")
-    kinds, cores = tables_in(topology, "kinds"), tables_in(topology, "cores")
-    drivers = ", ".join(
-        f"{name} (CPUs {cpus})" for name, cpus in table_in(cpufreq, "drivers").items()
-    )
+def _sheet(node: NodeFile, path: Path, pool: str) -> NodeSheet:
+    cpufreq = node.cpufreq
+    kinds = node.topology.kinds if node.topology else []
     summary = [
-        ("processor", _text(node, "cpu_model")),
-        ("cores", "; ".join(_kind_of(kind, cores) for kind in kinds)),
-        ("kernel", _text(node, "kernel")),
-        ("frequency driver", drivers or _text(cpufreq, "reason")),
-        ("memory", _bytes(node.get("memory_bytes"))),
+        ("processor", node.cpu_model),
+        ("cores", "; ".join(_kind_of(kind, node) for kind in kinds)),
+        ("kernel", node.kernel),
+        ("frequency driver", _grouped(cpufreq.drivers) or cpufreq.reason),
+        ("memory", _bytes(node.memory_bytes)),
+        ("kind of machine", "virtual" if node.virtual_machine else ""),
     ]
-    if node.get("virtual_machine") is True:
-        summary.append(("kind of machine", "virtual"))
     rows = [
         *summary,
-        *((f"evidence for {_text(k, 'name')}-cores", _text(k, "evidence")) for k in kinds),
-        *_caches(topology),
-        ("microcode", _text(node, "microcode")),
-        ("SMT", _text(node, "smt")),
-        ("turbo", _TURBO.get(str(cpufreq.get("turbo")), "")),
-        ("driver's mode", _text(cpufreq, "mode")),
-        ("governors in force", _grouped(table_in(cpufreq, "governors"))),
-        *_limits(tables_in(node, "power_limits")),
-        ("highest frequencies (kHz)", _grouped(table_in(cpufreq, "highest_khz"))),
-        ("highest performance (CPPC)", _grouped(table_in(node, "highest_perf"))),
-        ("capacities", _grouped(table_in(node, "cpu_capacity"))),
-        ("instructions that not all cores have", _by_kind(table_in(node, "isa_by_kind"))),
-        ("ranks of preferred cores", _grouped(table_in(cpufreq, "prefcore_ranking"))),
-        ("ITMT", _text(node, "itmt_enabled")),
-        ("autogroups", _text(node, "sched_autogroup")),
-        ("NMI watchdog", _text(node, "nmi_watchdog")),
-        ("boot options", _text(node, "boot_options")),
-        ("firmware", _text(node, "firmware")),
-        ("platform profile", _text(node, "platform_profile")),
-        ("product", _text(node, "product")),
-        ("isolated CPUs", _text(node, "isolated")),
-        ("transparent huge pages", _text(node, "transparent_hugepages")),
+        *((f"evidence for {kind.name}-cores", kind.evidence) for kind in kinds),
+        *_caches(node),
+        ("microcode", node.microcode),
+        ("SMT", node.smt),
+        ("turbo", _TURBO.get(cpufreq.turbo, "")),
+        ("driver's mode", cpufreq.mode),
+        ("governors in force", _grouped(cpufreq.governors)),
+        *_limits(node.power_limits),
+        ("highest frequencies (kHz)", _grouped(cpufreq.highest_khz)),
+        ("highest performance (CPPC)", _grouped(node.highest_perf)),
+        ("capacities", _grouped(node.cpu_capacity)),
+        ("instructions that not all cores have", _by_kind(node.isa_by_kind)),
+        ("ranks of preferred cores", _grouped(cpufreq.prefcore_ranking)),
+        ("ITMT", _number(node.itmt_enabled)),
+        ("autogroups", _number(node.sched_autogroup)),
+        ("NMI watchdog", _number(node.nmi_watchdog)),
+        ("boot options", node.boot_options),
+        ("firmware", node.firmware),
+        ("platform profile", node.platform_profile),
+        ("product", node.product),
+        ("isolated CPUs", node.isolated),
+        ("transparent huge pages", node.transparent_hugepages),
     ]
-    absent = tuple((str(k), str(v)) for k, v in table_in(node, "unavailable").items())
-    picture, why = _picture(path, dict(absent))
+    picture, why = _picture(path, node.unavailable)
     return NodeSheet(
-        name=pool or _text(node, "node_id") or "node",
+        name=pool or node.node_id or "node",
         in_short="; ".join(text for _, text in summary[:2] if text) or "nothing more is known",
-        summary=tuple(row for row in summary if row[1]),
-        rows=tuple(row for row in rows if row[1]),
+        summary=tuple((name, text) for name, text in summary if text),
+        rows=tuple((name, text) for name, text in rows if text),
         picture=picture,
         why_no_picture=why,
-        absent=tuple(row for row in absent if row[0] != "picture"),
+        absent=tuple(row for row in node.unavailable.items() if row[0] != "picture"),
         declared=_declared(kinds),
     )
 
@@ -158,11 +154,11 @@ def _picture(path: Path, absent: Mapping[str, str]) -> tuple[bytes | None, str]:
     return data, ""
 
 
-def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
-    name = _text(kind, "name")
-    count = sum(_text(core, "kind") == name for core in cores)
-    declared = ", declared by hand" if kind.get("declared") is True else ""
-    return f"{plural(count, f'{name}-core')} (CPUs {_text(kind, 'cpus')}{declared})"
+def _kind_of(kind: KindTable, node: NodeFile) -> str:
+    cores = node.topology.cores if node.topology else ()
+    count = sum(core.kind == kind.name for core in cores)
+    declared = ", declared by hand" if kind.declared else ""
+    return f"{plural(count, f'{kind.name}-core')} (CPUs {kind.cpus}{declared})"
 
 
 def kinds_option(sheets: Iterable[NodeSheet]) -> str:
@@ -171,50 +167,47 @@ def kinds_option(sheets: Iterable[NodeSheet]) -> str:
     return f"--kinds {declared}" if _KINDS.fullmatch(declared) else ""
 
 
-def _declared(kinds: list[dict[str, Any]]) -> str:
+def _declared(kinds: Sequence[KindTable]) -> str:
     """Return what `--kinds` was given, empty when kinds were found."""
-    if not any(kind.get("declared") is True for kind in kinds):
+    if not any(kind.declared for kind in kinds):
         return ""
-    return ",".join(f"{_text(kind, 'name')}={_text(kind, 'cpus')}" for kind in kinds)
+    return ",".join(f"{kind.name}={kind.cpus}" for kind in kinds)
 
 
-def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
+def _caches(node: NodeFile) -> Iterator[Row]:
     """Yield each level's caches: how many of which size."""
-    counts: dict[tuple[str, str], int] = {}
-    for cache in tables_in(topology, "caches"):
-        key = (_text(cache, "level"), _bytes(cache.get("size_bytes")))
-        counts[key] = counts.get(key, 0) + 1
-    levels: dict[str, list[str]] = {}
+    caches = node.topology.caches if node.topology else ()
+    counts = Counter((cache.level, _bytes(cache.size_bytes)) for cache in caches)
+    levels: dict[int, list[str]] = {}
     for (level, size), count in counts.items():
         levels.setdefault(level, []).append(f"{count} x {size or 'unknown size'}")
     for level, parts in levels.items():
         yield f"L{level} caches", ", ".join(parts)
 
 
-def _limits(limits: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+def _limits(limits: Iterable[PowerLimit]) -> Iterator[Row]:
     """Yield the limits of each domain, a zone's own by their names."""
     parts: dict[str, list[str]] = {}
     for limit in limits:
-        if watts := _text(limit, "power_w"):
-            window = _text(limit, "window_s")
-            over = f" over {window} s" if window else ""
-            name = _LIMITS.get(_text(limit, "name"), _text(limit, "name") or "limit")
-            where = f"{_text(limit, 'domain') or 'unknown'} ({_text(limit, 'zone')})"
-            parts.setdefault(where, []).append(f"{name} {watts} W{over}")
+        if limit.power_w is not None:
+            over = f" over {limit.window_s} s" if limit.window_s is not None else ""
+            name = _LIMITS.get(limit.name or "", limit.name or "limit")
+            where = f"{limit.domain or 'unknown'} ({limit.zone})"
+            parts.setdefault(where, []).append(f"{name} {limit.power_w} W{over}")
     for where, texts in parts.items():
         yield f"power limits of {where}", ", ".join(texts)
 
 
-def _grouped(values: Mapping[str, Any]) -> str:
+def _grouped(values: Mapping[str, str]) -> str:
     return ", ".join(f"{value} (CPUs {cpus})" for value, cpus in values.items())
 
 
-def _by_kind(values: Mapping[str, Any]) -> str:
+def _by_kind(values: Mapping[str, str]) -> str:
     return "; ".join(f"{kind}-cores: {value or 'none'}" for kind, value in values.items())
 
 
-def _bytes(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**60:
+def _bytes(value: int | None) -> str:
+    if not value:
         return ""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if value >= size:
@@ -223,9 +216,8 @@ def _bytes(value: object) -> str:
     return f"{value} bytes"
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
-    value = values.get(name)
-    return str(value) if isinstance(value, (str, int, float)) else ""
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -255,14 +247,12 @@ def node_cpus(results: Results) -> NodeCpus:
     digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
     if len(digests) != 1:
         return NodeCpus({})
-    topology = table_in(read_node(results.folder, digests[0]) or {}, "topology")
-    kinds = {
-        one_line(kind["name"]): cpus_of(kind.get("cpus"))
-        for kind in tables_in(topology, "kinds")
-        if isinstance(kind.get("name"), str)
-    }
+    node = read_node(results.folder, digests[0])
+    if node is None or node.topology is None:
+        return NodeCpus({})
+    kinds = {one_line(kind.name): cpus_of(kind.cpus) for kind in node.topology.kinds}
     of_cpus = {cpu: name for name, cpus in kinds.items() for cpu in cpus}
-    return NodeCpus(of_cpus, tuple(kinds), cpus_of(topology.get("allowed")))
+    return NodeCpus(of_cpus, tuple(kinds), cpus_of(node.topology.allowed))
 
 
 def cpus_of(text: object) -> tuple[int, ...]:

@@ -23,12 +23,13 @@ from analysis.results.case_summary import CaseSummary
 from analysis.results.caveats import folder_footnotes
 from analysis.results.instruments import off_fields, proof_footnotes, read_proofs
 from analysis.results.isolation import isolation_footnotes
-from analysis.results.node_facts import NodeFacts, facts_of
+from analysis.results.node_facts import NodeFacts
 from analysis.results.summaries import FILE, read_summaries
 from analysis.results.summaries import FOOTNOTE as OF_MEANS
 from analysis.results.summarise import summarise
 from analysis.results.turns import FOOTNOTE, with_turns
 from base import PINSTUDY
+from base.decoding import converted
 from base.errors import UserError
 from base.text import first_of, one_line, shown
 from configs.document import parse_yaml
@@ -245,7 +246,7 @@ def folders_for(results: str, into: Path | None) -> list[tuple[str, Path | None]
 def _published(name: str) -> Results:
     source = publication(name)
     cases = read_summaries(source.folder / FILE, "the publication does not give it")
-    node = facts_of(source.node)
+    node = converted(source.node, NodeFacts)
     return Results(f"{PUBLISHED}{name}", None, None, cases, source.footnotes, published_node=node)
 
 

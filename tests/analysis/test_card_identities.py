@@ -83,15 +83,14 @@ def plant_in_node(folder: Path) -> None:
     """Put identities into every text of the node's file but the facts of a card."""
     path = folder / "nodes" / f"{DIGEST}.json"
     node = json.loads(path.read_text())
-    changed = planted(node) | {"cpu_model": node["cpu_model"]}
+    facts = ("cpu_model", "topology", "cpufreq", "highest_perf", "cpu_capacity", "isolated")
+    changed = planted(node) | {name: node[name] for name in facts}
     changed["kernel"] = f"6.12.3-{HOST}+"
     changed |= dict.fromkeys(("product", "firmware", "kernel_build", "serial"), MARK)
-    for kinds in (changed["topology"], changed):
-        kinds.setdefault("kinds", [])
-    for name in ("kinds", "cores", "caches"):
-        for one, plain in zip(changed["topology"][name], node["topology"][name], strict=True):
-            one |= {key: plain[key] for key in plain if key != "evidence"}
-    changed["cpufreq"]["drivers"] = {"intel_pstate": "0-15", MARK: "0"}
+    for kind in changed["topology"]["kinds"]:
+        kind["evidence"] = MARK
+    changed["topology"]["notes"] = [MARK]
+    changed["cpufreq"] |= {"drivers": {"intel_pstate": "0-15", MARK: "0"}, "reason": MARK}
     path.write_text(json.dumps(changed))
 
 

@@ -38,7 +38,9 @@ def make_hostile_affinity(folder: Path) -> Path:
     write(folder, records)
     (folder / "nodes").mkdir()
     kinds = [{"name": CONTROLS, "cpus": "0-11"}, {"name": SCRIPT, "cpus": "12-15"}]
-    node = {"topology": {"kinds": kinds, "cores": [SCRIPT, {"cpus": STYLE}]}}
+    cores = [{"cpus": "0-15", "kind": STYLE, "package": 0}]
+    cpus = {"online": "0-15", "offline": "", "allowed": "0-15"}
+    node = {"topology": {"kinds": kinds, "cores": cores, "caches": [], "numa": []} | cpus}
     (folder / "nodes" / f"{DIGEST}.json").write_text(json.dumps(node))
     (folder / "latency.json").write_text(json.dumps({"schema": 1, "kind": SCRIPT}))
     (folder / "c2c").mkdir()

@@ -50,11 +50,13 @@ def make_hostile_results(folder: Path) -> Path:
     node = {
         "node_id": SCRIPT, "cpu_model": IMAGE, "kernel": STYLE, "microcode": CONTROLS,
         "topology": {
-            "kinds": [{"name": e, "cpus": e, "evidence": e, "declared": True} for e in EVIL],
-            "cores": [{"kind": SCRIPT}, 3], "caches": [{"level": IMAGE, "size_bytes": STYLE}],
+            "kinds": [{"name": e, "cpus": "0", "evidence": e, "declared": True} for e in EVIL],
+            "cores": [{"cpus": "0", "kind": SCRIPT, "package": 0}], "caches": [], "numa": [],
+            "online": "0", "offline": "", "allowed": "0", "notes": [STYLE],
         },
-        "cpufreq": {"drivers": {SCRIPT: IMAGE}, "governors": {STYLE: CONTROLS}},
-        "power_limits": [{"zone": SCRIPT, "domain": IMAGE, "power_w": SCRIPT}],
+        "cpufreq": {"drivers": {SCRIPT: "0"}, "governors": {STYLE: "0"}, "mode": IMAGE},
+        "power_limits": [{"zone": SCRIPT, "domain": IMAGE, "name": STYLE, "power_w": 1.0}],
+        "isa_by_kind": {SCRIPT: STYLE}, "boot_options": IMAGE, "product": SCRIPT,
         "unavailable": {SCRIPT: STYLE},
     }  # fmt: skip
     (nodes / f"{DIGEST}.json").write_text(json.dumps(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import make_tables, render, write_tables
 from base.errors import UserError
+from tests.analysis.report.made_results import node
 from tests.support.golden import GoldenFile
 from tests.support.results import (
     UNPROVED,
@@ -117,9 +119,10 @@ def test_what_speaks_against_numbers_stands_under_them_in_every_format(
     tmp_path: Path, style: str, snapshot: SnapshotAssertion
 ) -> None:
     (tmp_path / "nodes").mkdir()
-    (tmp_path / "nodes" / "n1.json").write_text(
-        '{"kinds": [{"name": "P", "cpus": "0"}, {"name": "E", "cpus": "1"}]}'
-    )
+    topology = node()["topology"] | {
+        "kinds": [{"name": "P", "cpus": "0"}, {"name": "E", "cpus": "1"}]
+    }
+    (tmp_path / "nodes" / "n1.json").write_text(json.dumps({"topology": topology}))
 
     text = render(tables_from(tmp_path, doubtful()), style)
 
@@ -172,6 +175,16 @@ def test_numbers_of_a_virtual_machine_are_marked_under_the_table(
     (table,) = tables_from(tmp_path, [record(1, r) for r in (1, 2)])
 
     assert len([text for text in notes_of(table) if "virtual machine" in text]) == expected
+
+
+def test_a_nodes_file_that_is_not_used_is_told_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "n1.json").write_text('{"cpufreq": {"turbo": 3}}')
+
+    (table,) = tables_from(tmp_path, [record(1, r) for r in (1, 2)])
+
+    why = "cpufreq.turbo: expected true or false or null, found '3'"
+    assert f"nodes/n1.json is not used: {why}" in notes_of(table)
 
 
 @pytest.mark.parametrize(
