@@ -15,13 +15,15 @@ import msgspec
 from analysis.answer import Answer, analyze
 from analysis.latency.clusters import find_clusters
 from analysis.latency.reading import read_latency
-from analysis.records.fields import MEASURES, TABLE_KEYS
+from analysis.records.fields import MEASURES, METRIC, PLAIN, TABLE_KEYS
 from analysis.records.files import write_file
 from analysis.records.metrics import Metric
 from analysis.results.card_file import (
     BAD_LATENCY,
     CAUSES,
     COMPILERS,
+    DIGEST,
+    FIELD,
     IMPORTED,
     MAX_BYTES,
     MAX_CASES,
@@ -30,6 +32,7 @@ from analysis.results.card_file import (
     NO_NODE,
     NOT_PROVED,
     NUMBER_OF_VERSION,
+    OTHER_CAUSE,
     PUBLISHED,
     RUNTIMES,
     SHARED,
@@ -51,6 +54,7 @@ from analysis.results.caveats import daemons_of
 from analysis.results.node_facts import words_in
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results, open_results
+from analysis.results.summaries import UNKNOWN
 from analysis.verdict.caveats import unclear_in_words
 from analysis.verdict.model import Comparison
 from base import PINSTUDY, VERSION
@@ -86,6 +90,8 @@ _WORDS_OF_CAUSES = (
     r"",
 )
 _FOLDERS = re.compile(r"[^\s=]*[/\\~]")
+_DIGEST = re.compile(DIGEST)
+_FIELD = re.compile(FIELD)
 _VERSION = re.compile(NUMBER_OF_VERSION)
 _COMPILER = re.compile(rf"\b({COMPILERS})(?![\w+])[^\d\n]{{0,20}}({NUMBER_OF_VERSION})")
 
@@ -183,11 +189,14 @@ def _name(text: str) -> str:
 
 
 def _instruments(proofs: Iterable[Proof]) -> Instruments | None:
-    proof = max(proofs, key=lambda of: of.proved_at, default=None)
+    proof = max(proofs, key=lambda proof: proof.proved_at, default=None)
     if proof is None:
         return None
     counts = counted(proof.findings)
-    off = {_name(of.name): tuple(of.fields) for of in proof.off}
+    off = {
+        _name(finding.name): tuple(field for field in finding.fields if _FIELD.fullmatch(field))
+        for finding in proof.off
+    }
     day = date.fromisoformat(proof.proved_at[:10])
     return Instruments(day, counts["ok"], counts["absent"], off)
 
@@ -203,12 +212,12 @@ def _clusters(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | N
         return None, BAD_LATENCY
     return tuple(
         NearCpus(
-            format_cpulist(latency.cpus[row] for row in of.rows),
-            of.level,
-            round(of.within_ns, 2),
-            round(of.outside_ns, 2),
+            format_cpulist(latency.cpus[row] for row in cluster.rows),
+            cluster.level,
+            round(cluster.within_ns, 2),
+            round(cluster.outside_ns, 2),
         )
-        for of in find_clusters(latency.both_ways).found
+        for cluster in find_clusters(latency.both_ways).found
     ), None
 
 
@@ -216,8 +225,8 @@ def _study_digest(results: Results) -> str | None:
     """Return the digest of the study of the runs; None where there is none, or are several."""
     if results.runs is None:
         return None
-    digests = [str(of) for of in results.runs.frame["study_digest"].dropna().unique()]
-    return digests[0] if len(digests) == 1 and re.fullmatch("[0-9a-f]{1,64}", digests[0]) else None
+    digests = results.runs.frame["study_digest"].dropna().astype(str).unique()
+    return digests[0] if len(digests) == 1 and _DIGEST.fullmatch(digests[0]) else None
 
 
 def _versions(results: Results) -> dict[Any, tuple[str, ...]]:
@@ -231,12 +240,12 @@ def _versions(results: Results) -> dict[Any, tuple[str, ...]]:
         if compiler := _COMPILER.search(str(record.get("build"))):
             found.setdefault("compiler", {})[f"{compiler[1]} {compiler[2]}"] = None
         runtime = table_in(record, "runtime")
-        name = next((of for of in RUNTIMES if of in str(runtime.get("name"))), None)
+        name = next((name for name in RUNTIMES if name in str(runtime.get("name"))), None)
         number = _VERSION.search(str(runtime.get("version")))
         if name and number:
             found.setdefault("OpenMP runtime", {})[f"{name} {number[0]}"] = None
     found.setdefault("pinstudy", {VERSION: None})
-    return {name: tuple(of)[:_MAX_VERSIONS] for name, of in found.items()}
+    return {tool: tuple(versions)[:_MAX_VERSIONS] for tool, versions in found.items()}
 
 
 def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
@@ -247,13 +256,15 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
     fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}
     for case in findings:
         summary = case.summary
-        shared = {name: _of_words(getattr(summary, name)) for name in SHARED}
         # Nothing is known of the placement in a publication.
         placed = {} if source == PUBLISHED else asdict(case.placed)
         against = places[baselines[summary.setting]] if case.comparisons else 0
         yield CardCase(
-            **shared
-            | {name: _of_words(getattr(summary.table, name)) for name in TABLE_KEYS}
+            **{name: _with_names(getattr(summary, name)) for name in SHARED}
+            | {
+                name: UNKNOWN if value == "" else _with_names(value)
+                for name, value in zip(TABLE_KEYS, summary.table[1:], strict=True)
+            }
             | {name: _or_none(getattr(summary, name)) for name in TIMES}
             | _numbers(summary)
             | {
@@ -262,66 +273,83 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
                 "beside_alone": places.get(summary.beside_alone or ""),
                 "drivers": words_in(summary.drivers),
                 "governors_read": words_in(summary.governors_read),
-                "excluded": _of_known(summary.excluded, STATUSES),
-                "disturbed": _of_known(summary.disturbed, DISTURBANCES),
+                "excluded": _only(STATUSES, summary.excluded),
+                "disturbed": _only(DISTURBANCES, summary.disturbed),
                 "placed": {name: count for name, count in placed.items() if count},
                 "skipped": None if summary.skip_reason is None else _cause(summary.skip_reason),
                 "reasons": dict(_reasons(summary)),
                 "fixed_time": case.case_id in fixed,
                 "out_of_turn": case.out_of_turn,
-                "unclear": {n: one_line(why) for n, why in unclear_in_words(case).items()},
+                "unclear": {
+                    _objective(name): one_line(why) for name, why in unclear_in_words(case).items()
+                },
                 "comparisons": {
-                    str(name): _stated(of, against) for name, of in case.comparisons.items()
+                    _objective(name): _stated(comparison, against)
+                    for name, comparison in case.comparisons.items()
                 },
             }
         )
 
 
-def _of_words(value: object) -> Any:  # noqa: ANN401 - what a field of a case has
-    """Return a value of a case with names as a card has them."""
+def _with_names(value: object) -> Any:  # noqa: ANN401 - whatever a case has
+    """Return a value of a case, its names as a card has them."""
     if isinstance(value, str):
         return _name(value) if value else None
     if isinstance(value, (list, tuple)):
-        return tuple(map(_of_words, value))
+        return tuple(map(_with_names, value))
     return value
 
 
-def _of_known(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def _only(known: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in known}
 
 
+def _objective(name: str) -> str:
+    """Return the name of an objective, which may be that of a metric, as a card has it."""
+    start = METRIC.format("")
+    return METRIC.format(_name(name[len(start) :])) if name.startswith(start) else str(name)
+
+
 def _numbers(case: CaseSummary) -> dict[str, Any]:
-    of_metrics = {metric.field: metric for metric in case.metrics}
-    means = {name: _mean(of, case.n) for name, of in case.measures.items()}
+    """Return the means of a case; what it lacks is left out."""
+    metrics = {metric.field: metric for metric in case.metrics}
+    means = _means(case.measures, case.n)
     return {
-        "measures": {n: of for n, of in means.items() if of and n not in of_metrics},
+        "measures": {name: mean for name, mean in means.items() if name not in metrics},
         "metrics": {
-            _name(metric.name): Printed(metric.units, _direction(metric), means.get(field))
-            for field, metric in of_metrics.items()
+            _name(metric.name): Printed(
+                tuple(map(one_line, metric.units)),
+                _direction(metric),
+                means.get(name),
+            )
+            for name, metric in metrics.items()
         },
         **{
-            name: _of_known(getattr(case, name), KIND_ORDER)
+            name: _only(KIND_ORDER, getattr(case, name))
             for name in ("residency", "cpu_share", "freq_ghz")
         },
         **{
-            name: {
-                kind: mean
-                for kind, of in _of_known(getattr(case, name), KIND_ORDER).items()
-                if (mean := _mean(of, case.n))
-            }
+            name: _means(_only(KIND_ORDER, getattr(case, name)), case.n)
             for name in ("waited", "energy_by_kind")
         },
     }
 
 
+def _means(measures: Mapping[str, Moments], n: int | None) -> dict[str, Mean]:
+    """Return the means that are known; `n` runs of a case need not be told again."""
+    return {
+        name: Mean(
+            moments.mean,
+            _or_none(moments.sd),
+            None if moments.n == n else moments.n or None,
+        )
+        for name, moments in measures.items()
+        if math.isfinite(moments.mean)
+    }
+
+
 def _direction(metric: Metric) -> Any:  # noqa: ANN401 - one of two words
     return metric.better if metric.better in DIRECTIONS else None
-
-
-def _mean(of: Moments, n: int | None) -> Mean | None:
-    if not math.isfinite(of.mean):
-        return None
-    return Mean(of.mean, _or_none(of.sd), None if of.n == n else of.n or None)
 
 
 def _or_none(value: float) -> float | None:
@@ -334,7 +362,7 @@ def _reasons(case: CaseSummary) -> Iterator[tuple[str, tuple[str, ...]]]:
         if name in MEASURES:
             yield name, tuple(dict.fromkeys(map(_cause, reasons)))
         elif name in STATUSES and name in case.excluded:
-            yield name, (CAUSES[-1],)
+            yield name, (OTHER_CAUSE,)
 
 
 def _cause(reason: str) -> str:
@@ -342,16 +370,13 @@ def _cause(reason: str) -> str:
     return next(cause for cause, words in causes if re.search(words, reason, re.IGNORECASE))
 
 
-def _stated(of: Comparison, against: int) -> StatedComparison:
-    return msgspec.convert(
-        ends_of(of.difference)
-        | asdict(of.difference)
-        | {
-            "outcome": of.outcome,
-            "against": against,
-            "unit": of.objective.unit or "1",
-            "better": DIRECTIONS[of.objective.higher],
-            "across_attempts": of.across_attempts,
-        },
-        StatedComparison,
-    )
+def _stated(comparison: Comparison, against: int) -> StatedComparison:
+    said = {
+        "outcome": comparison.outcome,
+        "against": against,
+        "unit": one_line(comparison.objective.unit) or PLAIN,
+        "better": DIRECTIONS[comparison.objective.higher],
+        "across_attempts": comparison.across_attempts,
+    }
+    numbers = ends_of(comparison.difference) | asdict(comparison.difference)
+    return msgspec.convert(numbers | said, StatedComparison)

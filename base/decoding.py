@@ -149,9 +149,9 @@ def _in_words(error: msgspec.ValidationError, kind: Any, value: Callable[[], obj
     if not _OF_TYPES.match(why):
         return f"{begin}{one_line(why)}"
     if match and match["key"]:
-        of_keys, keys = get_args(plain)[0], found if isinstance(found, dict) else {}
-        wrong = next((key for key in keys if not _fits(key, of_keys)), "")
-        return f"{begin}expected as a key {expected_of(of_keys)}, found {shown(wrong)}"
+        kind_of_keys, keys = get_args(plain)[0], found if isinstance(found, dict) else {}
+        wrong = next((key for key in keys if not _fits(key, kind_of_keys)), "")
+        return f"{begin}expected as a key {expected_of(kind_of_keys)}, found {shown(wrong)}"
     return f"{begin}expected {expected_of(kind)}, found {shown(found)}"
 
 
@@ -163,11 +163,11 @@ def _inside(kind: Any, value: object, step: re.Match[str]) -> tuple[Any, object,
         inner = get_type_hints(plain, include_extras=True).get(name, object)
         return inner, value.get(name) if isinstance(value, dict) else None, f".{name}"
     if step["item"] == "...":
-        of_values, items = inside[-1], value if isinstance(value, dict) else {}
+        kind_of_values, items = inside[-1], value if isinstance(value, dict) else {}
         for key, item in items.items():
-            if not _fits(item, of_values):
-                return of_values, item, f".{key}"
-        return of_values, None, ""
+            if not _fits(item, kind_of_values):
+                return kind_of_values, item, f".{key}"
+        return kind_of_values, None, ""
     number = int(step["item"])
     fixed = get_origin(plain) is tuple and Ellipsis not in inside
     item = value[number] if isinstance(value, list) and number < len(value) else None
@@ -188,10 +188,10 @@ def plain_type(kind: Any) -> tuple[Any, list[Meta]]:  # noqa: ANN401
     bounds: list[Meta] = []
     while True:
         if get_origin(kind) is Annotated:
-            bounds = [*(of for of in kind.__metadata__ if isinstance(of, Meta)), *bounds]
+            bounds = [*(meta for meta in kind.__metadata__ if isinstance(meta, Meta)), *bounds]
             kind = kind.__origin__
         elif get_origin(kind) in (Union, UnionType):
-            kind = next(of for of in get_args(kind) if of is not NoneType)
+            kind = next(inner for inner in get_args(kind) if inner is not NoneType)
         else:
             return kind, bounds
 

@@ -74,6 +74,8 @@ NO_NODE = {
 }
 COMPILERS = r"gcc|g\+\+|GNU|clang\+\+|[Cc]lang|icpx|icx|nvc\+\+"
 RUNTIMES = ("libgomp", "libomp", "libiomp5", "libnvomp")
+DIGEST = "[0-9a-f]{1,64}"
+FIELD = "[A-Za-z][A-Za-z0-9_.-]{0,59}"
 NUMBER_OF_VERSION = r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}"
 
 STATUSES = (*FINAL, INTERRUPTED)
@@ -91,7 +93,7 @@ Name = Annotated[
     str, line(400, without="/\\\\~", title="a name on one printable line, which is no path")
 ]
 Unit = Annotated[str, line(MAX_UNIT)]
-Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{1,64}\Z", title="hexadecimal digits")]
+Digest = Annotated[str, Meta(pattern=rf"\A{DIGEST}\Z", title="hexadecimal digits")]
 Version = Annotated[
     str,
     Meta(
@@ -99,9 +101,7 @@ Version = Annotated[
         title="the number of a version, of a compiler or runtime with its name",
     ),
 ]
-FieldName = Annotated[
-    str, Meta(pattern=r"\A[a-z][a-z0-9_.]{0,59}\Z", title="the name of a record's field")
-]
+FieldName = Annotated[str, Meta(pattern=rf"\A{FIELD}\Z", title="the name of a record's field")]
 Number = Annotated[float, Meta(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
 Amount = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
 Share = Annotated[float, Meta(ge=0, le=1.01)]
@@ -336,9 +336,12 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
     def summary(self, place: int) -> CaseSummary:
         """Return the case as tables and comparisons take it; `place` is that on the card."""
-        printed = {name: Metric(name, of.units, of.better) for name, of in self.metrics.items()}
-        means = self.measures | {printed[name].field: of.mean for name, of in self.metrics.items()}
-        names = (*(metric.field for metric in printed.values()), *_ALL_MEASURES)
+        metrics = {
+            Metric(name, printed.units, printed.better): printed.mean
+            for name, printed in self.metrics.items()
+        }
+        means = self.measures | {metric.field: mean for metric, mean in metrics.items()}
+        names = (*(metric.field for metric in metrics), *_ALL_MEASURES)
         only_with = summaries.ONLY_WITH
         missing = [
             name
@@ -352,10 +355,12 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             table=TableKey(self.table_number, *(getattr(self, name) for name in TABLE_KEYS)),
             number=self.case_number,
             measures={name: _moments(means.get(name), self.n) for name in names},
-            metrics=tuple(printed.values()),
+            metrics=tuple(metrics),
             beside_alone=None if self.beside_alone is None else str(self.beside_alone),
             waited={kind: _moments(mean, self.n) for kind, mean in self.waited.items()},
-            energy_by_kind={k: _moments(mean, self.n) for k, mean in self.energy_by_kind.items()},
+            energy_by_kind={
+                kind: _moments(mean, self.n) for kind, mean in self.energy_by_kind.items()
+            },
             reasons=self.reasons | dict.fromkeys(missing, (_ABSENT,)),
             skip_reason=self.skipped,
             placed=PlacedRuns(**self.placed),
@@ -516,7 +521,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
             yield caveats.running_meanwhile(self.daemons)
         if any(case.out_of_turn for case in self.cases):
             yield turns.FOOTNOTE
-        made = "".join(f", made by pinstudy {of}" for of in self.versions.get("pinstudy", ())[:1])
+        versions = self.versions.get("pinstudy")
+        made = f", made by pinstudy {versions[0]}" if versions else ""
         yield f"from a card{made}: means and comparisons, without runs and notes on them"
         if self.instruments and self.instruments.off:
             yield f"instruments of the node: {self.instruments.summary}"

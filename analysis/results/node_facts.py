@@ -143,9 +143,9 @@ def sheet_rows(facts: NodeFacts) -> list[tuple[str, str]]:
         for kind in facts.kinds
     )
     caches: dict[str, list[str]] = {}
-    for of in facts.caches:
-        size = f"{of.size_bytes / 1024:g} KiB" if of.size_bytes else "unknown size"
-        caches.setdefault(f"L{of.level} caches", []).append(f"{of.count} x {size}")
+    for cache in facts.caches:
+        size = f"{cache.size_bytes / 1024:g} KiB" if cache.size_bytes else "unknown size"
+        caches.setdefault(f"L{cache.level} caches", []).append(f"{cache.count} x {size}")
     rows = [
         ("processor", facts.cpu_model),
         ("cores", "; ".join(kinds)),

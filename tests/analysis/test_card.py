@@ -104,6 +104,17 @@ def test_a_rate_is_compared_on_the_card_as_in_its_results(tmp_path: Path) -> Non
     assert theirs["metric_rate"].difference == mine.difference
 
 
+def test_of_names_that_are_paths_the_last_part_is_on_the_card(tmp_path: Path) -> None:
+    names = {"app": "/home/alice/solver", "size": "~/n=1", "schedule": ""}
+    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}, "Gflop/s", **names))
+    mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_Gflop/s"]
+    theirs = cases_of(analyze(open_results(str(card_from(tmp_path, tmp_path)))))[1]
+    table = theirs.summary.table
+    assert (table.app, table.size, table.schedule) == ("solver", "n=1", "unknown")
+    assert theirs.comparisons["metric_s"].difference == mine.difference
+    assert theirs.comparisons["metric_s"].objective.unit == "Gflop/s"
+
+
 def test_the_co_runner_alone_is_found_on_the_card(tmp_path: Path) -> None:
     write(tmp_path, runs_beside())
     cases = open_results(str(card_from(tmp_path, tmp_path))).cases
