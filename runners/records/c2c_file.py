@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from base.decoding import Count, Cpu, Text
 
+# Only the lines with most HITM are kept; the others have too few to matter.
 MAX_LINES = 50
 # Of a row of a table, as it was written in the study.
 Word = Text | int

@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
+from msgspec import to_builtins
+
 from base.text import one_line
+from runners.records.c2c_file import MAX_LINES, Sampled, SharedLine
 
 # perf prints the fields in this order, whatever order is requested.
 FIELDS = "cpu,event,addr,data_src,ip,sym"
@@ -35,8 +38,6 @@ _SNOOP = re.compile(r"\|SNP ([^|]*)\|")
 _LONGEST_LINE = 8192
 # Twenty minutes at perf's 4000 samples a second.
 MAX_SAMPLES = 5_000_000
-# Only the lines with most HITM are kept; the others have too few to matter.
-MAX_LINES = 50
 MAX_SYMBOLS = 5
 _MAX_SYMBOL_CHARACTERS = 120
 _MAX_SHOWN = 80
@@ -177,24 +178,26 @@ def contended_lines(
             cpus[line][sample.cpu] += 1
             if sample.symbol != UNKNOWN:
                 symbols[line][sample.symbol] += 1
-    return {
-        "sampled": {name: sampled[name] for name in ("samples", "loads", "stores")}
-        | {
-            "hitm": hitm.total(),
-            "local_hitm": local.total(),
-            "remote_hitm": remote.total(),
-        },
-        "lines": [
-            {
-                "address": f"{line * line_bytes:#x}",
-                "hitm": hitm[line],
-                "local_hitm": local[line],
-                "remote_hitm": remote[line],
-                "stores": stores[line],
-                "cpus": {str(cpu): count for cpu, count in sorted(cpus[line].items())},
-                "symbols": [name for name, _ in symbols[line].most_common(MAX_SYMBOLS)],
-            }
-            for line in kept
-        ],
-        "lines_left_out": len(hitm) - len(kept),
-    }
+    counted = Sampled(
+        sampled["samples"],
+        sampled["loads"],
+        sampled["stores"],
+        hitm.total(),
+        local.total(),
+        remote.total(),
+    )
+    lines = [
+        SharedLine(
+            address=f"{line * line_bytes:#x}",
+            hitm=hitm[line],
+            local_hitm=local[line],
+            remote_hitm=remote[line],
+            stores=stores[line],
+            cpus=dict(sorted(cpus[line].items())),
+            symbols=[name for name, _ in symbols[line].most_common(MAX_SYMBOLS)],
+        )
+        for line in kept
+    ]
+    found = {"sampled": counted, "lines": lines, "lines_left_out": len(hitm) - len(kept)}
+    fields: dict[str, Any] = to_builtins(found, str_keys=True)
+    return fields

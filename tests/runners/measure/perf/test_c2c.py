@@ -21,7 +21,6 @@ from runners.measure.perf.c2c import (
     try_c2c,
 )
 from runners.measure.perf.c2c_samples import (
-    MAX_LINES,
     MemorySample,
     NotUnderstoodError,
     contended_lines,
@@ -29,6 +28,7 @@ from runners.measure.perf.c2c_samples import (
     read_samples,
 )
 from runners.node.topology import CoreKind
+from runners.records.c2c_file import MAX_LINES
 from tests.runners.c2c_recordings import Access, put_accesses, record_faults
 from tests.runners.fake_commands import install
 from tests.support.tools import ROOT, need_tool
