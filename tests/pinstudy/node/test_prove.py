@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from base import PINSTUDY
 from runners.node.node import Node, open_node
@@ -100,7 +100,7 @@ def test_a_study_and_the_doctor_tell_what_was_off(tmp_path: Path, node: Node) ->
 
 
 def test_a_node_that_was_not_tested_is_told_how(tmp_path: Path, node: Node) -> None:
-    other = replace(new_proof(node, [OFF], 1.0, quick=True), node_digest="0" * 64)
+    other = structs.replace(new_proof(node, [OFF], 1.0, quick=True), node_digest="0" * 64)
     keep_for_node(other, node.root)
     doctor = json.loads(pinstudy(tmp_path, "doctor", "--json").stdout)
     (told,) = [of for of in doctor if of["name"] == "instruments"]
@@ -111,7 +111,7 @@ def test_a_node_that_was_not_tested_is_told_how(tmp_path: Path, node: Node) -> N
 def test_a_study_tests_the_instruments_once_a_boot_where_it_asks_for_it(
     tmp_path: Path, node: Node, state: Path
 ) -> None:
-    old = replace(new_proof(node, [OFF], 1.0, quick=True), boot_id="another boot")
+    old = structs.replace(new_proof(node, [OFF], 1.0, quick=True), boot_id="another boot")
     keep_for_node(old, node.root)
     small_study(tmp_path, prove=True)
     first = pinstudy(tmp_path, "run", "st.yaml", status=0)
