@@ -7,7 +7,7 @@ words what a pattern expects, `Meta(description=…)` what a field means.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import date
 from pathlib import Path
@@ -80,19 +80,28 @@ def decoded(data: bytes, kind: type[Declared]) -> Declared:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        raise ValueError(_in_words(error, kind, lambda: msgspec.json.decode(data))) from None
+        refused = error
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"it is no JSON: {one_line(str(error), 100)}") from None
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        # Cut off behind the place, or too deep for anything but its type.
+        value = None
+    else:
+        # This knows the place of what is too long, too.
+        converted(value, kind)
+    raise ValueError(_in_words(refused, kind, value))
 
 
 def converted(value: object, kind: type[Declared]) -> Declared:
     """Return a value that JSON held as one of a declared type; raises ValueError as `decoded`."""
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        raise ValueError(_in_words(error, kind, lambda: value)) from None
+        raise ValueError(_in_words(error, kind, value)) from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -126,15 +135,10 @@ def encoded(value: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 
-def _in_words(error: msgspec.ValidationError, kind: Any, value: Callable[[], object]) -> str:  # noqa: ANN401
+def _in_words(error: msgspec.ValidationError, kind: Any, found: object) -> str:  # noqa: ANN401
     """Return what msgspec refuses as a line with place, expected and found value."""
     match = _PLACE.fullmatch(str(error))
     why, path = (match["why"], match["path"]) if match else (str(error), "")
-    try:
-        found = value()
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        # Cut off behind the place, or too deep for anything but its type.
-        found = None
     place = ""
     for step in _STEP.finditer(path):
         kind, found, name = _inside(kind, found, step)
@@ -169,15 +173,17 @@ def _inside(kind: Any, value: object, step: re.Match[str]) -> tuple[Any, object,
                 return kind_of_values, item, f".{key}"
         return kind_of_values, None, ""
     number = int(step["item"])
-    fixed = get_origin(plain) is tuple and Ellipsis not in inside
     item = value[number] if isinstance(value, list) and number < len(value) else None
-    return inside[number] if fixed else inside[0], item, f"[{number}]"
+    # Of a list all are alike; a tuple, or a table that is written as a list, has one for each.
+    kinds = inside or tuple(_fields(plain).values())
+    alike = get_origin(plain) is list or Ellipsis in inside
+    return kinds[0 if alike else number], item, f"[{number}]"
 
 
 def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401
     try:
         # Keys of JSON are texts.
-        msgspec.convert(value, kind, strict=False)
+        msgspec.convert(value, kind, strict=False, str_keys=True)
     except msgspec.ValidationError:
         return False
     return True
@@ -209,6 +215,9 @@ def expected_of(kind: Any) -> str:  # noqa: ANN401
     if plain in (int, float) and "ge" in found and "le" in found:
         return f"{_WORDS[plain]} from {found['ge']:g} to {found['le']:g}{null}"
     noun = _WORDS.get(plain, "a table of keys")
+    if isinstance(plain, type) and issubclass(plain, msgspec.Struct):
+        config = plain.__struct_config__
+        noun = f"a list of {len(plain.__struct_fields__)}" if config.array_like else noun
     if get_origin(plain) in (list, tuple):
         noun = "a list"
     if most := found.get("max_length"):
@@ -229,4 +238,4 @@ def _bounds_of(metas: list[Meta]) -> Iterator[tuple[str, Any]]:
 def _fields(kind: Any) -> Mapping[str, Any]:  # noqa: ANN401
     """Return the fields of a declared table."""
     known = is_dataclass(kind) or hasattr(kind, "__struct_fields__")
-    return get_type_hints(kind) if known else {}
+    return get_type_hints(kind, include_extras=True) if known else {}

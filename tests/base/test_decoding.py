@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from base.decoding import Count, CpuList, Line, converted, decoded, encoded, read_decoded
 from base.errors import UserError
+from tests.support.changed import JSON_VALUES
 
 
 class Inner(Struct, forbid_unknown_fields=True, frozen=True):
@@ -23,12 +26,18 @@ class Inner(Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError("n is 7, which is unlucky")
 
 
+class Listed(Struct, forbid_unknown_fields=True, frozen=True, array_like=True):
+    path: Line
+    value: Line
+
+
 class Outer(Struct, forbid_unknown_fields=True, frozen=True):
     kind: Literal["a", "b"]
     day: date
     items: Annotated[tuple[Inner, ...], Meta(max_length=3)] = ()
     by_name: dict[Line, Inner] = {}
     ends: tuple[Count, Line] | None = None
+    listed: list[Listed] = []
     known: bool = True
 
 
@@ -80,6 +89,12 @@ def test_what_is_written_is_read_again() -> None:
         ),
         ({"ends": [1, 2]}, "ends[1]: expected one printable line of at most 500 characters"),
         ({"ends": [1]}, "ends: expected a list or null, found a list"),
+        (
+            {"listed": [["a", "b"], ["c", 3]]},
+            "listed[1][1]: expected one printable line of at most 500 characters, found '3'",
+        ),
+        ({"listed": [["a", "b", "c"]]}, "listed[0]: expected a list of 2, found a list"),
+        ({"listed": [["a"]]}, "listed[0]: expected a list of 2, found a list"),
         ({"known": 1}, "known: expected true or false, found '1'"),
         ({"known": None}, "known: expected true or false, found nothing"),
         ({"evil\x1b[2J": 1}, "key 'evil\N{REPLACEMENT CHARACTER}[2J' is not known"),
@@ -148,3 +163,11 @@ def test_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(UserError) as error:
             read_decoded(path, Outer, 50, "expected an Outer", "; write it again")
         assert str(error.value) == f"{path}: {why}"
+
+
+@given(st.sampled_from([*GOOD, "listed", "known", "evil"]), JSON_VALUES)
+def test_any_value_is_decoded_or_refused_in_one_line(key: str, value: object) -> None:
+    try:
+        decoded(json.dumps(GOOD | {key: value}).encode(), Outer)
+    except ValueError as error:
+        assert str(error).isprintable()
