@@ -63,6 +63,7 @@ _WORDS = {
     float: "a number",
     str: "a text",
     date: "a day such as 2026-11-22",
+    object: "what JSON can hold, within bounds",
 }
 _PLACE = re.compile(r"(?P<why>.*?) - at (?P<key>`key` in )?`\$(?P<path>.*)`", re.DOTALL)
 _STEP = re.compile(r"\.(?P<field>\w+)|\[(?P<item>[0-9]+|\.\.\.)\]")
@@ -153,7 +154,8 @@ def _in_words(error: msgspec.ValidationError, kind: Any, found: object) -> str: 
     if not _OF_TYPES.match(why):
         return f"{begin}{one_line(why)}"
     if match and match["key"]:
-        kind_of_keys, keys = get_args(plain)[0], found if isinstance(found, dict) else {}
+        kind_of_keys = get_args(plain)[0]
+        keys = found if isinstance(found, dict) else ()
         wrong = next((key for key in keys if not _fits(key, kind_of_keys)), "")
         return f"{begin}expected as a key {expected_of(kind_of_keys)}, found {shown(wrong)}"
     return f"{begin}expected {expected_of(kind)}, found {shown(found)}"
@@ -162,22 +164,21 @@ def _in_words(error: msgspec.ValidationError, kind: Any, found: object) -> str: 
 def _inside(kind: Any, value: object, step: re.Match[str]) -> tuple[Any, object, str]:  # noqa: ANN401
     """Return type, value and name of what is in a value; by any name, of what is wrong."""
     plain, _ = plain_type(kind)
-    inside = get_args(plain)
+    inside = get_args(plain) or tuple(_fields(plain).values())
     if name := step["field"]:
-        inner = get_type_hints(plain, include_extras=True).get(name, object)
+        inner = _fields(plain).get(name, object)
         return inner, value.get(name) if isinstance(value, dict) else None, f".{name}"
     if step["item"] == "...":
-        kind_of_values, items = inside[-1], value if isinstance(value, dict) else {}
-        for key, item in items.items():
+        kind_of_values = inside[-1] if inside else object
+        for key, item in value.items() if isinstance(value, dict) else ():
             if not _fits(item, kind_of_values):
                 return kind_of_values, item, f".{key}"
         return kind_of_values, None, ""
     number = int(step["item"])
     item = value[number] if isinstance(value, list) and number < len(value) else None
     # Of a list all are alike; a tuple, or a table that is written as a list, has one for each.
-    kinds = inside or tuple(_fields(plain).values())
-    alike = get_origin(plain) is list or Ellipsis in inside
-    return kinds[0 if alike else number], item, f"[{number}]"
+    place = 0 if get_origin(plain) is list or Ellipsis in inside else number
+    return inside[place] if place < len(inside) else object, item, f"[{number}]"
 
 
 def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401

@@ -30,6 +30,7 @@ from analysis.verdict.values import (
     Values,
     difference_of,
     difference_of_summaries,
+    sample_of_summary,
     spread_times_of_summaries,
 )
 from base.text import one_line
@@ -80,7 +81,8 @@ def difference_between(
         return difference_of(mine, theirs, objective)
     stated = a.stated.get(objective)
     if stated and stated.against == b.case_id:
-        return stated.difference
+        known = all(sample_of_summary(case, objective) for case in (a, b))
+        return stated.difference if known else None
     # Of a card nobody knows more than that each of them has no outcome against its baseline.
     if a.out_of_turn or b.out_of_turn or objective in {*a.unclear, *b.unclear}:
         return None

@@ -171,3 +171,9 @@ def test_any_value_is_decoded_or_refused_in_one_line(key: str, value: object) ->
         decoded(json.dumps(GOOD | {key: value}).encode(), Outer)
     except ValueError as error:
         assert str(error).isprintable()
+
+
+def test_a_number_that_nothing_holds_is_refused_wherever_it_is() -> None:
+    for kind in (dict, list, Outer):
+        with pytest.raises(ValueError):
+            decoded(b'{"kind": "a", "x": [{"y": {"z": [1e999]}}]}', kind)

@@ -163,6 +163,16 @@ SCALARS = st.one_of(
 )  # fmt: skip
 
 
+def test_a_comparison_of_what_has_no_mean_is_none(tmp_path: Path) -> None:
+    card = copy.deepcopy(GOOD)
+    assert set(card["cases"][1]["comparisons"]) == {"time"}
+    del card["cases"][1]["measures"]["elapsed_s"]
+    path = tmp_path / "card.json"
+    path.write_text(json.dumps(card))
+    (case,) = (case for case in analyze(open_results(str(path))).cases if case.number == 2)
+    assert case.comparisons == {}
+
+
 @settings(max_examples=150)
 @given(at=st.sampled_from(places(GOOD)[1:]), value=SCALARS)
 def test_any_value_in_any_place_is_read_or_refused(
