@@ -26,6 +26,7 @@ from analysis.records.metrics import MAX_UNIT, Metric
 from analysis.results import caveats, summaries, turns
 from analysis.results.case_summary import CaseSummary, Moments, Stated
 from analysis.results.node_facts import KindName, NodeFacts, Word
+from analysis.results.summary_columns import SIGNED
 from base import PINSTUDY
 from base.decoding import Count, CpuList, Line, line, read_decoded
 from base.text import unknown_word
@@ -329,10 +330,12 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     ] = {}
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a measure that there is not."""
-        for name in self.measures:
+        """Raise ValueError for a measure that there is not, or that cannot be below 0."""
+        for name, mean in self.measures.items():
             if name not in _ALL_MEASURES:
                 raise ValueError(unknown_word("measure", name, _ALL_MEASURES))
+            if mean.mean < 0 and name not in SIGNED:
+                raise ValueError(f"measures.{name}.mean: expected 0 or more, found {mean.mean:g}")
 
     def summary(self, place: int) -> CaseSummary:
         """Return the case as tables and comparisons take it; `place` is that on the card."""

@@ -76,7 +76,7 @@ _EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCI
 # The most that a run may have of each measure.
 _MOST = {name: most for name, (_, most) in POSSIBLE.items()} | {"elapsed_s": MAX_DURATION_S}
 # What can be below 0: energy beside an idle node's that was less idle than thought.
-_SIGNED = {"energy_net_j"}
+SIGNED = {"energy_net_j"}
 # Only an idle graphics unit has an energy of 0; elsewhere it is a counter that did not move.
 _NEVER_ZERO = ("energy_pkg_j", "energy_core_j", "energy_dram_j", "energy_psys_j")
 _ALLOWED = {
@@ -167,7 +167,7 @@ def _why_no_number(name: str, text: str) -> str:
     measure, statistic = NUMBERS.get(name, (name, "mean"))
     if of := metric_of(name):
         return "is below 0" if of[1] == "sd" and float(text) < 0 else ""
-    if float(text) < 0 and (statistic == "sd" or measure not in _SIGNED):
+    if float(text) < 0 and (statistic == "sd" or measure not in SIGNED):
         return "is below 0"
     if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
         return "is no time that a program takes"

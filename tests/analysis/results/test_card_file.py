@@ -88,6 +88,7 @@ def with_node(**values: object) -> Callable[[dict[str, Any]], None]:
         (with_measure(mean="fast"), "measures.elapsed_s.mean: expected a number from -1e+30 to"),
         (with_measure(mean=1e31), "measures.elapsed_s.mean: expected a number from -1e+30 to"),
         (with_measure(mean=[1]), "cases[1].measures.elapsed_s.mean: expected a number from"),
+        (with_measure(mean=-1), "cases[1]: measures.elapsed_s.mean: expected 0 or more, found -1"),
         (with_measure(sd=-1), "cases[1].measures.elapsed_s.sd: expected a number from 0 to"),
         (with_case(n=1.5), "cases[1].n: expected a whole number from 0 to"),
         (with_case(threads=True), "cases[1].threads: expected a whole number from 1 to"),
