@@ -125,6 +125,7 @@ test-vm-small: ## Run three of them, as continuous integration does
 
 schema: ## Write configs/schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
+	@.venv/bin/python -m tools.study_schema
 	@.venv/bin/python -m tools.key_reference
 
 cards: ## Write the cards of the publications that come with pinstudy: cards/*.json
@@ -167,4 +168,4 @@ lock: ## Renew the lock files from pyproject.toml (needs uv)
 	@tools/lock.sh
 
 clean: ## Remove what set-up made; results/ stays
-	rm -rf build .venv
+	rm -rf build .venv configs/schema.json

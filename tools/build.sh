@@ -1,5 +1,5 @@
 # The second and third step of set-up: the Python environment, from the lock files, and the C++ programs,
-# with every compiler that is there. Sourced by setup.sh.
+# with every compiler that is there; and the schema of studies. Sourced by setup.sh.
 # shellcheck shell=bash
 
 # Where the environment is; make install has one at another place.
@@ -114,4 +114,12 @@ compile() {
     [ $status = 0 ] || touch -d @0 "$folder/begun"
     mv "$folder/begun" "$stamp"
     [ $status = 0 ] || fail "cannot build $what${cpus-} with $compiler:" see-log
+}
+
+# study_schema PYTHON: configs/schema.json, by which editors complete and explain a study's keys, unless it
+# is newer than what it is made of.
+study_schema() {
+    local schema=configs/schema.json
+    [ ! -e $schema ] || [ -n "$(find base configs tools/study_schema.py -name '*.py' -newer $schema -print -quit)" ] || return 0
+    logged "$1" -m tools.study_schema || fail "cannot write $schema:" see-log
 }

@@ -100,8 +100,8 @@ install_build() {
     done <"$1/install_manifest.txt"
 }
 
-# environment_of_installation: the interpreter of find_interpreter, or an environment of its own. Modules
-# are compiled now: later the tree may be read-only.
+# environment_of_installation: the interpreter of find_interpreter, or an environment of its own. The
+# schema is written and modules are compiled now: later the tree may be read-only.
 environment_of_installation() {
     local python=$interpreter
     venv=$tree/.venv
@@ -116,6 +116,8 @@ environment_of_installation() {
     fi
     serves_others "$python" ||
         say "others may not start $(real_python "$python"): give another one as PINSTUDY_PYTHON"
+    logged "$python" -m tools.study_schema "$tree/configs/schema.json" ||
+        fail "cannot write $tree/configs/schema.json:" see-log
     logged "$python" -m compileall -q "$tree"/{base,configs,runners,analysis,pinstudy} ||
         fail "cannot compile the modules in $tree:" see-log
 }
@@ -145,7 +147,7 @@ uninstall_all() {
     [ -r "$manifest" ] || fail "finds no installation in $PREFIX (there is no $manifest)"
     [ -w "$tree" ] || fail "cannot write $PREFIX: uninstall as somebody who may"
     remove_below_prefix <"$manifest"
-    rm -rf "$tree/.venv" "$tree/interpreter"
+    rm -rf "$tree/.venv" "$tree/interpreter" "$tree/configs/schema.json"
     find "$tree" -name '*.pyc' -path '*/__pycache__/*' -delete
     rm "$manifest"
     find "$tree" "$PREFIX/share/doc/pinstudy" -depth -type d -empty -delete 2>/dev/null

@@ -67,9 +67,11 @@ main() {
         setup)
             if in_spack; then
                 system_packages run
+                study_schema "$interpreter"
             else
                 system_packages python build run
                 python_and_programs requirements.txt
+                study_schema "$venv/bin/python"
             fi
             ;;
         originals)

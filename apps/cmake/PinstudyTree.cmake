@@ -29,6 +29,7 @@ install(
   DESTINATION ${pinstudy_tree}
   PATTERN __pycache__ EXCLUDE
   PATTERN *.py[cod] EXCLUDE
+  PATTERN configs/schema.json EXCLUDE
   PATTERN configs/spack EXCLUDE
   PATTERN runners/witness EXCLUDE
   PATTERN runners/vm/guest EXCLUDE
@@ -38,7 +39,25 @@ install(PROGRAMS runners/vm/guest/init runners/vm/guest/start.sh
 )
 install(PROGRAMS bin/pinstudy DESTINATION bin)
 
-# The one file of the tree that is not a copy: which interpreter bin/pinstudy is to use.
+# Editors look for the schema beside the studies; everything else does without it.
+set(pinstudy_schema_python python3)
+if(PINSTUDY_PYTHON)
+  set(pinstudy_schema_python "${PINSTUDY_PYTHON}")
+endif()
+install(
+  CODE "execute_process(
+  COMMAND \"${pinstudy_schema_python}\" -m tools.study_schema
+          \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${pinstudy_tree}/configs/schema.json\"
+  WORKING_DIRECTORY \"${PROJECT_SOURCE_DIR}\"
+  RESULT_VARIABLE pinstudy_schema
+  ERROR_QUIET
+)
+if(NOT pinstudy_schema STREQUAL \"0\")
+  message(STATUS \"No schema for editors: ${pinstudy_schema_python} could not write it\")
+endif()"
+)
+
+# What else is no copy: which interpreter bin/pinstudy is to use.
 if(PINSTUDY_PYTHON)
   file(WRITE "${PROJECT_BINARY_DIR}/interpreter" "${PINSTUDY_PYTHON}\n")
   install(FILES "${PROJECT_BINARY_DIR}/interpreter" DESTINATION ${pinstudy_tree})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,44 @@ import yaml
 from configs.library import CONFIGS
 from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
-from tools.key_reference import SCHEMA, generated_files
+from tools.key_reference import generated_pages
+from tools.study_schema import SCHEMA, write_schema
 
-accepts = fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
 STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
+Accepts = Callable[[Any], Any]
 
 
-@pytest.mark.parametrize("path", generated_files(), ids=lambda path: path.name)
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - JSON
+    """Give the schema, written as the set-up does, to another place."""
+    file = tmp_path_factory.mktemp("schema") / "schema.json"
+    write_schema(file)
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def accepts(schema: Any) -> Accepts:  # noqa: ANN401 - JSON
+    """Give the check of a study's plain value as editors make it."""
+    check: Accepts = fastjsonschema.compile(schema)
+    return check
+
+
+@pytest.mark.parametrize("path", generated_pages(), ids=lambda path: path.name)
 def test_what_was_written_is_current(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generated_files()[path], "renew it by `make schema`"
+    assert path.read_text(encoding="utf-8") == generated_pages()[path], "renew it by `make schema`"
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
-def test_studies_name_the_schema_and_keep_to_it(path: Path) -> None:
+def test_studies_name_the_schema_and_keep_to_it(path: Path, accepts: Accepts) -> None:
     text = path.read_text(encoding="utf-8")
     first = text.splitlines()[0]
 
-    assert (path.parent / first.removeprefix("# yaml-language-server: $schema=")).samefile(SCHEMA)
+    named = path.parent / first.removeprefix("# yaml-language-server: $schema=")
+    assert named.resolve() == SCHEMA
     accepts(yaml.safe_load(text))
 
 
-def test_so_do_the_examples_of_the_docs() -> None:
+def test_so_do_the_examples_of_the_docs(accepts: Accepts) -> None:
     pages = (ROOT / "docs" / f"{name}.md" for name in ("studies", "repetitions"))
     page = "".join(path.read_text(encoding="utf-8") for path in pages)
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
@@ -68,7 +86,7 @@ def test_so_do_the_examples_of_the_docs() -> None:
         "mappings: [{name: a b, selection: pcores, binding: pin}]",
     ],
 )
-def test_an_editor_marks_what_pinstudy_refuses(line: str) -> None:
+def test_an_editor_marks_what_pinstudy_refuses(line: str, accepts: Accepts) -> None:
     text = study_with(line)
 
     assert mistakes(text)
@@ -76,16 +94,16 @@ def test_an_editor_marks_what_pinstudy_refuses(line: str) -> None:
         accepts(yaml.safe_load(text))
 
 
-def test_it_says_what_each_key_means() -> None:
-    def keys(schema: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any part of a schema
-        if isinstance(schema, list):
-            return [key for item in schema for key in keys(item)]
-        if not isinstance(schema, dict):
+def test_it_says_what_each_key_means(schema: Any) -> None:  # noqa: ANN401 - JSON
+    def keys(part: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any part of a schema
+        if isinstance(part, list):
+            return [key for item in part for key in keys(item)]
+        if not isinstance(part, dict):
             return []
-        own = list(schema["properties"].values()) if "properties" in schema else []
-        return own + [key for inner in schema.values() for key in keys(inner)]
+        own = list(part["properties"].values()) if "properties" in part else []
+        return own + [key for inner in part.values() for key in keys(inner)]
 
-    declared = keys(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    declared = keys(schema)
 
     assert len(declared) > 80
     assert [key for key in declared if not key.get("description")] == []

@@ -36,6 +36,7 @@ PYTHON = """
 case "$1 $2" in
     "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
     "-m pip") eval "${PIP_SCRIPT-}" ;;
+    "-m tools.study_schema") file=${3-configs/schema.json}; mkdir -p "${file%/*}"; touch "$file" ;;
     "-I -S") echo "3.11 x86_64" ;;
 esac
 """
@@ -78,7 +79,8 @@ class FakeMachine:
         self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")
         self.write("requirements-docs.txt", "mkdocs==1 --hash=sha256:00\n")
         self.write("apps/lu/main.cpp", "int main() {}\n")
-        for name in ("CMakeLists.txt", "CMakePresets.json", "runners/witness/a", "tests/apps/a"):
+        empty = ("CMakeLists.txt", "CMakePresets.json", "runners/witness/a", "tests/apps/a")
+        for name in (*empty, "base/a.py", "configs/a.py"):
             self.write(name, "")
         for name in BASE:
             found = shutil.which(name)

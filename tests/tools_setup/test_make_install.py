@@ -42,6 +42,7 @@ def test_programs_of_each_compiler_and_an_environment_go_to_the_prefix(
     assert (prefix / "lib/pinstudy/.venv/bin/python").exists()
     assert not (machine.root / ".venv").exists()
     assert f"installed: {prefix}/bin/pinstudy" in done.stdout
+    assert (prefix / "lib/pinstudy/configs/schema.json").exists()
     [compiled] = machine.calls("python3 -m compileall")
     assert f"{prefix}/lib/pinstudy/runners" in compiled
 

@@ -38,6 +38,20 @@ def test_a_first_set_up_does_every_step(machine: FakeMachine) -> None:
     assert (machine.root / ".venv/bin/python").exists()
 
 
+def test_the_schema_of_studies_is_written_again_only_after_a_change(machine: FakeMachine) -> None:
+    schema = machine.root / "configs/schema.json"
+    machine.set_up()
+    assert schema.exists()
+    os.utime(schema, (0, 0))
+
+    machine.set_up()
+    assert schema.stat().st_mtime > 0
+    written = schema.stat().st_mtime_ns
+    machine.set_up()
+
+    assert schema.stat().st_mtime_ns == written
+
+
 def test_packages_are_installed_by_their_hashes(machine: FakeMachine) -> None:
     machine.set_up()
 
