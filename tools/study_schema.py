@@ -137,18 +137,19 @@ def _schema_by_name(kind: ByName) -> dict[str, Any]:
 
 
 def _schema_of_value(kind: Kind) -> dict[str, Any]:
+    if type(kind) in _VALUES:
+        return _VALUES[type(kind)]
     if isinstance(kind, Word):
         return {"enum": list(kind.known)}
     if isinstance(kind, Count):
         return {"type": "integer", "minimum": kind.least, "maximum": kind.most}
-    if isinstance(kind, Text):
-        bounds = {"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
-        # A number without quotes is a text as well.
-        if kind.form is None:
-            return {"type": ["string", "number"]} | bounds
-        number = {"type": ["string", "number"]} if kind.form.fullmatch("1") else {"type": "string"}
-        return number | bounds | {"pattern": f"^(?:{kind.form.pattern})$"}
-    return _VALUES[type(kind)]
+    assert isinstance(kind, Text)
+    bounds = {"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
+    # A number without quotes is a text as well.
+    if kind.form is None:
+        return {"type": ["string", "number"]} | bounds
+    number = {"type": ["string", "number"]} if kind.form.fullmatch("1") else {"type": "string"}
+    return number | bounds | {"pattern": f"^(?:{kind.form.pattern})$"}
 
 
 def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any part of a schema
