@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from base.errors import StudyError
 from base.folders import OpenFolder, PlantedLinkError
@@ -131,7 +131,8 @@ def structured(
 def _value(kind: Any, value: object, name: str, limits: Mapping[str, float]) -> object:  # noqa: ANN401
     """Return a JSON value as a field's type; `name` is the field's."""
     origin, inside = get_origin(kind), get_args(kind)
-    if origin is UnionType:
+    # Python 3.10 to 3.13 have two kinds of unions; that of a type with notes is the older one.
+    if origin in (Union, UnionType):
         (inner,) = (each for each in inside if each is not type(None))
         return None if value is None else _value(inner, value, name, limits)
     if origin in (tuple, list) and isinstance(value, list):

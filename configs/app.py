@@ -6,36 +6,25 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from base.structure import (
-    ByName,
-    Called,
-    InvalidError,
-    Listed,
-    Mistake,
-    OneOrMore,
-    Path,
-    Table,
-    Without,
-)
 from base.text import nearest, shown, unknown_word
+from configs.decoding import NO_KEY, InvalidError, Mistake, Path, called, written
 from configs.values import (
     DIRECTIONS,
-    Arguments,
-    Count,
-    Duration,
-    Flag,
-    Name,
-    Pattern,
-    Range,
+    RegionName,
     Text,
-    Word,
+    command_line,
+    count,
+    duration,
+    label,
+    number_range,
+    regex,
+    text,
+    word,
 )
 from configs.variables import (
     BY_ARGUMENTS,
-    OMP_NUM_THREADS,
-    Assignments,
     ThreadsBy,
     Variables,
     thread_count_mistakes,
@@ -61,24 +50,22 @@ _SCHEDULE = re.compile(r"(?:(?:non)?monotonic:)?([a-z]+)(?:,[1-9]\d{0,8})?", re.
 _FILE = re.compile(r"[^/]+")
 
 
-class Schedule(Text):
-    """A schedule's kind, with an optional modifier before and chunk size after it."""
+def _schedule(plain: str) -> str:
+    """Refuse what has no kind of schedule, and others before or after it than OpenMP has."""
+    if kind_of(plain) in SCHEDULE_KINDS and _SCHEDULE.fullmatch(plain):
+        return plain
+    if plain.isdecimal():
+        raise InvalidError(
+            f"{shown(plain)} is not a schedule; put one with a chunk in quotes: 'static,{plain}'"
+        )
+    near = nearest(kind_of(plain), SCHEDULE_KINDS)
+    guess = f"; did you mean {near!r}?" if near and near != plain else ""
+    raise InvalidError(f"{shown(plain)} is not {_SCHEDULES}{guess}")
 
-    def __init__(self) -> None:
-        super().__init__(f"a schedule ({', '.join(SCHEDULE_KINDS)}; with a chunk: 'static,1')")
 
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the schedule."""
-        text = super().decode(value)
-        if kind_of(text) in SCHEDULE_KINDS and _SCHEDULE.fullmatch(text):
-            return text
-        if text.isdecimal():
-            raise InvalidError(
-                f"{shown(text)} is not a schedule; put one with a chunk in quotes: 'static,{text}'"
-            )
-        near = nearest(kind_of(text), SCHEDULE_KINDS)
-        guess = f"; did you mean {near!r}?" if near and near != text else ""
-        raise InvalidError(f"{shown(text)} is not {self.expected}{guess}")
+_SCHEDULES = f"a schedule ({', '.join(SCHEDULE_KINDS)}; with a chunk: 'static,1')"
+# A schedule's kind, with an optional modifier before and chunk size after it.
+Schedule = Annotated[str, written(Text, to=_schedule, expected=_SCHEDULES)]
 
 
 def kind_of(schedule: str) -> str:
@@ -99,110 +86,92 @@ def in_order(schedule: str) -> str:
     return f"monotonic:{schedule}" if divided else schedule
 
 
+def _listed(by_name: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(by_name.values())
+
+
 @dataclass(frozen=True)
 class Variant:
     """A build of an app."""
 
+    expected: ClassVar = "a program and its runtime"
+
     name: str
-    program: Annotated[
-        str,
-        Text("a program's name or path"),
-        "a name (looked for in `build/bin`, or in `bin` of an installation, then on the PATH) or a "
-        "path, best an absolute one (else relative to the working directory)",
-    ]
-    runtime: Annotated[
-        str,
-        Word("OpenMP runtime", RUNTIMES),
-        "the OpenMP runtime it is linked with; `pthreads`: threads without OpenMP",
-    ]
-    variables: Annotated[
-        Assignments | None,
-        Variables(),
-        "environment variables for this build; they count before those of the app",
-        Without("none"),
-    ] = None
-    threads_by: Annotated[
-        tuple[str, ...] | None,
-        OneOrMore(ThreadsBy()),
-        "how this build is told its thread count",
-        Without("as the app says"),
-    ] = None
-    mpi: Annotated[
-        str | None,
-        Word("launcher of ranks", MPI_LAUNCHERS),
-        "for a build with MPI, what starts its ranks ([how](ranks.md)): `openmpi`, `mpich`, `srun`",
-        Without("no ranks"),
-    ] = None
+    program: Annotated[str, text("a program's name or path")]
+    """a name (looked for in `build/bin`, or in `bin` of an installation, then on the PATH) or a
+    path, best an absolute one (else relative to the working directory)"""
+    runtime: Annotated[str, word("OpenMP runtime", RUNTIMES)]
+    """the OpenMP runtime it is linked with; `pthreads`: threads without OpenMP"""
+    variables: Variables | None = None
+    """environment variables for this build; they count before those of the app. Without it: none"""
+    threads_by: tuple[ThreadsBy, ...] | None = None
+    """how this build is told its thread count. Without it: as the app says"""
+    mpi: Annotated[str, word("launcher of ranks", MPI_LAUNCHERS)] | None = None
+    """for a build with MPI, what starts its ranks ([how](ranks.md)): `openmpi`, `mpich`, `srun`.
+    Without it: no ranks"""
 
 
 @dataclass(frozen=True)
 class Size:
     """A problem size; `expect` has both ends of the range in which each metric must be."""
 
+    expected: ClassVar = "the size's arguments"
+
     name: str
-    arguments: Annotated[
-        tuple[str, ...], Arguments("the size's arguments, such as -s 10"), "what selects the size"
-    ]
-    estimate_s: Annotated[
-        float | None,
-        Called("estimate"),
-        Duration("the time of one thread, such as 2 s"),
-        "the time that one thread is expected to take, on a P-core of 5 GHz; with `fixed_time`, "
-        "the time that any number takes",
-        Without("not known"),
-    ] = None
-    quiet: Annotated[
-        bool,
-        Flag("true or false"),
-        "`true` when the arguments silence the program: neither metrics nor the check's pattern "
-        "are looked for then, and its exit status alone tells how the run ended",
-    ] = False
-    expect: Annotated[
-        dict[str, tuple[float, float]],
-        ByName(Range("a number, such as 575, or a range, such as 1.4 to 1.6")),
-        "metrics that must come out so: `{iterations: 575, area: 1.4 to 1.6}`",
+    arguments: Annotated[tuple[str, ...], command_line("the size's arguments, such as -s 10")]
+    """what selects the size"""
+    estimate_s: (
+        Annotated[float, duration("the time of one thread, such as 2 s"), called("estimate")] | None
+    ) = None
+    """the time that one thread is expected to take, on a P-core of 5 GHz; with `fixed_time`, the
+    time that any number takes. Without it: not known"""
+    quiet: bool = False
+    """`true` when the arguments silence the program: neither metrics nor the check's pattern are
+    looked for then, and its exit status alone tells how the run ended"""
+    expect: dict[
+        str,
+        Annotated[
+            tuple[float, float],
+            number_range("a number, such as 575, or a range, such as 1.4 to 1.6"),
+        ],
     ] = field(default_factory=dict)
+    """metrics that must come out so: `{iterations: 575, area: 1.4 to 1.6}`"""
 
 
 @dataclass(frozen=True)
 class Metric:
     """A number that the program prints."""
 
+    expected: ClassVar = "a pattern and a unit"
+
     name: str
-    pattern: Annotated[
-        str,
-        Pattern("a regular expression", picks=True),
-        "group 1 of its last match is the number",
-    ]
-    unit: Annotated[str, Text("a unit, such as s or J; 1 for a plain number"), "its unit"]
-    stream: Annotated[str, Word("stream", STREAMS), "where it is printed"] = "stdout"
-    better: Annotated[
-        str | None,
-        Word("direction", DIRECTIONS),
-        "`lower` or `higher`: mappings are compared by it, too, as by time and energy "
-        "([how](metrics.md))",
-        Without("a column of the tables"),
-    ] = None
+    pattern: Annotated[str, regex(picks=True)]
+    """group 1 of its last match is the number"""
+    unit: Annotated[str, text("a unit, such as s or J; 1 for a plain number")]
+    """its unit"""
+    stream: Annotated[str, word("stream", STREAMS)] = "stdout"
+    """where it is printed"""
+    better: Annotated[str, word("direction", DIRECTIONS)] | None = None
+    """`lower` or `higher`: mappings are compared by it, too, as by time and energy
+    ([how](metrics.md)). Without it: a column of the tables"""
 
 
 @dataclass(frozen=True)
 class Check:
     """How a run proves its result."""
 
-    failed_status: Annotated[
-        int | None,
-        Count("an exit status", 1, 255),
-        "the exit status by which the program says that its own check failed",
-    ] = None
-    pattern: Annotated[
-        str | None, Pattern("a regular expression", picks=False), "what must be printed"
-    ] = None
-    stream: Annotated[str, Word("stream", STREAMS), "where the pattern is looked for"] = "stdout"
+    expected: ClassVar = "a table with the keys failed_status, pattern, stream, command"
+
+    failed_status: Annotated[int, count("an exit status", 1, 255)] | None = None
+    """the exit status by which the program says that its own check failed"""
+    pattern: Annotated[str, regex(picks=False)] | None = None
+    """what must be printed"""
+    stream: Annotated[str, word("stream", STREAMS)] = "stdout"
+    """where the pattern is looked for"""
     command: Annotated[
-        tuple[str, ...],
-        Arguments("a command and its arguments, such as ./verify.sh"),
-        "run after the program, with what it printed on its stdin; must succeed",
+        tuple[str, ...], command_line("a command and its arguments, such as ./verify.sh")
     ] = ()
+    """run after the program, with what it printed on its stdin; must succeed"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -216,16 +185,18 @@ class Check:
 class OwnPlacement:
     """The arguments that pass its threads' CPUs to a program; empty where it takes none."""
 
+    expected: ClassVar = "a table with the keys pin and expect"
+
     pin: Annotated[
         tuple[str, ...],
-        Arguments("the arguments by which the program pins its threads, with {cpus}"),
-        "by which it pins its threads itself",
+        command_line("the arguments by which the program pins its threads, with {cpus}"),
     ] = ()
+    """by which it pins its threads itself"""
     expect: Annotated[
         tuple[str, ...],
-        Arguments("the arguments by which the program checks its threads, with {cpus}"),
-        "by which it checks, thread by thread, that something else has pinned them",
+        command_line("the arguments by which the program checks its threads, with {cpus}"),
     ] = ()
+    """by which it checks, thread by thread, that something else has pinned them"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -242,126 +213,78 @@ class App:
     `limit_s` is in seconds. `source` is its file as it was read.
     """
 
-    name: Annotated[str, Name("the app's name"), "its name, which is that of its file"]
-    title: Annotated[str, Text("a title"), "one line for people"]
-    variants: Annotated[
-        dict[str, Variant],
-        ByName(Table(Variant, "a program and its runtime")),
-        "its builds, by name: `program` and `runtime`",
-    ]
-    sizes: Annotated[
-        dict[str, Size],
-        ByName(Table(Size, "the size's arguments")),
-        "problem sizes by name: `arguments`, and what is known of them",
-    ]
+    expected: ClassVar = "an app, written out"
+
+    name: Annotated[str, label("the app's name")]
+    """its name, which is that of its file"""
+    title: Annotated[str, text("a title")]
+    """one line for people"""
+    variants: dict[str, Variant]
+    """its builds, by name: `program` and `runtime`"""
+    sizes: dict[str, Size]
+    """problem sizes by name: `arguments`, and what is known of them"""
     arguments: Annotated[
-        tuple[str, ...],
-        Arguments("the arguments, with {size} for those of the size"),
-        "the program's arguments; `{size}` stands for those of the size, `{threads}` for the "
-        "thread count",
+        tuple[str, ...], command_line("the arguments, with {size} for those of the size")
     ] = (SIZE_PLACE,)
-    variables: Annotated[
-        Assignments | None,
-        Variables(),
-        "environment variables for its runs, by name; `{threads}`, `{cpus}` and `{places}` in a "
-        "value stand for those of the case ([below](#variables))",
-        Without("none"),
-    ] = None
-    threads_by: Annotated[
-        tuple[str, ...] | None,
-        OneOrMore(ThreadsBy()),
-        "the variable, or a list of them, that tells the program its thread count, such as "
-        "`OPENBLAS_NUM_THREADS`; or `arguments`, where `{threads}` stands; or `affinity`, where it "
-        "starts a thread for each CPU that it may use",
-        Without(f"`{OMP_NUM_THREADS}`"),
-    ] = None
-    helper_threads: Annotated[
-        int | None,
-        Count("how many threads it has beside its team", 1, 64),
-        "how many busy threads it has at most beside those of the thread count (for input and "
-        "output, a watchdog): those with the least CPU time, which may be anywhere "
-        "([how](placement.md#helper-threads))",
-        Without("none"),
-    ] = None
-    metrics: Annotated[
-        tuple[Metric, ...],
-        Listed(Table(Metric, "a pattern and a unit")),
-        "numbers that it prints, by name: `pattern`, `unit`, `stream`, `better`; columns of its "
-        "tables",
-    ] = ()
-    check: Annotated[
-        Check,
-        Table(Check, "a table with the keys failed_status, pattern, stream, command"),
-        "how a run proves its result: `failed_status`, `pattern`, `stream`, `command` "
-        "([below](#a-check-by-a-command))",
-        Without("its exit status alone"),
-    ] = field(default_factory=Check)
-    writes: Annotated[
-        str | None,
-        Text("the name of a file, or a pattern such as result-*.txt", _FILE, "no slashes"),
-        "the files that it writes into its working directory, such as `result-*.txt`: each run "
-        "gets a directory of its own, and these files are read after what it printed",
-        Without("it runs in yours"),
-    ] = None
-    schedules: Annotated[
-        tuple[str, ...],
-        OneOrMore(Word("kind of schedule", SCHEDULE_KINDS)),
-        "kinds of OMP_SCHEDULE that its `schedule(runtime)` loops take",
-    ] = ()
-    default_schedule: Annotated[
-        str | None, Schedule(), "the schedule to use unless a study varies it"
-    ] = None
-    limit_s: Annotated[
-        float,
-        Called("limit"),
-        Duration("a time, such as 10 min"),
-        "a run that takes longer is ended and recorded as `timeout`",
-        Without("10 min"),
-    ] = 600.0
-    placement: Annotated[
-        OwnPlacement | None,
-        Table(OwnPlacement, "a table with the keys pin and expect"),
-        "`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: the arguments, put last, by "
-        "which the program pins its threads itself (mechanism `program`), and by which it checks "
-        "that something else has; `{cpus}` stands for a CPU a thread, such as `0,0,1,1`",
-    ] = None
-    c2c: Annotated[
-        bool,
-        Flag("true or false"),
-        "`true` for a program whose threads share cache lines on purpose: studies that collect "
-        "`c2c` look for these lines ([how](threads-and-lines.md#contended-cache-lines))",
-    ] = False
-    fixed_time: Annotated[
-        bool,
-        Flag("true or false"),
-        "`true` for a program that runs as long as it is told (a stress test for a minute): "
-        "mappings are not compared by its time, energy or energy-delay product",
-    ] = False
-    marked_regions: Annotated[
-        tuple[str, ...],
-        Called("regions"),
-        OneOrMore(Name("the name of a region")),
-        "the regions that the program marks, such as `[assemble, solve]`, which studies may "
-        "measure one by one ([how](regions.md))",
-    ] = ()
-    implementation: Annotated[
-        str,
-        Text("whose program it is, such as pinstudy's own Lulesh"),
-        "whose program it is, where several have one algorithm: captions of tables begin with it",
-    ] = ""
-    algorithm: Annotated[
-        str | None,
-        Name("the name of what several apps compute"),
-        "what the program computes, where another app does so too: `pinstudy compare` takes their "
-        "results together",
-        Without("the app's name"),
-    ] = None
+    """the program's arguments; `{size}` stands for those of the size, `{threads}` for the thread
+    count"""
+    variables: Variables | None = None
+    """environment variables for its runs, by name; `{threads}`, `{cpus}` and `{places}` in a value
+    stand for those of the case ([below](#variables)). Without it: none"""
+    threads_by: tuple[ThreadsBy, ...] | None = None
+    """the variable, or a list of them, that tells the program its thread count, such as
+    `OPENBLAS_NUM_THREADS`; or `arguments`, where `{threads}` stands; or `affinity`, where it starts
+    a thread for each CPU that it may use. Without it: `OMP_NUM_THREADS`"""
+    helper_threads: (
+        Annotated[int, count("how many threads it has beside its team", 1, 64)] | None
+    ) = None
+    """how many busy threads it has at most beside those of the thread count (for input and output,
+    a watchdog): those with the least CPU time, which may be anywhere
+    ([how](placement.md#helper-threads)). Without it: none"""
+    metrics: Annotated[tuple[Metric, ...], written(dict[str, Metric], to=_listed)] = ()
+    """numbers that it prints, by name: `pattern`, `unit`, `stream`, `better`; columns of its
+    tables"""
+    check: Check = field(default_factory=Check)
+    """how a run proves its result: `failed_status`, `pattern`, `stream`, `command`
+    ([below](#a-check-by-a-command)). Without it: its exit status alone"""
+    writes: (
+        Annotated[
+            str, text("the name of a file, or a pattern such as result-*.txt", _FILE, "no slashes")
+        ]
+        | None
+    ) = None
+    """the files that it writes into its working directory, such as `result-*.txt`: each run gets a
+    directory of its own, and these files are read after what it printed. Without it: it runs in
+    yours"""
+    schedules: tuple[Annotated[str, word("kind of schedule", SCHEDULE_KINDS)], ...] = ()
+    """kinds of OMP_SCHEDULE that its `schedule(runtime)` loops take"""
+    default_schedule: Schedule | None = None
+    """the schedule to use unless a study varies it"""
+    limit_s: Annotated[float, duration("a time, such as 10 min"), called("limit")] = 600.0
+    """a run that takes longer is ended and recorded as `timeout`. Without it: 10 min"""
+    placement: OwnPlacement | None = None
+    """`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: the arguments, put last, by which
+    the program pins its threads itself (mechanism `program`), and by which it checks that something
+    else has; `{cpus}` stands for a CPU a thread, such as `0,0,1,1`"""
+    c2c: bool = False
+    """`true` for a program whose threads share cache lines on purpose: studies that collect `c2c`
+    look for these lines ([how](threads-and-lines.md#contended-cache-lines))"""
+    fixed_time: bool = False
+    """`true` for a program that runs as long as it is told (a stress test for a minute): mappings
+    are not compared by its time, energy or energy-delay product"""
+    marked_regions: Annotated[tuple[RegionName, ...], called("regions")] = ()
+    """the regions that the program marks, such as `[assemble, solve]`, which studies may measure
+    one by one ([how](regions.md))"""
+    implementation: Annotated[str, text("whose program it is, such as pinstudy's own Lulesh")] = ""
+    """whose program it is, where several have one algorithm: captions of tables begin with it"""
+    algorithm: Annotated[str, label("the name of what several apps compute")] | None = None
+    """what the program computes, where another app does so too: `pinstudy compare` takes their
+    results together. Without it: the app's name"""
     obtain: Annotated[
-        str,
-        Text("the command that gets the programs, such as spack install stream"),
-        "the command that gets the programs, for messages where they are missing",
+        str, text("the command that gets the programs, such as spack install stream")
     ] = ""
-    source: bytes = field(default=b"", repr=False, compare=False)
+    """the command that gets the programs, for messages where they are missing"""
+    source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
 
     @property
     def threads_by_any(self) -> frozenset[str]:

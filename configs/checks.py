@@ -13,9 +13,9 @@ from math import prod
 from typing import Any
 
 from base.errors import ConfigError, Problem, UserError
-from base.structure import Mistake, Mistakes, Path
 from base.text import shown, unknown_word
 from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
+from configs.decoding import Mistake, Mistakes, Path
 from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.scheduling import schedulings_of

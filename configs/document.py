@@ -15,8 +15,8 @@ from typing import Any, Union
 import yaml
 
 from base.errors import Problem
-from base.structure import AtKey, Mistakes, Path
 from base.text import shown
+from configs.decoding import AtKey, Mistakes, Path
 
 # A study is a page of text; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 20

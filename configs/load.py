@@ -12,9 +12,9 @@ from typing import Any
 
 from base.errors import ConfigError, UserError
 from base.files import sha256_of_json
-from base.structure import InvalidError, Table
 from configs.app import App
 from configs.checks import Resolver
+from configs.decoding import decode_keys, flat_keys
 from configs.document import Document, parse_yaml
 from configs.mapping import Mapping, MappingsFile
 from configs.repetitions import MAX_REPETITIONS, Repetitions
@@ -22,9 +22,6 @@ from configs.site import Site
 from configs.study import Study
 from configs.values import is_name
 
-_STUDY = Table(Study, "a study")
-_APP, _SITE = Table(App, "an app"), Table(Site, "a site")
-_MAPPINGS = Table(MappingsFile, "a file of mappings")
 # These change no run: the study's place, its names in tables, forecasts, measurements beside its
 # runs, what is better of a metric, the nodes of the runs, their largest number, and the time of a
 # race.
@@ -50,7 +47,7 @@ def parse_study(
     highest one. Raises ConfigError with every mistake, UserError for a wrong `repetitions`.
     """
     document = parse_yaml(data, path)
-    values = _named_values(_STUDY, document)
+    values = _named_values(Study, document)
     if document.value is None:
         # It was not read to its end: keys that the rest has are not missing.
         _raise_any(document)
@@ -91,15 +88,15 @@ def _with_most(rule: Repetitions, most: int) -> Repetitions:
 
 def parse_app(data: bytes, path: str) -> App:
     """Return the app of a file's bytes, named as its file; raises ConfigError."""
-    return App(**_parsed(_APP, data, path), source=data)
+    return App(**_parsed(App, data, path), source=data)
 
 
 def parse_site(data: bytes, path: str) -> Site:
     """Return the site of a file's bytes, named as its file; raises ConfigError."""
-    return Site(**_parsed(_SITE, data, path), source=data)
+    return Site(**_parsed(Site, data, path), source=data)
 
 
-def _parsed(table: Table, data: bytes, path: str) -> dict[str, Any]:
+def _parsed(table: type, data: bytes, path: str) -> dict[str, Any]:
     document = parse_yaml(data, path)
     values = _named_values(table, document)
     _raise_any(document)
@@ -109,15 +106,15 @@ def _parsed(table: Table, data: bytes, path: str) -> dict[str, Any]:
 def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
     """Return the mappings of a file's bytes, in their order; raises ConfigError."""
     document = parse_yaml(data, path)
-    values = _values(_MAPPINGS, document, document.value)
+    values = _values(MappingsFile, document, document.value)
     _raise_any(document)
-    return MappingsFile(**values).mappings
+    return tuple(MappingsFile(**values).mappings.values())
 
 
-def _named_values(table: Table, document: Document) -> dict[str, Any]:
+def _named_values(table: type, document: Document) -> dict[str, Any]:
     """Return the valid values by field of a table that is named as its file; add all mistakes."""
     stem = PurePath(document.path).stem
-    what = table.declared.__name__.lower()
+    what = table.__name__.lower()
     value: object = document.value
     if isinstance(document.value, dict):
         value = {"name": stem if is_name(stem) else what, **document.value}
@@ -132,15 +129,15 @@ def _named_values(table: Table, document: Document) -> dict[str, Any]:
     return values
 
 
-def _values(table: Table, document: Document, value: object) -> dict[str, Any]:
+def _values(table: type, document: Document, value: object) -> dict[str, Any]:
     """Return the valid values of a document by field, and add all mistakes to its problems."""
     if document.problems and document.value is None:
         return {}
-    try:
-        values, mistakes = table.values(value)
-    except InvalidError:
-        known = ", ".join(table.key_names)
-        values, mistakes = {}, [((), f"expected keys and values; known keys: {known}")]
+    if not isinstance(value, dict):
+        known = ", ".join(key.name for key in flat_keys(table))
+        document.add([((), f"expected keys and values; known keys: {known}")])
+        return {}
+    values, mistakes = decode_keys(table, value)
     document.add(mistakes)
     return values
 

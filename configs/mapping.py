@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from base.structure import AtKey, Listed, Mistake, Table, Without
-from configs.values import Name, Text, Word
-from configs.variables import Assignments, Variables
+from configs.decoding import AtKey, Mistake, written
+from configs.values import label, text, word
+from configs.variables import Variables
 
 # A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
 # "8 threads on P" could otherwise mean 8 cores, or 4 cores twice (SMT).
@@ -97,30 +97,25 @@ WITHIN_THE_RUN = ("likwid-pin",)
 class Mapping:
     """Which CPUs x how tightly x by what; `mechanism` is None for the default one."""
 
-    name: Annotated[str, Name("a mapping's name"), "its name in tables"]
-    selection: Annotated[str, Word("selection", SELECTIONS), "which CPUs"]
-    binding: Annotated[str, Word("binding", BINDINGS), "how tightly threads are bound"]
-    mechanism: Annotated[
-        str | None, Word("mechanism", MECHANISMS), "by what; without it by the usual one"
-    ] = None
-    places: Annotated[
-        str | None,
-        Word("place name", PLACE_NAMES),
-        "how the runtime is to make the places, with mechanism `omp-places-named`",
-    ] = None
-    ranks_by: Annotated[
-        str | None,
-        Word("way to divide CPUs among ranks", RANKS_BY),
-        "for MPI programs, how the CPUs are divided among ranks ([how](ranks.md))",
-        Without(f"`{BY_ORDER}`"),
-    ] = None
-    summary: Annotated[str, Text("a summary"), "one line for people"] = ""
-    variables: Annotated[
-        Assignments | None,
-        Variables(),
-        "environment variables under this mapping ([how](apps.md#variables))",
-        Without("none"),
-    ] = None
+    expected: ClassVar = "a mapping with the keys selection and binding"
+
+    name: Annotated[str, label("a mapping's name")]
+    """its name in tables"""
+    selection: Annotated[str, word("selection", SELECTIONS)]
+    """which CPUs"""
+    binding: Annotated[str, word("binding", BINDINGS)]
+    """how tightly threads are bound"""
+    mechanism: Annotated[str, word("mechanism", MECHANISMS)] | None = None
+    """by what; without it by the usual one"""
+    places: Annotated[str, word("place name", PLACE_NAMES)] | None = None
+    """how the runtime is to make the places, with mechanism `omp-places-named`"""
+    ranks_by: Annotated[str, word("way to divide CPUs among ranks", RANKS_BY)] | None = None
+    """for MPI programs, how the CPUs are divided among ranks ([how](ranks.md)).
+    Without it: `order`"""
+    summary: Annotated[str, text("a summary")] = ""
+    """one line for people"""
+    variables: Variables | None = None
+    """environment variables under this mapping ([how](apps.md#variables)). Without it: none"""
 
     @property
     def names_core_type(self) -> bool:
@@ -182,15 +177,23 @@ def _places_mistakes(
         )
 
 
+# A mapping, or the name of a known one.
+MappingOrName = Annotated[
+    Mapping,
+    written(
+        text("the name of a mapping"),
+        Mapping,
+        expected="the name of a mapping, or a mapping with name, selection, binding",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class MappingsFile:
     """A file of mappings."""
 
-    mappings: Annotated[
-        tuple[Mapping, ...],
-        Listed(Table(Mapping, "a mapping with the keys selection and binding")),
-        "mappings by name",
-    ]
+    mappings: dict[str, Mapping]
+    """mappings by name"""
 
 
 def never_pins_problem(mapping: Mapping, threads: tuple[int, ...]) -> str | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from base.structure import As, Called, Either, Mistake, OneOrMore, Table, Without
 from base.text import shown
-from configs.values import DIRECTIONS, Count, Duration, Name, Percentage, Word
+from configs.decoding import Mistake, called, written
+from configs.values import DIRECTIONS, HIGHER, RegionName, count, duration, label, percentage, word
 
 # Two runs have one degree of freedom: their interval is 13 standard errors wide to each side, or
 # empty when both times happen to agree, and neither says much about the case.
@@ -53,18 +53,6 @@ def _above_max(name: str, fewest: int | None, most: int | None) -> Iterator[Mist
         yield (name,), f"{shown(fewest)} is more than max, {shown(most)}"
 
 
-class RunsKind(Either):
-    """A number of runs, or the word for as many as the time allows."""
-
-    def __init__(self) -> None:
-        most = Count("how many runs at most", MIN_RACE_RUNS, MAX_RACE_RUNS)
-        super().__init__(most, Word("word", (ANY,)))
-
-    def decode(self, value: Any) -> Any:  # noqa: ANN401
-        """Return the number, or ANY."""
-        return ANY if value == ANY else self.short.decode(value)
-
-
 @dataclass(frozen=True)
 class Decide:
     """Cases are repeated until every comparison of times is decided, or no time is left.
@@ -73,24 +61,20 @@ class Decide:
     doubled since.
     """
 
+    expected: ClassVar = "a table with the keys first, max, within"
+
     first: Annotated[
         int,
-        Count("how many repetitions come before the first look", MIN_REPETITIONS, MAX_REPETITIONS),
-        "the repetitions of each case before the first look; later looks are at twice as many each",
+        count("how many repetitions come before the first look", MIN_REPETITIONS, MAX_REPETITIONS),
     ]
+    """the repetitions of each case before the first look; later looks are at twice as many each"""
     most: Annotated[
-        int,
-        Called("max"),
-        Count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS),
-        "the most repetitions of each case",
+        int, count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS), called("max")
     ]
-    within_s: Annotated[
-        float | None,
-        Called("within"),
-        Duration("a time, such as 3 min"),
-        "about how long all runs together may take; the first repetitions are made all the same",
-        Without("any time"),
-    ] = None
+    """the most repetitions of each case"""
+    within_s: Annotated[float, duration("a time, such as 3 min"), called("within")] | None = None
+    """about how long all runs together may take; the first repetitions are made all the same.
+    Without it: any time"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -107,6 +91,10 @@ def looks_of(first: int, most: int) -> list[int]:
     return [*looks, most]
 
 
+def _is_higher(direction: str) -> bool:
+    return direction == HIGHER
+
+
 @dataclass(frozen=True)
 class Race:
     """Reliably worse cases are eliminated early; the best one is confirmed against the reference.
@@ -115,48 +103,36 @@ class Race:
     the app; `higher` means that more of it is better. `margin` is a share.
     """
 
-    of: Annotated[
-        str,
-        Name("time, energy, edp or the name of a metric"),
-        "what cases race for: `time`, `energy` (of the packages), `edp` (energy times time), or "
-        "the name of a metric of the app",
-    ] = "time"
+    expected: ClassVar = "a table with the keys of, better, margin, within, runs"
+
+    of: Annotated[str, label("time, energy, edp or the name of a metric")] = "time"
+    """what cases race for: `time`, `energy` (of the packages), `edp` (energy times time), or the
+    name of a metric of the app"""
     higher: Annotated[
         bool,
-        Called("better"),
-        As(Word("direction", DIRECTIONS), lambda word: word == "higher"),
-        "`lower` or `higher`; `higher` only for a metric",
-        Without("`lower`"),
+        written(word("direction", DIRECTIONS), to=_is_higher),
+        called("better"),
     ] = False
-    margin: Annotated[
-        float,
-        Percentage("a percentage, such as 1%"),
-        "differences up to this one do not matter, more than 0 % and less than 100 %",
-        Without("1 %"),
-    ] = 0.01
-    within_s: Annotated[
-        float | None,
-        Called("within"),
-        Duration("a time, such as 30 min"),
-        "about how long all runs together may take; more time alone makes no more `runs`",
-        Without("any time"),
-    ] = None
+    """`lower` or `higher`; `higher` only for a metric. Without it: `lower`"""
+    margin: Annotated[float, percentage("a percentage, such as 1%")] = 0.01
+    """differences up to this one do not matter, more than 0 % and less than 100 %.
+    Without it: 1 %"""
+    within_s: Annotated[float, duration("a time, such as 30 min"), called("within")] | None = None
+    """about how long all runs together may take; more time alone makes no more `runs`. Without it:
+    any time"""
     runs: Annotated[
         int | str | None,
-        RunsKind(),
-        f"how many runs may be made, {MIN_RACE_RUNS} or more, warm-up runs not counted; `{ANY}`: "
-        "as many as `within` allows",
-        Without(
-            f"a third of {RACE_REPETITIONS} repetitions of every case, at least 30, and 100 more; "
-            "of short programs as many as take 10 s"
+        written(
+            Annotated[int, count("how many runs at most", MIN_RACE_RUNS, MAX_RACE_RUNS)],
+            word("word", (ANY,)),
         ),
     ] = None
-    region: Annotated[
-        str | None,
-        Name("the name of a region"),
-        "the region whose time, energy or edp they race for; all entries of `apps` measure it",
-        Without("the whole run"),
-    ] = None
+    """how many runs may be made, 10 or more, warm-up runs not counted; `any`: as many as `within`
+    allows. Without it: a third of 10 repetitions of every case, at least 30, and 100 more; of short
+    programs as many as take 10 s"""
+    region: RegionName | None = None
+    """the region whose time, energy or edp they race for; all entries of `apps` measure it. Without
+    it: the whole run"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -189,23 +165,24 @@ class Repetitions:
 class Until:
     """What ends the repetitions of a case."""
 
-    ci_half_width: Annotated[
-        float,
-        Percentage("a percentage of the mean, such as 1%"),
-        "half the width of the 95 % confidence interval of the mean, as a percentage of it",
-    ]
-    of: Annotated[
-        tuple[str, ...], OneOrMore(Word("measure", PRECISION_OF)), "what is to be known"
-    ] = ("time",)
+    expected: ClassVar = "a table with the key ci_half_width"
+
+    ci_half_width: Annotated[float, percentage("a percentage of the mean, such as 1%")]
+    """half the width of the 95 % confidence interval of the mean, as a percentage of it"""
+    of: tuple[Annotated[str, word("measure", PRECISION_OF)], ...] = ("time",)
+    """what is to be known"""
 
 
 @dataclass(frozen=True)
 class UntilPrecise:
     """Repetitions until a precision is reached."""
 
-    min: Annotated[int, Count("the fewest repetitions", MIN_REPETITIONS, MAX_REPETITIONS)]
-    max: Annotated[int, Count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS)]
-    until: Annotated[Until, Table(Until, "a table with the key ci_half_width"), "what ends them"]
+    expected: ClassVar = "a table with the keys min, max and until"
+
+    min: Annotated[int, count("the fewest repetitions", MIN_REPETITIONS, MAX_REPETITIONS)]
+    max: Annotated[int, count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS)]
+    until: Until
+    """what ends them"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -217,44 +194,39 @@ class UntilPrecise:
 class UntilDecided:
     """Repetitions until comparisons are decided."""
 
-    decide: Annotated[
-        Decide,
-        Table(Decide, "a table with the keys first, max, within"),
-        "when results are looked at, and how long",
-    ]
+    expected: ClassVar = "a table with the key decide"
+
+    decide: Decide
+    """when results are looked at, and how long"""
 
 
 @dataclass(frozen=True)
 class Racing:
     """Repetitions that a race decides."""
 
-    race: Annotated[
-        Race,
-        Table(Race, "a table with the keys of, better, margin, within, runs"),
-        "what cases race for, and how far",
-    ]
+    expected: ClassVar = "a table with the key race"
+
+    race: Race
+    """what cases race for, and how far"""
 
 
-class RepetitionsKind(Either):
-    """How often a case is run: a number, a range and what ends it, or as its results decide."""
+def _repetitions(form: int | Racing | UntilDecided | UntilPrecise) -> Repetitions:
+    """Return the repetitions of any of the four forms."""
+    if isinstance(form, Racing):
+        return Repetitions(MAX_REPETITIONS, race=form.race)
+    if isinstance(form, UntilDecided):
+        return Repetitions(form.decide.most, decide=form.decide)
+    if isinstance(form, UntilPrecise):
+        measures = tuple(word for word in PRECISION_OF if word in form.until.of)
+        return Repetitions(form.max, Precision(form.min, form.until.ci_half_width, measures))
+    return Repetitions(form)
 
-    def __init__(self) -> None:
-        super().__init__(
-            As(Count("how often a case is run", 1, MAX_REPETITIONS), Repetitions),
-            Table(UntilPrecise, "a table with the keys min, max and until"),
-        )
-        self.racing = Table(Racing, "a table with the key race")
-        self.deciding = Table(UntilDecided, "a table with the key decide")
 
-    def decode(self, value: Any) -> Repetitions:  # noqa: ANN401
-        """Return the repetitions of any of the four forms."""
-        if isinstance(value, dict) and "race" in value:
-            return Repetitions(MAX_REPETITIONS, race=self.racing.decode(value).race)
-        if isinstance(value, dict) and "decide" in value:
-            decide = self.deciding.decode(value).decide
-            return Repetitions(decide.most, decide=decide)
-        rule = super().decode(value)
-        if isinstance(rule, Repetitions):
-            return rule
-        measures = tuple(word for word in PRECISION_OF if word in rule.until.of)
-        return Repetitions(rule.max, Precision(rule.min, rule.until.ci_half_width, measures))
+# A number, a range and what ends it, or as the results decide.
+REPETITIONS = written(
+    Annotated[int, count("how often a case is run", 1, MAX_REPETITIONS)],
+    Racing,
+    UntilDecided,
+    UntilPrecise,
+    to=_repetitions,
+)

@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated
 
-from base.structure import InvalidError
+from msgspec import Meta
+
 from base.text import shown, unknown_word
+from configs.decoding import InvalidError, MismatchError, written
 from configs.values import Text
 
 # Whatever is in force; nothing is changed.
@@ -86,40 +88,43 @@ def schedulings_of(
     return tuple(Scheduling(*of) for of in product(*(factor or (CURRENT,) for factor in factors)))
 
 
-class SchedulerText(Text):
-    """CURRENT, KERNEL, or a program `scx_…` with its arguments in one text."""
+def _scheduler(plain: str) -> str:
+    """Return the text with single blanks between its words."""
+    program, *arguments = plain.split()
+    if not arguments and program in (CURRENT, KERNEL):
+        return program
+    if not program.startswith(PREFIX):
+        raise InvalidError(unknown_word("scheduler", plain, (CURRENT, KERNEL, f"{PREFIX}…")))
+    if not _PROGRAM.fullmatch(program):
+        raise MismatchError("small letters, digits and _ after scx_, 32 at most, and no folder")
+    for argument in arguments:
+        if not _ARGUMENT.fullmatch(argument):
+            rule = "letters, digits and _ . , : = / + % @ - only"
+            raise MismatchError(f"it has the argument {shown(argument)}; {rule}")
+    return " ".join((program, *arguments))
 
-    def __init__(self) -> None:
-        super().__init__(
+
+# CURRENT, KERNEL, or a program `scx_…` with its arguments in one text.
+Scheduler = Annotated[
+    str,
+    written(
+        Text,
+        to=_scheduler,
+        expected=(
             f"a scheduler ({CURRENT}, {KERNEL}, or a program such as scx_lavd with its arguments)"
-        )
-
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the text with single blanks between its words."""
-        program, *arguments = super().decode(value).split()
-        if not arguments and program in (CURRENT, KERNEL):
-            return program
-        if not program.startswith(PREFIX):
-            raise InvalidError(unknown_word("scheduler", value, (CURRENT, KERNEL, f"{PREFIX}…")))
-        if not _PROGRAM.fullmatch(program):
-            rule = "small letters, digits and _ after scx_, 32 at most, and no folder"
-            raise self.mismatch(value, rule)
-        for argument in arguments:
-            if not _ARGUMENT.fullmatch(argument):
-                rule = f"{shown(argument)}; letters, digits and _ . , : = / + % @ - only"
-                raise self.mismatch(value, f"it has the argument {rule}")
-        return " ".join((program, *arguments))
+        ),
+    ),
+]
 
 
-class Switch(Text):
-    """ON, OFF or CURRENT; the other words that YAML has for the first two are the same."""
+def _on_or_off(plain: str) -> str:
+    if plain.lower() not in _SWITCHES:
+        raise MismatchError
+    return _SWITCHES[plain.lower()]
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: {ON}, {OFF} or {CURRENT}")
 
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the word."""
-        text = super().decode(value)
-        if text.lower() not in _SWITCHES:
-            raise self.mismatch(value)
-        return _SWITCHES[text.lower()]
+def switch(what: str) -> Meta:
+    """Return the note of ON, OFF or CURRENT; YAML's other words for the first two are the same."""
+    schema = {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off", CURRENT]}]}
+    expected = f"{what}: {ON}, {OFF} or {CURRENT}"
+    return written(Text, to=_on_or_off, expected=expected, schema=schema)

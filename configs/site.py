@@ -8,32 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
+from msgspec import Meta
+
 from base.cpulist import parse_cpulist
-from base.structure import (
-    As,
-    AtKey,
-    Called,
-    Either,
-    Inline,
-    InvalidError,
-    Mistake,
-    OneOrMore,
-    Table,
-    Without,
-)
 from base.text import shown
+from configs.decoding import INLINE, NO_KEY, AtKey, InvalidError, Mistake, called, written
 from configs.values import (
-    Arguments,
-    Count,
-    Duration,
-    Name,
     Text,
-    Word,
+    command_line,
+    count,
+    duration,
+    label,
     split_words,
+    text,
+    word,
 )
 
 # Slurm, OpenPBS or PBS Professional, IBM Spectrum LSF, and Flux.
@@ -67,22 +58,30 @@ def is_script_word(text: str) -> bool:
     return _WORD.fullmatch(text) is not None
 
 
-class ScriptWord(Text):
-    """A name that stands in a script as it is."""
-
-    def __init__(self, expected: str) -> None:
-        rule = "letters, digits and . _ @ - only, at most 128, the first a letter or digit"
-        super().__init__(expected, _WORD, rule)
+def script_word(expected: str) -> Meta:
+    """Return the note of a name that stands in a script as it is."""
+    rule = "letters, digits and . _ @ - only, at most 128, the first a letter or digit"
+    return text(expected, _WORD, rule)
 
 
-def _directive(text: str) -> str:
+NodeName = Annotated[str, script_word("the name of a node")]
+FeatureName = Annotated[str, script_word("the name of a feature")]
+
+
+def _directive(plain: str) -> str:
     """Refuse an option with an open quote."""
-    split_words(text)
-    return text.strip()
+    split_words(plain)
+    return plain.strip()
 
 
-def _command(example: str, placeholder: str) -> As:
-    """Return the kind of a command that has a place for the name to set."""
+_OPTION_TEXT = "an option of the batch system, such as --reservation=maintenance"
+_Directive = Annotated[str, written(text(_OPTION_TEXT, _OPTION, "it begins with -"), to=_directive)]
+_MODULE_RULE = "letters, digits and . _ @ + - / : = only, at most 200"
+_Module = Annotated[str, text("the name of a module", _MODULE, _MODULE_RULE)]
+
+
+def _command(example: str, placeholder: str) -> Meta:
+    """Return the note of a command that has a place for the name to set."""
 
     def checked(command: tuple[str, ...]) -> tuple[str, ...]:
         if not command:
@@ -91,15 +90,16 @@ def _command(example: str, placeholder: str) -> As:
             raise InvalidError(f"{placeholder} is nowhere in the command; it stands for the name")
         return command
 
-    return As(Arguments(example), checked)
+    return written(Annotated[tuple[str, ...], command_line(example)], to=checked)
 
 
-def _who_sets(
-    rule: type[GovernorRule | SchedulerRule], words: tuple[str, ...], what: str
-) -> Either:
-    """Return the kind of a rule: one of these words, or a table with commands."""
-    table = Table(rule, "a table with the command that sets them", partial(rule, by="command"))
-    return Either(As(Word(f"who sets {what}", words), rule), table)
+def _who_sets(rule: type[GovernorRule | SchedulerRule], words: tuple[str, ...], what: str) -> Meta:
+    """Return the note of a rule: one of these words, or a table with commands."""
+
+    def rule_of(form: Any) -> Any:  # noqa: ANN401 - a word or a rule
+        return rule(form) if isinstance(form, str) else replace(form, by="command")
+
+    return written(word(f"who sets {what}", words), rule, to=rule_of)
 
 
 def _cpus(text: str) -> tuple[int, ...]:
@@ -112,6 +112,7 @@ def _cpus(text: str) -> tuple[int, ...]:
 class _ByCommand:
     """Who sets something: the word `by`, or a command, for which the table must have `set`."""
 
+    expected: ClassVar = "a table with the command that sets them"
     what: ClassVar[str]
 
     @classmethod
@@ -128,18 +129,15 @@ class GovernorRule(_ByCommand):
     In the command `{governor}` and `{cpus}` are replaced.
     """
 
-    what = "a governor"
-    by: str = "pinstudy"
+    what: ClassVar = "a governor"
+    by: Annotated[str, NO_KEY] = "pinstudy"
     set: Annotated[
         tuple[str, ...],
         _command("a command such as [sudo, set-governor, '{governor}', '{cpus}']", PLACEHOLDER),
-        "the command that sets a governor",
     ] = ()
-    restore: Annotated[
-        tuple[str, ...],
-        _command(_RESTORING.format("governor"), PLACEHOLDER),
-        "the command that sets the old governor back, when it is another one",
-    ] = ()
+    """the command that sets a governor"""
+    restore: Annotated[tuple[str, ...], _command(_RESTORING.format("governor"), PLACEHOLDER)] = ()
+    """the command that sets the old governor back, when it is another one"""
 
 
 @dataclass(frozen=True)
@@ -149,111 +147,66 @@ class SchedulerRule(_ByCommand):
     In the command `{scheduler}` is replaced by what a study asks for, `kernel` for none.
     """
 
-    what = "a scheduler"
-    by: str = "pinstudy"
+    what: ClassVar = "a scheduler"
+    by: Annotated[str, NO_KEY] = "pinstudy"
     set: Annotated[
         tuple[str, ...],
         _command("a command such as [sudo, set-scheduler, '{scheduler}']", SCHEDULER_PLACEHOLDER),
-        "the command that sets a scheduler of sched_ext, or `kernel`",
     ] = ()
+    """the command that sets a scheduler of sched_ext, or `kernel`"""
     restore: Annotated[
-        tuple[str, ...],
-        _command(_RESTORING.format("scheduler"), SCHEDULER_PLACEHOLDER),
-        "the command that sets the old scheduler back, when it is another one",
+        tuple[str, ...], _command(_RESTORING.format("scheduler"), SCHEDULER_PLACEHOLDER)
     ] = ()
+    """the command that sets the old scheduler back, when it is another one"""
 
 
 @dataclass(frozen=True)
 class Queue:
     """How jobs request whole nodes at a site; `system` is a word of BATCH_SYSTEMS."""
 
-    system: Annotated[
-        str,
-        Called("engine"),
-        Word("engine", BATCH_SYSTEMS),
-        "`slurm`, `pbs`, `lsf` or `flux`",
-        Without("nothing can be submitted; the keys below are a mistake"),
-    ]
+    system: Annotated[str, word("engine", BATCH_SYSTEMS), called("engine")]
+    """`slurm`, `pbs`, `lsf` or `flux`. Without it: nothing can be submitted; the keys below are a
+    mistake"""
     time_limit_s: Annotated[
         float,
-        Called("time_limit"),
-        Duration("a time of a minute or more, such as 30 min or 2 h", MIN_TIME_LIMIT_S),
-        "what each job asks for, with its unit: a minute to 31 days",
+        duration("a time of a minute or more, such as 30 min or 2 h", MIN_TIME_LIMIT_S),
+        called("time_limit"),
     ]
-    cpus: Annotated[
-        int | None,
-        Count("how many CPUs one node has", 1, MAX_CPUS),
-        "the CPUs of one node",
-        Without(
-            "must be there for PBS and LSF, which are asked for so many; others give whole nodes "
-            "as they are"
-        ),
-    ] = None
-    queue: Annotated[
-        str | None,
-        ScriptWord("the name of a queue or partition"),
-        "queue, or Slurm's partition",
-        Without("the system's default"),
-    ] = None
-    account: Annotated[
-        str | None,
-        ScriptWord("the name of an account"),
-        "who pays: account (`-A`), LSF's project (`-P`), Flux's bank",
-        Without("the system's default"),
-    ] = None
-    nodes: Annotated[
-        tuple[str, ...],
-        OneOrMore(ScriptWord("the name of a node")),
-        "what `per-node` is spread over when neither study nor command line say it",
-        Without("one node, any"),
-    ] = ()
-    features: Annotated[
-        tuple[str, ...],
-        OneOrMore(ScriptWord("the name of a feature")),
-        "in place of `nodes`, the same by what nodes have: one node with each feature",
-        Without("one node, any"),
-    ] = ()
-    modules: Annotated[
-        tuple[str, ...],
-        OneOrMore(
-            Text(
-                "the name of a module",
-                _MODULE,
-                "letters, digits and . _ @ + - / : = only, at most 200",
-            )
-        ),
-        "what `module load` takes, in order",
-    ] = ()
-    spack_view: Annotated[
-        str | None,
-        Text("the absolute path of a Spack view", _FOLDER, "it begins with / and has no colon"),
-        "a view whose `bin` is put first on the PATH",
-    ] = None
-    directives: Annotated[
-        tuple[str, ...],
-        OneOrMore(
-            As(
-                Text(
-                    "an option of the batch system, such as --reservation=maintenance",
-                    _OPTION,
-                    "it begins with -",
-                ),
-                _directive,
-            )
-        ),
-        "further options of the system's own, one an item; they stand last, so that they override",
-    ] = ()
+    """what each job asks for, with its unit: a minute to 31 days"""
+    cpus: Annotated[int, count("how many CPUs one node has", 1, MAX_CPUS)] | None = None
+    """the CPUs of one node. Without it: must be there for PBS and LSF, which are asked for so many;
+    others give whole nodes as they are"""
+    queue: Annotated[str, script_word("the name of a queue or partition")] | None = None
+    """queue, or Slurm's partition. Without it: the system's default"""
+    account: Annotated[str, script_word("the name of an account")] | None = None
+    """who pays: account (`-A`), LSF's project (`-P`), Flux's bank.
+    Without it: the system's default"""
+    nodes: tuple[NodeName, ...] = ()
+    """what `per-node` is spread over when neither study nor command line say it. Without it: one
+    node, any"""
+    features: tuple[FeatureName, ...] = ()
+    """in place of `nodes`, the same by what nodes have: one node with each feature. Without it: one
+    node, any"""
+    modules: tuple[_Module, ...] = ()
+    """what `module load` takes, in order"""
+    spack_view: (
+        Annotated[
+            str,
+            text("the absolute path of a Spack view", _FOLDER, "it begins with / and has no colon"),
+        ]
+        | None
+    ) = None
+    """a view whose `bin` is put first on the PATH"""
+    directives: tuple[_Directive, ...] = ()
+    """further options of the system's own, one an item; they stand last, so that they override"""
     reserved_cpus: Annotated[
-        tuple[int, ...],
-        As(Text("a list of CPUs such as 0,32"), _cpus),
-        "CPUs that the system keeps for itself on every node: no case is planned for them",
+        tuple[int, ...], written(Text, to=_cpus, expected="a list of CPUs such as 0,32")
     ] = ()
-    most_at_once: Annotated[
-        int | None,
-        Count("how many workers run at the same time", 1, MAX_AT_ONCE),
-        "how many workers of an array run at a time",
-        Without("all"),
-    ] = None
+    """CPUs that the system keeps for itself on every node: no case is planned for them"""
+    most_at_once: (
+        Annotated[int, count("how many workers run at the same time", 1, MAX_AT_ONCE)] | None
+    ) = None
+    """how many workers of an array run at a time. Without it: all"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
@@ -272,19 +225,17 @@ class Site:
     `source` is its file as it was read.
     """
 
-    name: Annotated[str, Name("the site's name"), "its name, which is that of its file"]
-    title: Annotated[str, Text("a title"), "one line for people"]
-    governor: Annotated[
-        GovernorRule,
-        _who_sets(GovernorRule, GOVERNOR_SETTERS, "governors"),
-        "who sets governors ([settings.md](settings.md))",
-        Without("pinstudy, where it may"),
-    ] = field(default_factory=GovernorRule)
+    name: Annotated[str, label("the site's name")]
+    """its name, which is that of its file"""
+    title: Annotated[str, text("a title")]
+    """one line for people"""
+    governor: Annotated[GovernorRule, _who_sets(GovernorRule, GOVERNOR_SETTERS, "governors")] = (
+        field(default_factory=GovernorRule)
+    )
+    """who sets governors ([settings.md](settings.md)). Without it: pinstudy, where it may"""
     scheduler: Annotated[
-        SchedulerRule,
-        _who_sets(SchedulerRule, SCHEDULER_SETTERS, "schedulers"),
-        "who sets schedulers ([scheduling.md](scheduling.md))",
-        Without("pinstudy, where it may"),
+        SchedulerRule, _who_sets(SchedulerRule, SCHEDULER_SETTERS, "schedulers")
     ] = field(default_factory=SchedulerRule)
-    queue: Annotated[Queue | None, Inline(Queue, "keys of a batch system")] = None
-    source: bytes = field(default=b"", repr=False, compare=False)
+    """who sets schedulers ([scheduling.md](scheduling.md)). Without it: pinstudy, where it may"""
+    queue: Annotated[Queue | None, INLINE] = None
+    source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)

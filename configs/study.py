@@ -5,28 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from base.structure import (
-    As,
-    AtKey,
-    Called,
-    Either,
-    InvalidError,
-    Mistake,
-    OneOrMore,
-    Table,
-    Without,
-)
+from msgspec import Meta
+
 from base.text import shown
 from configs.app import App, Schedule, Size, Variant
+from configs.decoding import NO_KEY, AtKey, InvalidError, Mistake, called, written
 from configs.event import event_problem
-from configs.mapping import Mapping
-from configs.repetitions import MAX_REPETITIONS, Decide, Precision, Race, RepetitionsKind
-from configs.scheduling import SchedulerText, Scheduling, Switch, schedulings_of
-from configs.site import BOTH_GIVEN, ScriptWord
-from configs.values import Count, Duration, Flag, Name, Text, Word
-from configs.variables import Assignments, Variables
+from configs.mapping import MappingOrName
+from configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Precision, Race
+from configs.scheduling import Scheduler, Scheduling, schedulings_of, switch
+from configs.site import BOTH_GIVEN, FeatureName, NodeName
+from configs.values import Text, count, duration, label, text, word
+from configs.variables import Variables
 
 # How a study is spread over the nodes of a site.
 PER_NODE = "per-node"
@@ -77,8 +69,8 @@ MAX_IDLE_S = 600.0
 MAX_WITHIN_K = 80.0
 
 # Digits are bounded so that no number takes long to convert or overflows to infinity.
-_MEMORY = re.compile(r"\s*\d{1,8}\s*(MiB|GiB)\s*", re.ASCII)
-_DIFFERENCE = re.compile(r"\s*\d{1,3}(\.\d{1,3})?\s*(K|°C)\s*", re.ASCII)
+_MEMORY = re.compile(r"\s*[0-9]{1,8}\s*(MiB|GiB)\s*")
+_DIFFERENCE = re.compile(r"\s*[0-9]{1,3}(\.[0-9]{1,3})?\s*(K|°C)\s*")
 
 
 def _event(text: str) -> str:
@@ -111,21 +103,21 @@ class TemperatureGate:
     After `limit_s` seconds the run is made all the same.
     """
 
+    expected: ClassVar = "a gate with the keys within and limit"
+
     within_k: Annotated[
         float,
-        Called("within"),
-        As(Text("a difference of temperatures, such as 5 K", _DIFFERENCE), _kelvins),
-        "how much warmer than at the start a package may be",
+        written(text("a difference of temperatures, such as 5 K", _DIFFERENCE), to=_kelvins),
+        called("within"),
     ]
+    """how much warmer than at the start a package may be"""
     limit_s: Annotated[
-        float,
-        Called("limit"),
-        Duration("the longest wait before a run, such as 2 min"),
+        float, duration("the longest wait before a run, such as 2 min"), called("limit")
     ]
 
 
-def _idle_time(expected: str) -> Duration:
-    return Duration(expected, MIN_IDLE_S, MAX_IDLE_S)
+def _idle_time(expected: str) -> Meta:
+    return duration(expected, MIN_IDLE_S, MAX_IDLE_S)
 
 
 @dataclass(frozen=True)
@@ -135,23 +127,31 @@ class Baseline:
     With `every`, again after that many runs under the governor.
     """
 
+    expected: ClassVar = "a baseline with the keys duration and every"
+
     duration_s: Annotated[
         float,
-        Called("duration"),
         _idle_time("how long the node is left idle, from 100 ms to 10 min, such as 10 s"),
+        called("duration"),
     ]
-    every: Annotated[int | None, Count("after how many runs it is repeated", 1, 100000)] = None
+    every: Annotated[int, count("after how many runs it is repeated", 1, 100000)] | None = None
+
+
+def _baseline(form: float | Baseline) -> Baseline:
+    return form if isinstance(form, Baseline) else Baseline(form)
 
 
 @dataclass(frozen=True)
 class Vm:
     """The guest that cases run in; cases with the same mapping of its CPUs share one boot."""
 
-    cpus: Annotated[int, Count("how many virtual CPUs the guest has", 1, MAX_VCPUS)]
+    expected: ClassVar = "a guest with the keys cpus and memory"
+
+    cpus: Annotated[int, count("how many virtual CPUs the guest has", 1, MAX_VCPUS)]
     memory_mib: Annotated[
         int,
-        Called("memory"),
-        As(Text("an amount of memory, such as 512 MiB or 16 GiB", _MEMORY), _mebibytes),
+        written(text("an amount of memory, such as 512 MiB or 16 GiB", _MEMORY), to=_mebibytes),
+        called("memory"),
     ]
 
 
@@ -163,26 +163,20 @@ class Spread:
     `features`; under split there are `workers`, on nodes that have the first of `features`.
     """
 
-    site: Annotated[str, Text("the name or file of a site")]
-    how: Annotated[
-        str,
-        Called("spread"),
-        Word("way to spread a study", (PER_NODE, SPLIT)),
-        "`per-node`: the whole study on each node; `split`: its blocks divided over nodes",
-    ] = PER_NODE
-    nodes: Annotated[
-        tuple[str, ...], OneOrMore(ScriptWord("the name of a node")), "nodes to compare"
-    ] = ()
-    features: Annotated[
-        tuple[str, ...],
-        OneOrMore(ScriptWord("the name of a feature")),
-        "nodes to compare, by a feature of each; or the one that nodes share",
-    ] = ()
-    workers: Annotated[
-        int | None,
-        # A worker without a repetition would have nothing to do.
-        Count("how many nodes share the study", 1, MAX_REPETITIONS),
-    ] = None
+    expected: ClassVar = "a table with the key site"
+
+    site: Annotated[str, text("the name or file of a site")]
+    how: Annotated[str, word("way to spread a study", (PER_NODE, SPLIT)), called("spread")] = (
+        PER_NODE
+    )
+    """`per-node`: the whole study on each node; `split`: its blocks divided over nodes"""
+    nodes: tuple[NodeName, ...] = ()
+    """nodes to compare"""
+    features: tuple[FeatureName, ...] = ()
+    """nodes to compare, by a feature of each; or the one that nodes share"""
+    workers: Annotated[int, count("how many nodes share the study", 1, MAX_REPETITIONS)] | None = (
+        None
+    )
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
@@ -201,68 +195,60 @@ class Spread:
             yield ("features",), AtKey(BOTH_GIVEN)
 
 
-def _mapping() -> Either:
-    written_out = Table(Mapping, "a mapping with name, selection, binding")
-    return Either(Text("the name of a mapping"), written_out)
-
-
-def _mappings() -> OneOrMore:
-    return OneOrMore(_mapping())
-
-
-def _app() -> Either:
-    return Either(Text("the name or file of an app"), Table(App, "an app, written out"))
+ThreadCount = Annotated[int, count("a thread count", 1, MAX_THREADS)]
+WaitPolicy = Annotated[str, word("wait policy", WAIT_POLICIES)]
+Governor = Annotated[str, word("governor", GOVERNORS)]
+# An app written out, or the name or file of one.
+_AppOrName = Annotated[App, written(text("the name or file of an app"), App)]
+_NamedVariant = Annotated[Variant, written(text("the name of a variant"))]
+_NamedSize = Annotated[Size, written(text("the name of a size"))]
 
 
 @dataclass(frozen=True)
 class AppChoice:
     """What a study uses of one app; where a field is None, that of the study holds."""
 
-    app: Annotated[App, _app(), "name or file of an app, or the app itself"]
-    variants: Annotated[tuple[Variant, ...], OneOrMore(Text("the name of a variant"))]
-    sizes: Annotated[tuple[Size, ...], OneOrMore(Text("the name of a size"))]
-    threads: Annotated[tuple[int, ...], OneOrMore(Count("a thread count", 1, MAX_THREADS))]
-    ranks: Annotated[
-        tuple[int, ...] | None,
-        OneOrMore(Count("a number of ranks", 1, MAX_RANKS)),
-        "numbers of MPI ranks, each of so many `threads` ([how](ranks.md))",
-        Without("no MPI"),
-    ] = None
-    schedules: Annotated[
-        tuple[str, ...], OneOrMore(Schedule()), "values of OMP_SCHEDULE, where its loops take one"
-    ] = ()
-    wait_policies: Annotated[
-        tuple[str, ...] | None,
-        Called("wait_policy"),
-        OneOrMore(Word("wait policy", WAIT_POLICIES)),
-        "its own wait policies",
-        Without("those of the study"),
-    ] = None
-    mappings: Annotated[
-        tuple[Mapping, ...] | None, _mappings(), "its own mappings", Without("those of the study")
-    ] = None
-    oversubscribe: Annotated[
-        bool,
-        Flag("true or false"),
-        "`true` where more threads than CPUs are meant (not pinned ones)",
-    ] = False
-    regions: Annotated[
-        tuple[str, ...] | None,
-        OneOrMore(Text("the name of a region")),
-        "regions that the app marks, to be measured one by one ([how](regions.md))",
-        Without("the whole run alone"),
-    ] = None
+    expected: ClassVar = "an app with variants, sizes, threads"
+    # A dict, until the app and what it has by these names are looked up.
+    build: ClassVar = dict
+
+    app: _AppOrName
+    """name or file of an app, or the app itself"""
+    variants: tuple[_NamedVariant, ...]
+    sizes: tuple[_NamedSize, ...]
+    threads: tuple[ThreadCount, ...]
+    ranks: tuple[Annotated[int, count("a number of ranks", 1, MAX_RANKS)], ...] | None = None
+    """numbers of MPI ranks, each of so many `threads` ([how](ranks.md)). Without it: no MPI"""
+    schedules: tuple[Schedule, ...] = ()
+    """values of OMP_SCHEDULE, where its loops take one"""
+    wait_policies: Annotated[tuple[WaitPolicy, ...] | None, called("wait_policy")] = None
+    """its own wait policies. Without it: those of the study"""
+    mappings: tuple[MappingOrName, ...] | None = None
+    """its own mappings. Without it: those of the study"""
+    oversubscribe: bool = False
+    """`true` where more threads than CPUs are meant (not pinned ones)"""
+    regions: tuple[Annotated[str, text("the name of a region")], ...] | None = None
+    """regions that the app marks, to be measured one by one ([how](regions.md)). Without it: the
+    whole run alone"""
 
 
 @dataclass(frozen=True)
 class CoRunner:
     """An app that runs beside the measured program, again and again until that ends."""
 
-    app: Annotated[App, _app(), "name or file of an app, or the app itself"]
-    variant: Annotated[Variant, Text("the name of a variant")]
-    size: Annotated[Size, Text("the name of a size")]
-    threads: Annotated[int, Count("a thread count", 1, MAX_THREADS)]
-    mapping: Annotated[Mapping, _mapping(), "where it runs"]
+    expected: ClassVar = "a co-runner with app, variant, size, threads, mapping"
+    build: ClassVar = dict
+
+    app: _AppOrName
+    """name or file of an app, or the app itself"""
+    variant: _NamedVariant
+    size: _NamedSize
+    threads: ThreadCount
+    mapping: MappingOrName
+    """where it runs"""
+
+
+_Beside = Annotated[CoRunner | None, written(word("co-runner", (NOTHING,)), CoRunner)]
 
 
 @dataclass(frozen=True)
@@ -276,173 +262,100 @@ class Study:
     `source` is its file as it was read.
     """
 
-    name: Annotated[str, Name("the study's name"), "its name, which is that of its file"]
-    title: Annotated[str, Text("a title"), "one line for people"]
-    apps: Annotated[
-        tuple[AppChoice, ...],
-        # A dict, until the app and what it has by these names are looked up.
-        OneOrMore(Table(AppChoice, "an app with variants, sizes, threads", dict)),
-        "programs, each with `variants`, `sizes`, `threads`, `ranks` of MPI and, where its loops "
-        "take one, `schedules`; an entry may have `mappings` and a `wait_policy` of its own, and "
-        "`oversubscribe: true` where "
-        "more threads than CPUs are meant (not pinned ones); `regions` are "
-        "measured one by one ([how](regions.md))",
-    ]
-    repetitions: Annotated[
-        int,
-        RepetitionsKind(),
-        "runs of each case ([more of them](#continuing) continue it), or a range and what ends it "
-        "([how](repetitions.md#until-a-precision-is-reached)), or as many as decide "
-        "([how](repetitions.md#until-comparisons-are-decided)), or a race "
-        "([how](repetitions.md#a-race))",
-    ]
-    path: str
-    digest: str = ""
-    mappings: Annotated[
-        tuple[Mapping, ...],
-        _mappings(),
-        "names of `pinstudy mappings`, or mappings of the study's own, for all entries of `apps` "
-        "without their own",
-        Without("must be there; `scheduler` in guests"),
+    name: Annotated[str, label("the study's name")]
+    """its name, which is that of its file"""
+    title: Annotated[str, text("a title")]
+    """one line for people"""
+    apps: tuple[AppChoice, ...]
+    """programs, each with `variants`, `sizes`, `threads`, `ranks` of MPI and, where its loops take
+    one, `schedules`; an entry may have `mappings` and a `wait_policy` of its own, and
+    `oversubscribe: true` where more threads than CPUs are meant (not pinned ones); `regions` are
+    measured one by one ([how](regions.md))"""
+    repetitions: Annotated[int, REPETITIONS]
+    """runs of each case ([more of them](#continuing) continue it), or a range and what ends it
+    ([how](repetitions.md#until-a-precision-is-reached)), or as many as decide
+    ([how](repetitions.md#until-comparisons-are-decided)), or a race ([how](repetitions.md#a-race))
+    """
+    path: Annotated[str, NO_KEY]
+    digest: Annotated[str, NO_KEY] = ""
+    mappings: tuple[MappingOrName, ...] = ()
+    """names of `pinstudy mappings`, or mappings of the study's own, for all entries of `apps`
+    without their own. Without it: must be there; `scheduler` in guests"""
+    engine: Annotated[str, word("engine", ("local", "vm", "batch"))] = "local"
+    """`local`; `vm`: in guests on this node ([vm.md](vm.md)); `batch`: on nodes that a batch system
+    gives ([batch.md](batch.md))"""
+    vm: Vm | None = None
+    """with engine vm: `{cpus: 8, memory: 16 GiB}`; for apps that no command checks. Without it:
+    must be there then"""
+    vcpu_mappings: Annotated[tuple[MappingOrName, ...], called("vcpu_mapping")] = ()
+    """with engine vm: mappings of the guest's CPUs to this node's.
+    Without it: must be there then"""
+    spread: Annotated[Spread | None, called("batch")] = None
+    """with engine batch, the defaults of `pinstudy submit`: `{site: SITE}`, a name, or a file as
+    seen from the study's; `nodes` or `features` to compare, each with the whole study; or `spread:
+    split`, `workers: 4` and at most one of `features` to divide it. Without it: must be there then
+    """
+    governors: tuple[Governor, ...] = (CURRENT_GOVERNOR,)
+    """governors a case is to run under; `current`: whatever is in force"""
+    schedulers: tuple[Scheduler, ...] | None = None
+    """schedulers a case is to run under: `kernel`, or programs of sched_ext such as `scx_lavd` with
+    their arguments in one text ([scheduling.md](scheduling.md)); `current`: whatever is in force.
+    Without it: `current`"""
+    energy_aware: tuple[Annotated[str, switch("energy-aware scheduling")], ...] | None = None
+    """energy-aware scheduling: `on`, `off` or `current`. Without it: `current`"""
+    itmt: tuple[Annotated[str, switch("the preference of faster cores (ITMT)")], ...] | None = None
+    """Intel's preference of faster cores: `on`, `off` or `current`. Without it: `current`"""
+    beside: tuple[_Beside, ...] | None = None
+    """what runs beside the measured program until that ends: `nothing`, or an app with `variant`,
+    `size`, `threads` and `mapping`; several make more cases ([how](beside.md)). Without it: nothing
+    """
+    warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1
+    """runs of each case before, recorded but not averaged; in a race of the first case alone"""
+    order: Annotated[str, word("order", ("randomised-blocks", "sequential"))] = "randomised-blocks"
+    """`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: all
+    repetitions of a case, then the next case, so that [nothing is
+    compared](samples.md#the-order-of-runs)"""
+    seed: Annotated[int, count("a seed", 0, 2**32 - 1)] = 1
+    """of the shuffle"""
+    wait_policies: Annotated[tuple[WaitPolicy, ...], called("wait_policy")] = (DEFAULT_WAIT_POLICY,)
+    """`active` (spin), `passive` (sleep) or `runtime-default`; several make more cases"""
+    variables: Variables | None = None
+    """environment variables for all runs; they count before those of an app, and those of a mapping
+    before them ([how](apps.md#variables)). Without it: none"""
+    collect: tuple[Annotated[str, word("collector", COLLECTORS)], ...] = DEFAULT_COLLECTORS
+    """`perf`, `energy`, and `c2c`: contended cache lines of the apps that have any
+    ([how](threads-and-lines.md#contended-cache-lines)); placement is always proved"""
+    events: tuple[
+        Annotated[str, written(Text, to=_event, expected="an event of perf list, one an item")], ...
     ] = ()
-    engine: Annotated[
-        str,
-        Word("engine", ("local", "vm", "batch")),
-        "`local`; `vm`: in guests on this node ([vm.md](vm.md)); `batch`: on nodes that a batch "
-        "system gives ([batch.md](batch.md))",
-    ] = "local"
-    vm: Annotated[
-        Vm | None,
-        Table(Vm, "a guest with the keys cpus and memory"),
-        "with engine vm: `{cpus: 8, memory: 16 GiB}`; for apps that no command checks",
-        Without("must be there then"),
-    ] = None
-    vcpu_mappings: Annotated[
-        tuple[Mapping, ...],
-        Called("vcpu_mapping"),
-        _mappings(),
-        "with engine vm: mappings of the guest's CPUs to this node's",
-        Without("must be there then"),
-    ] = ()
-    spread: Annotated[
-        Spread | None,
-        Called("batch"),
-        Table(Spread, "a table with the key site"),
-        "with engine batch, the defaults of `pinstudy submit`: `{site: SITE}`, a name, "
-        "or a file as seen from the study's; `nodes` or `features` to compare, each with the "
-        "whole study; or `spread: split`, `workers: 4` and at most one of `features` to divide it",
-        Without("must be there then"),
-    ] = None
-    governors: Annotated[
-        tuple[str, ...],
-        OneOrMore(Word("governor", GOVERNORS)),
-        "governors a case is to run under; `current`: whatever is in force",
-    ] = (CURRENT_GOVERNOR,)
-    schedulers: Annotated[
-        tuple[str, ...] | None,
-        OneOrMore(SchedulerText()),
-        "schedulers a case is to run under: `kernel`, or programs of sched_ext such as `scx_lavd` "
-        "with their arguments in one text ([scheduling.md](scheduling.md)); `current`: whatever is "
-        "in force",
-        Without("`current`"),
-    ] = None
-    energy_aware: Annotated[
-        tuple[str, ...] | None,
-        OneOrMore(Switch("energy-aware scheduling")),
-        "energy-aware scheduling: `on`, `off` or `current`",
-        Without("`current`"),
-    ] = None
-    itmt: Annotated[
-        tuple[str, ...] | None,
-        OneOrMore(Switch("the preference of faster cores (ITMT)")),
-        "Intel's preference of faster cores: `on`, `off` or `current`",
-        Without("`current`"),
-    ] = None
-    beside: Annotated[
-        tuple[CoRunner | None, ...] | None,
-        OneOrMore(
-            Either(
-                Word("co-runner", (NOTHING,)),
-                # A dict, until the app and what it has by these names are looked up.
-                Table(CoRunner, "a co-runner with app, variant, size, threads, mapping", dict),
-            )
-        ),
-        "what runs beside the measured program until that ends: `nothing`, or an app with "
-        "`variant`, `size`, `threads` and `mapping`; several make more cases ([how](beside.md))",
-        Without(NOTHING),
-    ] = None
-    warmup: Annotated[
-        int,
-        Count("how many runs of a case are not counted", 0, 1000),
-        "runs of each case before, recorded but not averaged; in a race of the first case alone",
-    ] = 1
-    order: Annotated[
-        str,
-        Word("order", ("randomised-blocks", "sequential")),
-        "`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: all "
-        "repetitions of a case, then the next case, so that [nothing is compared]"
-        "(samples.md#the-order-of-runs)",
-    ] = "randomised-blocks"
-    seed: Annotated[int, Count("a seed", 0, 2**32 - 1), "of the shuffle"] = 1
-    wait_policies: Annotated[
-        tuple[str, ...],
-        Called("wait_policy"),
-        OneOrMore(Word("wait policy", WAIT_POLICIES)),
-        "`active` (spin), `passive` (sleep) or `runtime-default`; several make more cases",
-    ] = (DEFAULT_WAIT_POLICY,)
-    variables: Annotated[
-        Assignments | None,
-        Variables(),
-        "environment variables for all runs; they count before those of an app, and those of a "
-        "mapping before them ([how](apps.md#variables))",
-        Without("none"),
-    ] = None
-    collect: Annotated[
-        tuple[str, ...],
-        OneOrMore(Word("collector", COLLECTORS)),
-        "`perf`, `energy`, and `c2c`: contended cache lines of the apps that have any "
-        "([how](threads-and-lines.md#contended-cache-lines)); placement is always proved",
-    ] = DEFAULT_COLLECTORS
-    events: Annotated[
-        tuple[str, ...],
-        OneOrMore(As(Text("an event of perf list, one an item"), _event)),
-        "perf events beside the usual ones",
-    ] = ()
-    temperature_gate: Annotated[
-        TemperatureGate | None,
-        Table(TemperatureGate, "a gate with the keys within and limit"),
-        "`{within: 5 K, limit: 2 min}`: before each run, wait until every package is at most 5 K "
-        "warmer than when the study's first attempt started, but not longer than the limit",
-        Without("no waiting"),
-    ] = None
+    """perf events beside the usual ones"""
+    temperature_gate: TemperatureGate | None = None
+    """`{within: 5 K, limit: 2 min}`: before each run, wait until every package is at most 5 K
+    warmer than when the study's first attempt started, but not longer than the limit. Without it:
+    no waiting"""
     baseline: Annotated[
         Baseline | None,
-        Either(
-            As(_idle_time("a duration from 100 ms to 10 min, such as 10 s"), Baseline),
-            Table(Baseline, "a baseline with the keys duration and every"),
+        written(
+            Annotated[float, _idle_time("a duration from 100 ms to 10 min, such as 10 s")],
+            Baseline,
+            to=_baseline,
         ),
-        "how long the node is left idle to measure its idle power, from which net energy is "
-        "counted: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; once "
-        "a governor and attempt, no time is spent where energy cannot be measured",
-        Without("none: gross energy only"),
     ] = None
-    latency: Annotated[
-        str | None,
-        Word("pairs of CPUs", LATENCY_PLANS),
-        "`all` or `representative`: the latency between pairs of CPUs is measured before the "
-        "first run, once a boot, into `latency.json` beside the records ([latency.md](latency.md))",
-        Without("not measured"),
-    ] = None
-    prove: Annotated[
-        bool,
-        Flag("true or false"),
-        "`true`: the node's instruments are tested before the first run, once a boot, as "
-        "`pinstudy prove` does ([prove.md](prove.md))",
-    ] = False
-    precision: Precision | None = None
-    decide: Decide | None = None
-    race: Race | None = None
-    source: bytes = field(default=b"", repr=False, compare=False)
+    """how long the node is left idle to measure its idle power, from which net energy is counted:
+    `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; once a governor and
+    attempt, no time is spent where energy cannot be measured. Without it: none: gross energy only
+    """
+    latency: Annotated[str, word("pairs of CPUs", LATENCY_PLANS)] | None = None
+    """`all` or `representative`: the latency between pairs of CPUs is measured before the first
+    run, once a boot, into `latency.json` beside the records ([latency.md](latency.md)). Without it:
+    not measured"""
+    prove: bool = False
+    """`true`: the node's instruments are tested before the first run, once a boot, as `pinstudy
+    prove` does ([prove.md](prove.md))"""
+    precision: Annotated[Precision | None, NO_KEY] = None
+    decide: Annotated[Decide | None, NO_KEY] = None
+    race: Annotated[Race | None, NO_KEY] = None
+    source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
 
     @property
     def co_runners(self) -> tuple[CoRunner, ...]:

@@ -1,4 +1,4 @@
-"""The kinds of single values that a configuration has, decoded from the texts of a YAML file.
+"""The kinds of single values that configurations have, as notes for the types of their fields.
 
 Every message has all that is needed: the value as written, what is allowed, the nearest word.
 """
@@ -9,229 +9,220 @@ import re
 import shlex
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from base.errors import UserError
-from base.structure import MAX_ITEMS, NAME, NAME_RULE, InvalidError, Kind
-from base.text import shown, unknown_word
-from base.units import parse_duration
+from base.text import shown
+from base.units import SECONDS_OF_UNIT, parse_duration
+from configs.decoding import (
+    MAX_ITEMS,
+    NAME,
+    NAME_RULE,
+    InvalidError,
+    MismatchError,
+    decode,
+    written,
+)
 
 MAX_TEXT_CHARACTERS = 500
 
-# No argument can have these: NUL, which ends it, and surrogates, which are no text.
-_NOT_IN_ARGUMENTS = re.compile("[\x00\ud800-\udfff]")
-_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-# No leading zero: 010 is eight in YAML 1.1, and ten in YAML 1.2 and to most people.
-_WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
-NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
-_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
-_RANGE = re.compile(rf"(?P<low>{NUMBER})(?: +to +(?P<high>{NUMBER}))?", re.ASCII)
-
-
-class Text(Kind):
-    """A text of one or more characters in one line; `form` narrows it, `rule` describes `form`."""
-
-    def __init__(self, expected: str, form: re.Pattern[str] | None = None, rule: str = "") -> None:
-        super().__init__(expected)
-        self.form, self.rule = form, rule
-
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the text."""
-        if not isinstance(value, str):
-            raise self.mismatch(value)
-        if not value.strip() or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
-            raise self.mismatch(value, f"one line of 1 to {MAX_TEXT_CHARACTERS} characters")
-        if self.form is not None and not self.form.fullmatch(value):
-            raise self.mismatch(value, self.rule)
-        return value
-
-
-class Name(Text):
-    """A word that can be part of a file name."""
-
-    def __init__(self, expected: str) -> None:
-        super().__init__(expected, NAME, NAME_RULE)
-
-
-def is_name(text: str) -> bool:
-    """Return whether a text can be part of a file name as it is."""
-    return NAME.fullmatch(text) is not None
-
-
 # What is better of a number.
 LOWER, HIGHER = DIRECTIONS = ("lower", "higher")
+NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
+
+_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
+_RANGE = re.compile(rf"(?P<low>{NUMBER})(?: +to +(?P<high>{NUMBER}))?", re.ASCII)
+# No argument can have these: NUL, which ends it, and surrogates, which are no text.
+_NOT_IN_ARGUMENTS = re.compile("[\x00\ud800-\udfff]")
+# For editors, an argument that looks like a number or a truth value is a text as well.
+ARGUMENT_SCHEMA = {"type": ["string", "number", "boolean"]}
+
+# One line of text.
+Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARACTERS)]
 
 
-class Word(Text):
-    """One of the known words."""
-
-    def __init__(self, what: str, known: Iterable[str]) -> None:
-        self.what, self.known = what, tuple(known)
-        article = "an" if what[0] in "aeiou" else "a"
-        super().__init__(f"{article} {what} ({', '.join(self.known)})")
-
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the word."""
-        word = super().decode(value)
-        if word not in self.known:
-            raise InvalidError(unknown_word(self.what, word, self.known))
-        return word
+def text(expected: str, form: re.Pattern[str] | None = None, rule: str = "") -> Meta:
+    """Return the note of one line of text; `form` is its pattern, which `rule` describes."""
+    return Meta(
+        min_length=1,
+        max_length=MAX_TEXT_CHARACTERS,
+        pattern=form and f"^(?:{form.pattern})$",
+        extra={"expected": expected, "rule": rule},
+    )
 
 
-class Count(Kind):
-    """A whole number within bounds, in decimal digits only."""
-
-    def __init__(self, what: str, least: int, most: int) -> None:
-        super().__init__(f"{what}: a whole number from {least} to {most}")
-        self.least, self.most = least, most
-
-    def decode(self, value: Any) -> int:  # noqa: ANN401
-        """Return the number."""
-        if not isinstance(value, str) or not _WHOLE_NUMBER.fullmatch(value):
-            raise self.mismatch(value)
-        if not self.least <= int(value) <= self.most:
-            raise self.mismatch(value)
-        return int(value)
+def label(expected: str) -> Meta:
+    """Return the note of a word that can be part of a file name."""
+    return text(expected, NAME, NAME_RULE)
 
 
-class Flag(Kind):
-    """`true` or `false`, or the other words YAML has for them."""
-
-    def decode(self, value: Any) -> bool:  # noqa: ANN401
-        """Return whether it is true."""
-        if not isinstance(value, str) or value.lower() not in _TRUTH:
-            raise self.mismatch(value)
-        return _TRUTH[value.lower()]
+RegionName = Annotated[str, label("the name of a region")]
 
 
-class Range(Kind):
-    """A number, or the ends of a range of numbers, both included: `575`, `1.4 to 1.6`."""
-
-    def decode(self, value: Any) -> tuple[float, float]:  # noqa: ANN401
-        """Return both ends."""
-        match = _RANGE.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
-            raise self.mismatch(value)
-        low, high = float(match["low"]), float(match["high"] or match["low"])
-        if not isfinite(low) or not isfinite(high):
-            raise self.mismatch(value)
-        if low > high:
-            raise InvalidError(f"{shown(value)} ends below its beginning")
-        return low, high
+def is_name(word: str) -> bool:
+    """Return whether a text can be part of a file name as it is."""
+    return NAME.fullmatch(word) is not None
 
 
-class Duration(Kind):
-    """A time with its unit, as seconds, from `least` to `most`; `expected` must name both."""
-
-    def __init__(self, expected: str, least: float = 0.0, most: float = float("inf")) -> None:
-        super().__init__(expected)
-        self.least, self.most = least, most
-
-    def decode(self, value: Any) -> float:  # noqa: ANN401
-        """Return the seconds."""
-        if not isinstance(value, str):
-            raise self.mismatch(value)
-        try:
-            seconds = parse_duration(value)
-        except ValueError as error:
-            raise InvalidError(f"{shown(value)} {error}") from None
-        if not self.least <= seconds <= self.most:
-            raise self.mismatch(value)
-        return seconds
+def word(kind: str, known: Iterable[str]) -> Meta:
+    """Return the note of one of the known words."""
+    known = tuple(known)
+    article = "an" if kind[0] in "aeiou" else "a"
+    return Meta(
+        min_length=1,
+        max_length=MAX_TEXT_CHARACTERS,
+        extra={
+            "expected": f"{article} {kind} ({', '.join(known)})",
+            "kind": kind,
+            "known": known,
+            "schema": {"enum": list(known)},
+        },
+    )
 
 
-class Percentage(Kind):
-    """A percentage above 0 % and below 100 %, as a share: `1%` is 0.01."""
-
-    def decode(self, value: Any) -> float:  # noqa: ANN401
-        """Return the share."""
-        match = _PERCENTAGE.fullmatch(value.strip()) if isinstance(value, str) else None
-        if match is None:
-            raise self.mismatch(value)
-        number = float(match[1])
-        if not 0 < number < 100:
-            raise InvalidError(f"{shown(value)} is not more than 0% and less than 100%")
-        return number / 100
+def count(expected: str, least: int, most: int) -> Meta:
+    """Return the note of a whole number within bounds, in decimal digits only."""
+    words = f"{expected}: a whole number from {least} to {most}"
+    return Meta(ge=least, le=most, extra={"expected": words})
 
 
-class Arguments(Kind):
-    """A command line's arguments: one text, split as a shell splits words, or a list of them."""
-
-    def decode(self, value: Any) -> tuple[str, ...]:  # noqa: ANN401
-        """Return the arguments."""
-        if isinstance(value, str):
-            if _NOT_IN_ARGUMENTS.search(value):
-                raise self.mismatch(value)
-            return tuple(split_words(value))
-        if not isinstance(value, list) or len(value) > MAX_ITEMS:
-            raise self.mismatch(value)
-        mistakes = [
-            ((index,), f"{shown(item)} is not an argument; {remedy}")
-            for index, item in enumerate(value)
-            if (remedy := _remedy(item))
-        ]
-        if mistakes:
-            raise InvalidError(mistakes)
-        return tuple(value)
+def text_schema(form: str) -> dict[str, Any]:
+    """Return the schema of texts of a form."""
+    return {"type": "string", "pattern": f"^{form}$"}
 
 
-def _remedy(item: Any) -> str:  # noqa: ANN401
+def number_range(expected: str) -> Meta:
+    """Return the note of a number, or both ends of a range of them: `575`, `1.4 to 1.6`."""
+    form = text_schema(rf"{NUMBER}( +to +{NUMBER})?")
+    return written(str, to=_ends, expected=expected, schema={"anyOf": [{"type": "number"}, form]})
+
+
+def _ends(plain: str) -> tuple[float, float]:
+    match = _RANGE.fullmatch(plain)
+    if match is None:
+        raise MismatchError
+    low, high = float(match["low"]), float(match["high"] or match["low"])
+    if not isfinite(low) or not isfinite(high):
+        raise MismatchError
+    if low > high:
+        raise InvalidError(f"{shown(plain)} ends below its beginning")
+    return low, high
+
+
+def duration(expected: str, least: float = 0.0, most: float = float("inf")) -> Meta:
+    """Return the note of a time with its unit, in seconds; `expected` must name both bounds."""
+    schema = text_schema(rf"\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})")
+    to = partial(_seconds, least=least, most=most)
+    return written(str, to=to, expected=expected, schema=schema)
+
+
+def _seconds(plain: str, least: float, most: float) -> float:
+    try:
+        seconds = parse_duration(plain)
+    except ValueError as error:
+        raise InvalidError(f"{shown(plain)} {error}") from None
+    if not least <= seconds <= most:
+        raise MismatchError
+    return seconds
+
+
+def percentage(expected: str) -> Meta:
+    """Return the note of a percentage above 0 % and below 100 %, as a share: `1%` is 0.01."""
+    return written(str, to=_share, expected=expected, schema=text_schema(r"\d+(\.\d+)?\s*%"))
+
+
+def _share(plain: str) -> float:
+    match = _PERCENTAGE.fullmatch(plain.strip())
+    if match is None:
+        raise MismatchError
+    number = float(match[1])
+    if not 0 < number < 100:
+        raise InvalidError(f"{shown(plain)} is not more than 0% and less than 100%")
+    return number / 100
+
+
+def command_line(expected: str) -> Meta:
+    """Return the note of a command line: a text, split as a shell splits it, or a list."""
+    items = {"type": "array", "items": ARGUMENT_SCHEMA, "maxItems": MAX_ITEMS}
+    schema = {"anyOf": [ARGUMENT_SCHEMA, items]}
+    return written(Any, to=_arguments, expected=expected, schema=schema)
+
+
+def _arguments(plain: object) -> tuple[str, ...]:
+    if isinstance(plain, str):
+        if _NOT_IN_ARGUMENTS.search(plain):
+            raise MismatchError
+        return tuple(split_words(plain))
+    if not isinstance(plain, list) or len(plain) > MAX_ITEMS:
+        raise MismatchError
+    mistakes = [
+        ((index,), f"{shown(item)} is not an argument; {remedy}")
+        for index, item in enumerate(plain)
+        if (remedy := _remedy(item))
+    ]
+    if mistakes:
+        raise InvalidError(mistakes)
+    return tuple(plain)
+
+
+def _remedy(item: object) -> str:
     """Return what helps where an item is not an argument; empty where it is one."""
     if not isinstance(item, str):
         return "put an empty one in quotes"
     return "expected UTF-8 text without NUL" if _NOT_IN_ARGUMENTS.search(item) else ""
 
 
-def split_words(text: str) -> list[str]:
+def split_words(plain: str) -> list[str]:
     """Return the words of a text as a shell splits them; raises InvalidError for an open quote."""
     try:
-        return shlex.split(text)
+        return shlex.split(plain)
     except ValueError:
-        raise InvalidError(f"{shown(text)} has a quote that is not closed") from None
+        raise InvalidError(f"{shown(plain)} has a quote that is not closed") from None
 
 
-class Pattern(Text):
-    """A regular expression; with `picks` it needs a group 1, which picks a number."""
-
-    def __init__(self, expected: str, *, picks: bool) -> None:
-        super().__init__(expected)
-        self.picks = picks
-
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the expression, if it compiles."""
-        text = super().decode(value)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                groups = re.compile(text, re.MULTILINE).groups
-        except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidError(f"{shown(text)} is not a regular expression: {error}") from None
-        if self.picks and groups == 0:
-            raise InvalidError(
-                f"{shown(text)} has no group; put parentheses around the number, as in "
-                "'elapsed: ([0-9.]+)'"
-            )
-        return text
+def regex(*, picks: bool) -> Meta:
+    """Return the note of a regular expression; with `picks` its group 1 picks a number."""
+    return written(Text, to=partial(_expression, picks=picks), expected="a regular expression")
 
 
-def option_value(option: str, value: object, kind: Kind) -> Any:  # noqa: ANN401
+def _expression(plain: str, *, picks: bool) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            groups = re.compile(plain, re.MULTILINE).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidError(f"{shown(plain)} is not a regular expression: {error}") from None
+    if picks and groups == 0:
+        raise InvalidError(
+            f"{shown(plain)} has no group; put parentheses around the number, as in "
+            "'elapsed: ([0-9.]+)'"
+        )
+    return plain
+
+
+def option_value(option: str, value: object, form: Any) -> Any:  # noqa: ANN401 - any type
     """Return what the value of a command's option means, None for None; raises UserError."""
     if value is None:
         return None
     try:
-        return kind.decode(value)
+        return decode(form, value)
     except InvalidError as error:
         raise UserError(f"{option}: {error}") from None
 
 
-def share_option(option: str, text: str) -> float:
+def share_option(option: str, value: str) -> float:
     """Return the share of a command's percentage option; raises UserError when it is none."""
-    share: float = option_value(option, text, Percentage("a percentage, such as 1%"))
+    form = Annotated[float, percentage("a percentage, such as 1%")]
+    share: float = option_value(option, value, form)
     return share
 
 
-def time_option(option: str, text: str | None) -> float | None:
+def time_option(option: str, value: str | None) -> float | None:
     """Return the seconds of a command's time option; raises UserError when it is no time."""
-    seconds: float | None = option_value(option, text, Duration("a time, such as 10 min"))
+    form = Annotated[float, duration("a time, such as 10 min")]
+    seconds: float | None = option_value(option, value, form)
     return seconds

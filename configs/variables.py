@@ -9,11 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from base.structure import AtKey, InvalidError, Kind, Mistake, Mistakes
 from base.text import shown, unknown_word
-from configs.values import MAX_TEXT_CHARACTERS
+from configs.decoding import (
+    AtKey,
+    InvalidError,
+    MismatchError,
+    Mistake,
+    Mistakes,
+    entries,
+    written,
+)
+from configs.values import ARGUMENT_SCHEMA, MAX_TEXT_CHARACTERS, text_schema
 
 PLACES = {
     "threads": "the thread count",
@@ -62,45 +70,51 @@ class SetVariable:
     by: str
 
 
-class Variables(Kind):
-    """A table from names of variables to their values."""
-
-    def __init__(self) -> None:
-        super().__init__("a table of variables, such as {OPENBLAS_CORETYPE: Haswell}")
-
-    def decode(self, value: Any) -> Assignments:  # noqa: ANN401
-        """Return names and values."""
-        entries = self.entries(value)
-        mistakes: Mistakes = []
-        for name, text in entries.items():
-            if problem := _name_problem(name):
-                mistakes.append(((name,), AtKey(problem)))
-            elif problem := _value_problem(text):
-                mistakes.append(((name,), problem))
-        wrong = {path[0] for path, _ in mistakes}
-        valid = tuple(sorted(item for item in entries.items() if item[0] not in wrong))
-        if mistakes:
-            raise InvalidError(mistakes, valid)
-        return valid
+_TABLE = "a table of variables, such as {OPENBLAS_CORETYPE: Haswell}"
 
 
-class ThreadsBy(Kind):
-    """The name of a variable that tells a program its thread count, or what else tells it."""
+def _variables(plain: object) -> Assignments:
+    """Return names and values."""
+    mistakes: Mistakes = []
+    table = entries(plain, _TABLE)
+    for name, text in table.items():
+        if problem := _name_problem(name):
+            mistakes.append(((name,), AtKey(problem)))
+        elif problem := _value_problem(text):
+            mistakes.append(((name,), problem))
+    wrong = {path[0] for path, _ in mistakes}
+    valid = tuple(sorted(item for item in table.items() if item[0] not in wrong))
+    if mistakes:
+        raise InvalidError(mistakes, valid)
+    return valid
 
-    def __init__(self) -> None:
-        super().__init__(
-            f"a variable such as OPENBLAS_NUM_THREADS, {BY_ARGUMENTS!r} or {BY_AFFINITY!r}"
-        )
 
-    def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the name."""
-        if not isinstance(value, str) or not NAME.fullmatch(value):
-            raise self.mismatch(value)
-        if value in OWN and value != OMP_NUM_THREADS:
-            raise InvalidError(f"{value} is set by pinstudy: {OWN[value]}")
-        if value.islower() and value not in _NO_VARIABLE:
-            raise self.mismatch(value)
-        return value
+def _threads_by(plain: str) -> str:
+    """Return the name of a variable, or BY_ARGUMENTS or BY_AFFINITY."""
+    if not NAME.fullmatch(plain) or (plain.islower() and plain not in _NO_VARIABLE):
+        raise MismatchError
+    if plain in OWN and plain != OMP_NUM_THREADS:
+        raise InvalidError(f"{plain} is set by pinstudy: {OWN[plain]}")
+    return plain
+
+
+_SCHEMA = {
+    "type": "object",
+    "propertyNames": {"pattern": f"^(?:{NAME.pattern})$"},
+    "additionalProperties": ARGUMENT_SCHEMA,
+    "minProperties": 1,
+}
+Variables = Annotated[Assignments, written(Any, to=_variables, expected=_TABLE, schema=_SCHEMA)]
+# What tells a program its thread count.
+ThreadsBy = Annotated[
+    str,
+    written(
+        str,
+        to=_threads_by,
+        expected=f"a variable such as OPENBLAS_NUM_THREADS, {BY_ARGUMENTS!r} or {BY_AFFINITY!r}",
+        schema=text_schema(NAME.pattern),
+    ),
+]
 
 
 def _name_problem(name: str) -> str | None:

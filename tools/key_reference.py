@@ -12,13 +12,15 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
-from dataclasses import MISSING
 from pathlib import Path
 
+from msgspec import NODEFAULT
+
 from base.files import write_atomically
-from base.structure import Key, flat, keys_of
+from configs.decoding import Key, bare, keys_of
 from runners.records.fields import FIELDS
 from tools import command_reference
+from tools.study_schema import Meaning, meanings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,19 +33,19 @@ _ELSEWHERE = {"beside": ("co-runner", "[of a co-runner](beside.md#fields-of-a-re
 def key_table(declared: type) -> str:
     """Return the keys of a table as Markdown; the name, which is that of the file, is left out."""
     lines = ["| key | meaning | without it |", "|---|---|---|"]
-    lines += [
-        f"| `{key.name}` | {key.meaning} | {_without(key)} |"
-        for key in flat(keys_of(declared))
-        if key.field != "name"
-    ]
+    texts = meanings(declared)
+    for key in keys_of(declared):
+        text = texts.get(key.field, Meaning())
+        if key.inline:
+            lines += key_table(bare(key.type)[0].cls).splitlines()[2:]
+        elif key.field != "name":
+            lines.append(f"| `{key.name}` | {text.text} | {text.without or _without(key)} |")
     return "".join(f"{line}\n" for line in lines)
 
 
 def _without(key: Key) -> str:
     """Return the meaning of a missing key."""
-    if key.without:
-        return key.without
-    if key.default is MISSING:
+    if key.default is NODEFAULT:
         return "must be there"
     if isinstance(key.default, bool):
         return f"`{str(key.default).lower()}`"

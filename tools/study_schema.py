@@ -6,78 +6,30 @@ study looks for it. The set-up does so; it is no part of the sources.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
-from collections.abc import Sequence
+from inspect import getsource
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec import NODEFAULT, inspect
 
 from base.files import write_atomically
-from base.structure import (
-    MAX_ITEMS,
-    NAME,
-    As,
-    ByName,
-    Either,
-    Key,
-    Kind,
-    OneOrMore,
-    Table,
-    keys_of,
-)
-from base.units import SECONDS_OF_UNIT
+from configs.decoding import MAX_ITEMS, NAME, bare, expected, keys_of
 from configs.library import CONFIGS
-from configs.repetitions import RepetitionsKind
-from configs.scheduling import CURRENT, Switch
 from configs.study import Study
-from configs.values import (
-    MAX_TEXT_CHARACTERS,
-    NUMBER,
-    Arguments,
-    Count,
-    Duration,
-    Flag,
-    Percentage,
-    Range,
-    Text,
-    Word,
-)
-from configs.variables import NAME as VARIABLE_NAME
-from configs.variables import ThreadsBy, Variables
 
 SCHEMA = CONFIGS / "schema.json"
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 
-def _text_of(form: str) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^{form}$"}
-
-
-# An argument that looks like a number or a truth value is a text as well.
-_ARGUMENT = {"type": ["string", "number", "boolean"]}
-_VALUES: dict[type[Kind], dict[str, Any]] = {
-    # YAML 1.2 reads the other words of YAML 1.1 as texts.
-    Flag: {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]},
-    Switch: {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off", CURRENT]}]},
-    Range: {"anyOf": [{"type": "number"}, _text_of(rf"{NUMBER}( +to +{NUMBER})?")]},
-    Duration: _text_of(rf"\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})"),
-    Percentage: _text_of(r"\d+(\.\d+)?\s*%"),
-    Variables: {
-        "type": "object",
-        "propertyNames": {"pattern": f"^(?:{VARIABLE_NAME.pattern})$"},
-        "additionalProperties": _ARGUMENT,
-        "minProperties": 1,
-    },
-    ThreadsBy: _text_of(VARIABLE_NAME.pattern),
-    Arguments: {"anyOf": [_ARGUMENT, {"type": "array", "items": _ARGUMENT, "maxItems": MAX_ITEMS}]},
-}
-
-
 def study_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 7) of a study's file."""
     tables: dict[str, Any] = {}
-    _shared(_schema(Table(Study, "a study")), tables)
+    _shared(_table(Study), tables)
     study: dict[str, Any] = tables.pop("Study")
     # A study is named as its file.
     study["required"].remove("name")
@@ -85,71 +37,74 @@ def study_schema() -> dict[str, Any]:
     return head | study | {"definitions": dict(sorted(tables.items()))}
 
 
-def _schema(kind: Kind) -> dict[str, Any]:
-    """Return the schema of the values that a kind decodes."""
-    if isinstance(kind, Table):
-        return _schema_of_table(kind, keys_of(kind.declared))
-    if isinstance(kind, As):
-        return _schema(kind.inner)
-    if isinstance(kind, RepetitionsKind):
-        return {
-            "anyOf": [
-                _schema(form) for form in (kind.short, kind.table, kind.deciding, kind.racing)
-            ]
-        }
-    if isinstance(kind, Either):
-        return {"anyOf": [_schema(kind.short), _schema(kind.table)]}
-    if isinstance(kind, OneOrMore):
-        item = _schema(kind.inner)
+def _schema(kind: inspect.Type, named: bool = False) -> dict[str, Any]:
+    """Return the schema of what is written; a `named` table has no key `name`."""
+    kind, notes = bare(kind)
+    if "schema" in notes:
+        return dict(notes["schema"])
+    if "written" in notes:
+        forms = [_schema(form) for form in notes["written"].types]
+        return forms[0] if len(forms) == 1 else {"anyOf": forms}
+    if isinstance(kind, inspect.DataclassType):
+        return _table(kind.cls, named)
+    if isinstance(kind, inspect.VarTupleType):
+        item = _schema(kind.item_type)
         items = {"type": "array", "items": item, "minItems": 1, "uniqueItems": True}
         return {"anyOf": [item, items | {"maxItems": MAX_ITEMS}]}
-    if isinstance(kind, ByName):
-        return _schema_by_name(kind)
-    return _schema_of_value(kind)
+    if isinstance(kind, inspect.DictType):
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": f"^(?:{NAME.pattern})$"},
+            "additionalProperties": _schema(kind.value_type, named=True),
+            "minProperties": 1,
+        }
+    if isinstance(kind, inspect.IntType):
+        return {"type": "integer", "minimum": kind.ge, "maximum": kind.le}
+    if isinstance(kind, inspect.BoolType):
+        # YAML 1.2 reads the other words of YAML 1.1 as texts.
+        return {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]}
+    assert isinstance(kind, inspect.StrType)
+    # A number without quotes is a text as well.
+    number = kind.pattern is None or re.match(kind.pattern, "1")
+    schema: dict[str, Any] = {"type": ["string", "number"] if number else "string"}
+    schema |= {"minLength": kind.min_length, "maxLength": kind.max_length}
+    return schema | ({"pattern": kind.pattern} if kind.pattern else {})
 
 
-def _schema_of_table(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
+class Meaning(NamedTuple):
+    """What a key means, and what holds without it where its default does not show that."""
+
+    text: str = ""
+    without: str = ""
+
+
+def meanings(table: type) -> dict[str, Meaning]:
+    """Return what the keys of a table mean, by field: the texts below the fields in its source."""
+    [declared] = ast.parse(getsource(table)).body
+    assert isinstance(declared, ast.ClassDef)
+    texts = {}
+    for field, below in pairwise(declared.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+            words = " ".join(ast.literal_eval(below.value).split())
+            text, _, without = words.partition("Without it: ")
+            texts[ast.unparse(field.target)] = Meaning(text.rstrip(". "), without)
+    return texts
+
+
+def _table(table: type, named: bool = False) -> dict[str, Any]:
+    texts = meanings(table)
+    keys = [key for key in keys_of(table) if not (named and key.field == "name")]
     properties = {}
     for key in keys:
-        properties[key.name] = _schema(key.kind) | {"description": key.meaning or key.kind.expected}
+        text = texts.get(key.field, Meaning()).text or expected(key.type)
+        properties[key.name] = _schema(key.type) | {"description": text}
     return {
-        "title": table.declared.__name__,
+        "title": table.__name__,
         "type": "object",
         "properties": properties,
-        "required": [key.name for key in keys if key.required],
+        "required": [key.name for key in keys if key.default is NODEFAULT],
         "additionalProperties": False,
     }
-
-
-def _schema_by_name(kind: ByName) -> dict[str, Any]:
-    """Return the schema of a table with any names; an inner table has no key `name` then."""
-    if isinstance(kind.inner, Table):
-        keys = [key for key in keys_of(kind.inner.declared) if key.field != "name"]
-        inner = _schema_of_table(kind.inner, keys)
-    else:
-        inner = _schema(kind.inner)
-    return {
-        "type": "object",
-        "propertyNames": {"pattern": f"^(?:{NAME.pattern})$"},
-        "additionalProperties": inner,
-        "minProperties": 1,
-    }
-
-
-def _schema_of_value(kind: Kind) -> dict[str, Any]:
-    if type(kind) in _VALUES:
-        return _VALUES[type(kind)]
-    if isinstance(kind, Word):
-        return {"enum": list(kind.known)}
-    if isinstance(kind, Count):
-        return {"type": "integer", "minimum": kind.least, "maximum": kind.most}
-    assert isinstance(kind, Text)
-    bounds = {"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
-    # A number without quotes is a text as well.
-    if kind.form is None:
-        return {"type": ["string", "number"]} | bounds
-    number = {"type": ["string", "number"]} if kind.form.fullmatch("1") else {"type": "string"}
-    return number | bounds | {"pattern": f"^(?:{kind.form.pattern})$"}
 
 
 def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any part of a schema

@@ -9,13 +9,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Annotated, Any, TypeGuard
 
 from analysis.records.files import read_limited
 from base.reading import number_or_nan
-from base.structure import InvalidError
+from configs.decoding import InvalidError, decode
 from configs.document import parse_yaml
-from configs.repetitions import ANY, Race, RepetitionsKind
+from configs.repetitions import ANY, REPETITIONS, Race
 from configs.results_folder import STUDY_FILE
 from configs.values import DIRECTIONS, is_name
 from runners.records.race.state import Key, RaceRun, RaceState, race_run
@@ -172,7 +172,7 @@ def _with_limits_of(folder: Path, rule: Race) -> Race:
     study = None if data is None else parse_yaml(data, STUDY_FILE).value
     repetitions = study.get("repetitions") if isinstance(study, dict) else None
     try:
-        now = RepetitionsKind().decode(repetitions).race
+        now = decode(Annotated[Any, REPETITIONS], repetitions).race
     except InvalidError:
         return rule
     asked = (rule.of, rule.region, rule.higher)

@@ -13,9 +13,9 @@ from typing import Any
 
 from base.errors import StudyError
 from base.reading import number_or_nan
-from base.structure import InvalidError
 from base.text import plural, shown
 from configs.app import Schedule, in_order
+from configs.decoding import InvalidError, decode
 from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from configs.variables import OMP_NUM_THREADS, counting
 from runners.advise.program import Program
@@ -101,7 +101,7 @@ def _schedule(
     lines = []
     if (text := environment.get("OMP_SCHEDULE")) is not None:
         try:
-            schedule = Schedule().decode("".join(text.split()).lower())
+            schedule: str = decode(Schedule, "".join(text.split()).lower())
         except InvalidError:
             lines.append(f"your OMP_SCHEDULE, {shown(text)}, is no schedule: it is left out")
         else:

@@ -8,24 +8,22 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from base import PINSTUDY
 from base.errors import UserError
-from base.structure import Kind, OneOrMore
 from base.text import shown
 from configs.app import THREADS_PLACE, Schedule
 from configs.repetitions import ANY, MAX_RACE_RUNS, MIN_RACE_RUNS
-from configs.study import GOVERNORS, MAX_THREADS, WAIT_POLICIES
+from configs.study import Governor, ThreadCount, WaitPolicy
 from configs.values import (
-    Arguments,
-    Count,
-    Name,
-    Pattern,
-    Text,
-    Word,
+    RegionName,
+    command_line,
+    count,
     option_value,
+    regex,
     share_option,
+    text,
     time_option,
 )
 from configs.variables import BY_ARGUMENTS, Assignments, ThreadsBy, Variables
@@ -40,7 +38,6 @@ DEFAULT_LIMIT = "1 h"
 NONE = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
-_REGEX = "a regular expression"
 
 
 @dataclass(frozen=True)
@@ -127,22 +124,20 @@ def make_request(
         directory=_directory(),
         of=of,
         higher=better == "higher",
-        pattern=option_value("--metric", metric, Pattern(_REGEX, picks=True)),
+        pattern=option_value("--metric", metric, Annotated[str, regex(picks=True)]),
         margin=share_option("--margin", margin),
         within_s=time_option("--within", DEFAULT_WITHIN if within is None else within),
         runs=ANY if within is not None and runs is None else _runs(runs),
         limit_s=time_option("--limit", limit) or 0.0,
-        threads=_list("--threads", threads, Count("a thread count", 1, MAX_THREADS)),
+        threads=_list("--threads", threads, ThreadCount),
         # The comma before a chunk size is part of a schedule.
-        schedules=_list_or_none("--schedules", schedules, Schedule(), r",(?!\d)"),
-        wait_policies=_list_or_none(
-            "--wait-policies", wait_policies, Word("wait policy", WAIT_POLICIES)
-        ),
-        governors=_list("--governors", governors, Word("governor", GOVERNORS)),
+        schedules=_list_or_none("--schedules", schedules, Schedule, r",(?!\d)"),
+        wait_policies=_list_or_none("--wait-policies", wait_policies, WaitPolicy),
+        governors=_list("--governors", governors, Governor),
         check_pattern=check_pattern,
         check_command=check_command,
-        threads_by=_list("--threads-by", threads_by, ThreadsBy()),
-        region=option_value("--region", region, Name("the name of a region")),
+        threads_by=_list("--threads-by", threads_by, ThreadsBy),
+        region=option_value("--region", region, RegionName),
         variables=_variables(variables),
     )
     for name in request.threads_by or ():
@@ -167,12 +162,12 @@ def _variables(settings: Sequence[str]) -> Assignments:
     if not pairs:
         return ()
     table = {name: value for name, _, value in pairs}
-    assignments: Assignments = option_value("--set", table, Variables())
+    assignments: Assignments = option_value("--set", table, Variables)
     return assignments
 
 
 def _runs(text: str | None) -> int | None:
-    most = Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)
+    most = Annotated[int, count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)]
     runs: int | None = option_value("--runs", text, most)
     return runs
 
@@ -185,7 +180,7 @@ def _program(command: Sequence[str]) -> Path:
     file = find_program(name, ()) if "\0" not in name else None
     if file is None:
         raise UserError(_no_program(name))
-    option_value("the program", str(file), Text("a path that a study can name"))
+    option_value("the program", str(file), Annotated[str, text("a path that a study can name")])
     return file
 
 
@@ -201,8 +196,9 @@ def _no_program(name: str) -> str:
 
 
 def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
-    expected = Arguments("a command line that a study can hold: at most 1000 arguments of text")
-    checked: tuple[str, ...] = option_value("the program's arguments", list(arguments), expected)
+    expected = command_line("a command line that a study can hold: at most 1000 arguments of text")
+    form = Annotated[tuple[str, ...], expected]
+    checked: tuple[str, ...] = option_value("the program's arguments", list(arguments), form)
     return checked
 
 
@@ -229,20 +225,26 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
             raise UserError(
                 f"--check {_no_program(words[0])}; a pattern that begins so can begin with (?:)"
             )
-    return option_value("--check", text, Pattern(_REGEX, picks=False)), ()
+    return option_value("--check", text, Annotated[str, regex(picks=False)]), ()
 
 
 def _list_or_none(
-    option: str, text: str | None, each: Kind, separator: str = ","
+    option: str,
+    text: str | None,
+    form: Any,  # noqa: ANN401 - a type
+    separator: str = ",",
 ) -> tuple[Any, ...] | None:
     """Return the values that an option lists, or no value where it says `none`."""
-    return () if text == NONE else _list(option, text, each, separator)
+    return () if text == NONE else _list(option, text, form, separator)
 
 
 def _list(
-    option: str, text: str | None, each: Kind, separator: str = ","
+    option: str,
+    text: str | None,
+    form: Any,  # noqa: ANN401 - a type
+    separator: str = ",",
 ) -> tuple[Any, ...] | None:
     """Return the values that an option lists, joined by commas, each of them once."""
     items = None if text is None else [item.strip() for item in re.split(separator, text)]
-    values: tuple[Any, ...] | None = option_value(option, items, OneOrMore(each))
+    values: tuple[Any, ...] | None = option_value(option, items, tuple[form, ...])
     return values

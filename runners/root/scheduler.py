@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from base.structure import InvalidError
-from configs.scheduling import PREFIX, SchedulerText
+from configs.decoding import InvalidError, decode
+from configs.scheduling import PREFIX
+from configs.scheduling import Scheduler as SchedulerText
 from runners.host.trust import program_for_root
 from runners.root.request import Answer, Handler, text_in
 from runners.settings.sched_ext import OwnScheduler, unsafe_for_root
@@ -59,7 +60,7 @@ class Scheduler:
 def _command_line(text: str) -> str:
     """Return a scheduler's program and arguments as a study has them; raises ValueError."""
     try:
-        command_line = SchedulerText().decode(text)
+        command_line: str = decode(SchedulerText, text)
     except InvalidError as error:
         raise ValueError(str(error)) from None
     if not command_line.startswith(PREFIX):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.structure import InvalidError
-from configs.scheduling import SchedulerText, Scheduling, Switch, recorded_words
+from configs.decoding import InvalidError, decode
+from configs.scheduling import Scheduler, Scheduling, recorded_words, switch
 from tests.configs.shelves import study_of, study_with
 
 
@@ -18,11 +19,11 @@ from tests.configs.shelves import study_of, study_with
 )
 def test_what_is_accepted_has_the_same_words_for_a_shell(text: str) -> None:
     try:
-        accepted = SchedulerText().decode(text)
+        accepted = decode(Scheduler, text)
     except InvalidError:
         return
     assert shlex.split(accepted) == accepted.split(" ")
-    assert SchedulerText().decode(accepted) == accepted
+    assert decode(Scheduler, accepted) == accepted
     program = Scheduling(accepted).program
     assert accepted in ("current", "kernel") or (program and program.startswith("scx_"))
 
@@ -31,7 +32,7 @@ def test_what_is_accepted_has_the_same_words_for_a_shell(text: str) -> None:
     ("text", "means"), [("on", "on"), ("YES", "on"), ("False", "off"), ("current", "current")]
 )
 def test_a_switch_takes_the_words_that_yaml_has_for_it(text: str, means: str) -> None:
-    assert Switch("a switch").decode(text) == means
+    assert decode(Annotated[str, switch("a switch")], text) == means
 
 
 def test_a_study_has_every_combination_the_first_values_first() -> None:

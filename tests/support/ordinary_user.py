@@ -20,7 +20,8 @@ from tests.support.tools import ROOT, missing, need_tool
 
 NOBODY = 65534
 _UNKNOWN = 54321
-# What a study without tables needs; msgspec is compiled for the Python that runs the tests.
+# The folders that a study without tables needs, and its packages. All but msgspec can work as
+# Python only; it needs an interpreter of the version that runs the tests.
 _TREE = ("bin", "base", "configs", "runners", "pinstudy")
 _PACKAGES = ("click", "msgspec", "rich", "yaml")
 # Arguments of subprocess that run a command as nobody.
@@ -85,10 +86,8 @@ def users_pinstudy(folder: Path) -> Path:
 def _users_python() -> str:
     """Return an interpreter that the user nobody may start: root's may be in /root."""
     for python in (os.path.realpath(sys.executable), "/usr/bin/python3"):
-        same = f"import sys; sys.exit(sys.version_info[:2] != {tuple(sys.version_info[:2])})"
-        command = [python, "-c", same]
+        command = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
         with contextlib.suppress(OSError):
             if subprocess.run(command, check=False, **AS_NOBODY).returncode == 0:
                 return python
-    version = ".".join(map(str, sys.version_info[:2]))
-    return missing(f"there is no Python {version} that an ordinary user may start")
+    return missing("there is no Python 3.10 or newer that an ordinary user may start")

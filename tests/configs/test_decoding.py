@@ -4,57 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.structure import (
+from configs.decoding import (
+    INLINE,
+    NO_KEY,
     AtKey,
-    ByName,
-    Called,
-    Inline,
     InvalidError,
-    Kind,
-    OneOrMore,
+    MismatchError,
     Path,
-    Table,
+    called,
+    decode,
     keys_of,
+    written,
 )
 
 
-class Digits(Kind):
-    """A number in digits."""
-
-    def decode(self, value: Any) -> int:  # noqa: ANN401
-        if not isinstance(value, str) or not value.isdecimal():
-            raise self.mismatch(value)
-        return int(value)
+def digits(plain: str) -> int:
+    if not plain.isdecimal():
+        raise MismatchError
+    return int(plain)
 
 
-NUMBER = Digits("a number")
+Number = Annotated[int, written(str, to=digits, expected="a number")]
 
 
 @dataclass(frozen=True)
 class Edge:
+    expected: ClassVar = "an edge"
+
     name: str
-    length_mm: Annotated[int, Called("length"), NUMBER, "how long it is"]
+    length_mm: Annotated[Number, called("length")]
 
 
 @dataclass(frozen=True)
 class Colour:
-    hue: Annotated[int, NUMBER]
-    shade: Annotated[int, NUMBER] = 0
+    hue: Number
+    shade: Number = 0
 
 
 @dataclass(frozen=True)
 class Box:
-    size: Annotated[tuple[int, ...], OneOrMore(NUMBER)]
-    edges: Annotated[dict[str, Edge], ByName(Table(Edge, "an edge"))]
-    weight: Annotated[int, NUMBER] = 1
-    colour: Annotated[Colour | None, Inline(Colour, "a colour")] = None
-    note: str = ""
+    expected: ClassVar = "a box"
+
+    size: tuple[Number, ...]
+    edges: dict[str, Edge]
+    weight: Number = 1
+    colour: Annotated[Colour | None, INLINE] = None
+    note: Annotated[str, NO_KEY] = ""
 
     @staticmethod
     def contradictions(
@@ -64,23 +65,33 @@ class Box:
             yield ("weight",), "nothing weighs nothing"
 
 
-BOX = Table(Box, "a box")
+@dataclass(frozen=True)
+class Round:
+    radius: Number
+
+
+@dataclass(frozen=True)
+class Square:
+    side: Number
+    turned: bool = False
+
+
 PLAIN = {"size": "3", "edges": {"left": {"length": "4"}}}
 
 
-def mistakes(value: object) -> list[tuple[Path, str]]:
+def mistakes(value: object, form: Any = Box) -> list[tuple[Path, str]]:  # noqa: ANN401 - a type
     with pytest.raises(InvalidError) as refused:
-        BOX.decode(value)
+        decode(form, value)
     return refused.value.mistakes
 
 
 def test_a_table_is_its_dataclass() -> None:
-    assert BOX.decode(PLAIN) == Box((3,), {"left": Edge("left", 4)})
-    assert BOX.decode(PLAIN | {"size": ["1", "2"], "weight": "7"}).weight == 7
+    assert decode(Box, PLAIN) == Box((3,), {"left": Edge("left", 4)})
+    assert decode(Box, PLAIN | {"size": ["1", "2"], "weight": "7"}).weight == 7
 
 
 def test_keys_beside_others_make_a_dataclass_of_their_own() -> None:
-    assert BOX.decode(PLAIN | {"hue": "5"}).colour == Colour(5)
+    assert decode(Box, PLAIN | {"hue": "5"}).colour == Colour(5)
     # The hue is not in the file: its message has the place of its neighbour.
     assert mistakes(PLAIN | {"shade": "5"}) == [(("shade",), "'hue' is missing; expected a number")]
 
@@ -119,7 +130,7 @@ def test_every_mistake_is_reported_with_its_path() -> None:
 
 def test_what_is_valid_beside_mistakes_is_passed_on() -> None:
     with pytest.raises(InvalidError) as refused:
-        BOX.decode(PLAIN | {"size": ["1", "x", "3"], "weight": "0"})
+        decode(Box, PLAIN | {"size": ["1", "x", "3"], "weight": "0"})
     # The gap keeps the third in its place.
     assert refused.value.valid == {
         "size": (1, None, 3),
@@ -134,7 +145,18 @@ def test_a_name_that_is_known_is_no_key() -> None:
     assert mistake[0] == ("edges", "left", "name")
 
 
-def test_a_field_without_a_kind_is_no_key() -> None:
+def test_the_first_table_that_has_any_of_the_keys_is_the_one_that_is_meant() -> None:
+    shape = Annotated[object, written(Number, Round, Square)]
+
+    assert decode(shape, "2") == 2
+    assert decode(shape, {"radius": "2"}) == Round(2)
+    assert decode(shape, {"turned": "yes", "side": "2"}) == Square(2, turned=True)
+    assert mistakes({"turned": "no"}, shape) == [
+        (("side",), "'side' is missing; expected a number")
+    ]
+
+
+def test_a_field_that_no_file_has_is_no_key() -> None:
     assert [key.name for key in keys_of(Box)] == ["size", "edges", "weight", "colour"]
     assert "'note' is not known here" in mistakes(PLAIN | {"note": "x"})[0][1]
 
@@ -154,7 +176,7 @@ values = st.recursive(
 @given(values)
 def test_any_plain_value_is_a_box_or_has_mistakes_with_paths_into_it(value: object) -> None:
     try:
-        assert isinstance(BOX.decode(value), Box)
+        assert isinstance(decode(Box, value), Box)
     except InvalidError as error:
         for path, message in error.mistakes:
             assert message.isprintable()
