@@ -38,9 +38,11 @@ def install(destination: Path, prefix: str) -> None:
     script = build / "cmake_install.cmake"
     if not script.exists() or "lib/pinstudy" not in script.read_text(encoding="utf-8"):
         missing(f"{build} is missing or older than its sources: `make test` builds it")
+    python = Path(sys.executable).parent
     subprocess.run(
         [need_tool("cmake"), "--install", str(build), "--prefix", prefix],
-        env=os.environ | {"DESTDIR": str(destination)},
+        # python3 is the interpreter of these tests, which has what the schema is made with.
+        env=os.environ | {"DESTDIR": str(destination), "PATH": f"{python}:{os.environ['PATH']}"},
         stdout=subprocess.DEVNULL,
         check=True,
     )
