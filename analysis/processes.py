@@ -8,8 +8,8 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
-from typing import ParamSpec, TypeVar
+from multiprocessing import active_children, get_context
+from typing import Any, ParamSpec, TypeVar
 
 from base import ROOT
 
@@ -43,6 +43,13 @@ class _Pool(ProcessPoolExecutor):
     ) -> Future[_Result]:
         with elsewhere():
             return super().submit(fn, *args, **kwargs)
+
+    def __exit__(self, kind: type[BaseException] | None, *raised: Any) -> bool | None:  # noqa: ANN401
+        # Who stops for a signal waits for no work, and a second signal must find none to wait for.
+        if kind is not None and not issubclass(kind, Exception):
+            for process in active_children():
+                process.kill()
+        return super().__exit__(kind, *raised)
 
 
 def pool(workers: int) -> ProcessPoolExecutor:
