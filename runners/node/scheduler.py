@@ -42,13 +42,16 @@ def read_scheduler(tree: Tree) -> Reading:
     or NO_SCHED_EXT, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` is ON
     or OFF.
     """
+    state = tree.word(SCHED_EXT)
+    # One reason for all three where the kernel has no sched_ext.
+    absent = state if isinstance(state, Unavailable) else None
     return reading_of(
         {
             "sched_energy_aware": read_energy_aware(tree),
             "sched_itmt": read_itmt(tree),
-            "sched_ext": tree.word(SCHED_EXT),
-            "sched_ext_scheduler": read_loaded(tree),
-            "sched_ext_loaded": tree.natural(SCHED_EXT_LOADED),
+            "sched_ext": state,
+            "sched_ext_scheduler": absent or read_loaded(tree),
+            "sched_ext_loaded": absent or tree.natural(SCHED_EXT_LOADED),
         }
     )
 

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 HWMON = "/sys/class/hwmon"
 ZONES = "/sys/class/thermal"
 NO_SENSOR = (
-    f"no package temperature: {HWMON} has neither coretemp nor k10temp, and {ZONES} no zone of "
-    "type x86_pkg_temp (virtual machines have none; else load the kernel's module coretemp or "
-    "k10temp)"
+    f"no package temperature: neither coretemp nor k10temp in {HWMON} (usual in virtual machines; "
+    "else load that module of the kernel)"
 )
 # Reading more often than coretemp renews its values would only wake the package.
 READ_EVERY_S = 1.0

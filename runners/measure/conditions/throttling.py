@@ -30,8 +30,7 @@ COUNTERS = {
     }.items()
 }
 NO_COUNTERS = (
-    f"{CPUS}/cpu*/thermal_throttle is missing: only Intel's CPUs count their throttling, and "
-    "virtual machines do not show it"
+    f"{CPUS}/cpu*/thermal_throttle is missing (only Intel's CPUs have it, and no virtual machine)"
 )
 
 OWN_GROUPS = "/proc/self/cgroup"

@@ -37,7 +37,7 @@ FIELD = "energy_by_kind_j"
 WINDOW = "energy_by_kind_window_s"
 CPUMASK = f"{EVENT_SOURCES}/{PMU}/cpumask"
 _WITHOUT = {
-    "GenuineIntel": "Intel counts the energy of packages and of all their cores together",
+    "GenuineIntel": "Intel counts no core alone",
     "AuthenticAMD": "AMD's cores have a counter each; Linux shows them from 6.14 on",
     "HygonGenuine": "Hygon's cores have a counter each; Linux shows them from 6.14 on",
 }
@@ -156,7 +156,8 @@ def find_core_counters(root: Path, topology: Topology) -> CoreCounters | Unavail
     names = tree.names(f"{EVENT_SOURCES}/{PMU}/events")
     if isinstance(names, Unavailable):
         why = _WITHOUT.get(first_block(tree).get("vendor_id", ""), _NO_COUNTERS)
-        return Unavailable(f"no {PMU} PMU here ({names.reason}): {why}")
+        detail = "" if names.missing else f" ({names.reason})"
+        return Unavailable(f"no {PMU} PMU here{detail}: {why}")
     event, mask = find_event(tree, PMU, EVENT), tree.cpulist(CPUMASK)
     for found in (event, mask):
         if isinstance(found, Unavailable):

@@ -98,7 +98,8 @@ def find_power_pmu(root: Path) -> PowerPmu:
     tree = Tree(root)
     names = tree.names(f"{POWER_PMU}/events")
     if isinstance(names, Unavailable):
-        return _without(f"no power PMU here ({names.reason})")
+        detail = "" if names.missing else f" ({names.reason})"
+        return _without(f"no power PMU here{detail}")
     cpus = _cpus(tree)
     if isinstance(cpus, Unavailable):
         return _without(cpus.reason)

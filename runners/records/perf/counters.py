@@ -175,7 +175,7 @@ def _no_residency_reason(raw: RawCounts) -> str:
     if raw.impossible:
         return raw.impossible
     if not raw.on_pmu_ns:
-        return f"needs a hardware counter; {raw.absent('cycles').reason}"
+        return raw.absent("cycles").reason
     if not raw.complete:
         missing = [pmu for pmu in raw.pmus if pmu and pmu not in raw.on_pmu_ns]
         if missing:

@@ -404,9 +404,11 @@ def _falls_short(running_ns: Iterable[int], whole_ns: int) -> bool:
 def _core_problem(raw: RawCounts, pmu: str | None, row: Row, unsupported_reason: str) -> str:
     """Return why a core event's row gives no count; empty when it does."""
     if row.state == "not supported":
+        if unsupported_reason and not raw.on_pmu_ns:
+            # The same for every event, so that a record has it once.
+            return f"not supported by this node ({unsupported_reason})"
         where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
-        why = f" ({unsupported_reason})" if unsupported_reason and not raw.on_pmu_ns else ""
-        return f"{row.name}: not supported {where}{why}"
+        return f"{row.name}: not supported {where}"
     if raw.enabled_ns is None:
         return f"{row.name}: no task-clock beside it, so perf's extrapolation cannot be undone"
     if pmu is None and len(raw.kinds_of) > 1:
