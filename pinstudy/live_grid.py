@@ -26,7 +26,7 @@ from analysis.results.metrics import objective_of
 from base.reading import number_or_nan, table_in
 from runners.plan.case import Case
 from runners.records.race.student_t import Moments, quantile
-from runners.records.values import OK
+from runners.records.status import OK
 from runners.study.schedule import compared_with
 
 _LEVEL = 0.025

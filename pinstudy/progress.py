@@ -15,8 +15,8 @@ from configs.study import CURRENT_GOVERNOR, RUNTIME_DEFAULT
 from pinstudy.output import say, styled
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
-from runners.records.race.state import WHYS, Eliminated
-from runners.records.values import FAILED, OK, last_words
+from runners.records.race_state import WHYS, Eliminated
+from runners.records.status import FAILED, OK, last_words
 from runners.study.summary import PlanSummary
 
 if TYPE_CHECKING:

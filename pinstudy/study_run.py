@@ -71,7 +71,7 @@ def make_runs(
     announce(session, quiet, again)
     try:
         decided = partial(_is_decided, session.folder)
-        earlier = read_records(session.folder / "records", heads=True)
+        earlier = read_records(session.folder / "records")
         with TerminalProgress(session.summary, check, decided=decided, earlier=earlier) as progress:
             session.run(progress)
     except (KeyboardInterrupt, UserError) as error:

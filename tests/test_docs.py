@@ -11,7 +11,7 @@ import pytest
 from analysis.records.fields import MEASURES, MORE_MEASURES
 from base import VERSION
 from configs.library import load_app, load_site, load_study
-from runners.records.values import BASELINE, FINAL, INTERRUPTED, SKIPPED
+from runners.records.status import BASELINE, FINAL, INTERRUPTED, SKIPPED
 from tests.support.cli import argv
 from tests.support.tools import ROOT, need_tool
 

@@ -13,20 +13,22 @@ import importlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_type_hints
 
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, Struct
 
+from base.decoding import plain_type
 from base.files import write_atomically
 from configs.decoding import Key, bare, keys_of
-from runners.records.fields import FIELDS
+from runners.records.record import Placement, Record, names_by_group
 from tools import command_reference
 from tools.study_schema import Meaning, meanings
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)", re.DOTALL)
-_FIELDS = "runners.records.fields.FIELDS"
-# Groups of fields that another page has, named as `FIELDS.GROUP` there: what that page is of.
+_FIELDS = "runners.records.record.Record"
+# Groups of fields that another page has, named as `Record.GROUP` there: what that page is of.
 _ELSEWHERE = {"beside": ("co-runner", "[of a co-runner](beside.md#fields-of-a-record)")}
 
 
@@ -55,26 +57,54 @@ def _without(key: Key) -> str:
     return str(key.default) if isinstance(key.default, int) else "none"
 
 
+def struct_table(declared: type) -> str:
+    """Return the keys of a Struct as Markdown."""
+    lines = ["| key | meaning |", "|---|---|"]
+    lines += [f"| {_names(names)} | {meaning} |" for names, meaning in _rows(declared)]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def field_table() -> str:
     """Return the fields of a record as Markdown, each group named beside its first row."""
     lines = ["| group | field | meaning |", "|---|---|---|"]
     elsewhere = dict(_ELSEWHERE.values())
-    for group, fields in FIELDS.items():
+    for group, names in names_by_group().items():
         if group in elsewhere:
-            names = _names(name for field in fields for name in field.names)
-            lines.append(f"| {group} | {names} | {elsewhere[group]} |")
+            lines.append(f"| {group} | {_names(names)} | {elsewhere[group]} |")
             continue
-        for number, field in enumerate(fields):
+        for number, (shared, meaning) in enumerate(_rows(Record, names)):
             head = group if number == 0 else ""
-            lines.append(f"| {head} | {_names(field.names)} | {field.meaning} |")
+            lines.append(f"| {head} | {_names(shared)} | {meaning} |")
     return "".join(f"{line}\n".replace("|  |", "| |") for line in lines)
 
 
 def _table_of_group(group: str) -> str:
     """Return the fields of one group of a record as Markdown."""
     lines = ["| field | meaning |", "|---|---|"]
-    lines += [f"| {_names(field.names)} | {field.meaning} |" for field in FIELDS[group]]
+    rows = _rows(Record, names_by_group()[group])
+    lines += [f"| {_names(names)} | {meaning} |" for names, meaning in rows]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _rows(declared: type, names: Iterable[str] | None = None) -> list[tuple[list[str], str]]:
+    """Return each meaning with the fields that share it: those after its own without one.
+
+    A table of fields, as `placement` is, has a row for each of these.
+    """
+    hints = get_type_hints(declared, include_extras=True)
+    rows: list[tuple[list[str], str]] = []
+    for name in hints if names is None else names:
+        kind, notes = plain_type(hints[name])
+        meaning = next((note.description for note in reversed(notes) if note.description), "")
+        if kind is Placement and not meaning:
+            rows += [
+                ([f"{name}.{field}" for field in fields], text) for fields, text in _rows(kind)
+            ]
+        elif meaning:
+            rows.append(([name], meaning))
+        else:
+            rows[-1][0].append(name)
+    return rows
 
 
 def _names(names: Iterable[str]) -> str:
@@ -98,7 +128,9 @@ def _renewed(match: re.Match[str]) -> str:
         group, _ = _ELSEWHERE[match[2].removeprefix(f"{_FIELDS}.")]
         return match[1] + _table_of_group(group) + match[3]
     module, _, name = match[2].rpartition(".")
-    return match[1] + key_table(getattr(importlib.import_module(module), name)) + match[3]
+    declared = getattr(importlib.import_module(module), name)
+    table = struct_table if issubclass(declared, Struct) else key_table
+    return match[1] + table(declared) + match[3]
 
 
 if __name__ == "__main__":

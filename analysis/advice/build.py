@@ -36,7 +36,7 @@ from configs.study import CURRENT_GOVERNOR
 from runners.records.disturbances import DISTURBANCES, MORE_THREADS, SEPARATOR
 from runners.records.race.elimination import MAX_NOISE
 from runners.records.race.race import is_placed
-from runners.records.race.state import OVERHEAD_S, WHYS, Eliminated, RaceState
+from runners.records.race_state import OVERHEAD_S, WHYS, Eliminated, RaceState
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:

@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
-from analysis.records.columns import member
 from analysis.results.case_summary import CaseSummary
 from analysis.results.node_files import cpus_of
 from base import PINSTUDY
@@ -95,12 +94,12 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
 
     The record's fields may have any JSON values.
     """
-    command, environment = _words(record.get("command")), record.get("environment")
-    variables = member(environment, "set")
+    command, environment = _words(record.get("command")), record.get("environment") or {}
+    variables = environment.get("set")
     if case.mechanism not in _LAUNCHERS or case.binding not in ("none", "set", "pin"):
         return None
     program = command[_launcher_words(command, case.mechanism) :]
-    cpus = _cpus(case, command, member(variables, "OMP_PLACES"))
+    cpus = _cpus(case, command, (variables or {}).get("OMP_PLACES"))
     if case.table.threads < 1 or not program or not program[0] or not cpus:
         return None
     # The program stands behind the words of the MPI launcher, which differ from one to the next.
@@ -108,7 +107,7 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
         return None
     policy = case.table.wait_policy
     # As it was set; the table's name of it may lack the modifier.
-    schedule = str(member(variables, "OMP_SCHEDULE") or case.table.schedule)
+    schedule = str((variables or {}).get("OMP_SCHEDULE") or case.table.schedule)
     return Start(
         program=program,
         threads=case.table.threads,
@@ -118,10 +117,10 @@ def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
         openmp=case.mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
         schedule=schedule if kind_of(schedule) in SCHEDULE_KINDS else None,
         wait_policy=policy if policy in ("active", "passive") else None,
-        removed=_removed(member(environment, "removed")),
+        removed=_removed(environment.get("removed")),
         others=_others(variables),
         told_by_openmp=not isinstance(variables, dict) or OMP_NUM_THREADS in variables,
-        nested=nested_counts(str(member(variables, OMP_NUM_THREADS))),
+        nested=nested_counts(str((variables or {}).get(OMP_NUM_THREADS))),
     )
 
 

@@ -16,7 +16,7 @@ from base.text import one_line
 from configs.repetitions import Race
 from configs.scheduling import CURRENT
 from runners.records.placed_runs import PlacedRuns
-from runners.records.race.state import Eliminated, RaceState
+from runners.records.race_state import Eliminated, RaceState
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")

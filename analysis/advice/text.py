@@ -31,7 +31,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from base.cpulist import format_cpulist
 from base.text import one_line
-from runners.records.race.state import WHYS, Eliminated
+from runners.records.race_state import WHYS, Eliminated
 
 # The tools whose lines the terminal shows; the file has all.
 _ON_TERMINAL = ("environment", "taskset", "likwid-pin", "srun", "governor", "scheduler")

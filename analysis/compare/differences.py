@@ -20,7 +20,7 @@ from base.text import first_of, one_line
 from runners.records.kept_facts import files_between, variables_between
 from runners.records.node_file import NodeFile
 from runners.records.settings_of_runs import GOVERNOR
-from runners.records.values import SKIPPED
+from runners.records.status import SKIPPED
 
 # Of a fact with several values in one of the results, and of tools, how many are named.
 _MAX_VALUES = 3

@@ -30,8 +30,9 @@ from runners.records.perf.counters import no_counters, read_counters
 from runners.records.perf.output import PerfOutput, Row
 from runners.records.perf.scaling import canonical_event
 from runners.records.reader import read_records
-from runners.records.shard import SCHEMA, Shard
-from runners.records.values import FAILED, OK
+from runners.records.record import SCHEMA
+from runners.records.shard import Shard
+from runners.records.status import FAILED, OK
 
 STUDY = "imported"
 NOT_OBSERVED = "imported; nobody looked"

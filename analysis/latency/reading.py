@@ -16,7 +16,7 @@ from base.errors import UserError
 from base.text import one_line
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 from runners.records.latency_file import MAX_CPUS, LatencyFile
-from runners.records.topology_table import MAX_ONLINE, TopologyTable
+from runners.records.node_file import MAX_ONLINE, TopologyTable
 
 MAX_BYTES = 512 * 1024 * 1024
 _EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written"

@@ -8,19 +8,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
-
-from base.reading import table_in
 
 Record = Mapping[str, Any]
 
-# Of a study there are as many as it has cases, times the attempts; a record may come from anybody.
+# Of a study there are as many as it has cases, times the attempts.
 MAX_KEPT = 10_000
 # A record whose case ended otherwise lacks some of what is kept.
-_OF = ("node_id", "attempt", "case_id", "status")
+_KEY = ("node_id", "attempt", "case_id", "status")
 _KEPT = (
-    *_OF, "imported", "kernel", "microcode", "versions", "runtime", "build", "program_digest",
+    *_KEY, "imported", "kernel", "microcode", "versions", "runtime", "build", "program_digest",
     "environment_digest", "repetition_rule", "command", "environment",
 )  # fmt: skip
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
@@ -34,16 +31,9 @@ class FirstRecords:
 
     def add(self, record: Record) -> None:
         """Keep parts of a record if it is the first of its case."""
-        of = tuple(map(record.get, _OF))
-        # A case that is a list or an object is no case.
-        with suppress(TypeError):
-            if of not in self._records and len(self._records) < MAX_KEPT:
-                self._records[of] = {name: record[name] for name in _KEPT if name in record}
-
-    def merge(self, others: FirstRecords) -> None:
-        """Add the records of others, which were read after these."""
-        for record in others:
-            self.add(record)
+        key = tuple(map(record.get, _KEY))
+        if key not in self._records and len(self._records) < MAX_KEPT:
+            self._records[key] = {name: record[name] for name in _KEPT if name in record}
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records.values())
@@ -55,11 +45,11 @@ def command_line(record: Record) -> str:
     Records may come from anybody: every word is quoted for a shell.
     """
     command = record.get("command")
-    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+    if not command:
         return ""
-    variables = table_in(table_in(record, "environment"), "set")
+    variables = (record.get("environment") or {}).get("set") or {}
     words = [
-        f"{name}={shlex.quote(str(value))}"
+        f"{name}={shlex.quote(value)}"
         for name, value in variables.items()
         if _VARIABLE.fullmatch(name)
     ]

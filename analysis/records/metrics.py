@@ -42,27 +42,25 @@ class Metric(NamedTuple):
         return self.units[0] if len(self.units) == 1 and self.units[0] != PLAIN else ""
 
 
-def facts_text(units: object, better: object) -> str | None:
+def facts_text(units: dict[str, str] | None, better: dict[str, str] | None) -> str | None:
     """Return what a record says of its metrics as one text; None where it says nothing.
 
     Runs of an app share this text, so that a frame keeps it once. What is no name or no unit is
     left out.
     """
-    if not isinstance(units, dict):
-        return None
-    return _text_of(_texts(units), _texts(better) if isinstance(better, dict) else ())
+    return _text_of(_texts(units), _texts(better or {})) if units is not None else None
 
 
-def _texts(table: dict[str, object]) -> tuple[tuple[str, str], ...]:
+def _texts(table: dict[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the first names of a table with their texts; an empty one for what is no unit."""
     return tuple(
-        (name, of if isinstance(of, str) and len(of) <= MAX_UNIT else "")
-        for name, of in islice(table.items(), MAX_METRICS)
+        (name, text if len(text) <= MAX_UNIT else "")
+        for name, text in islice(table.items(), MAX_METRICS)
         if len(name) <= MAX_NAME
     )
 
 
-# A million runs have the metrics of a few apps.
+# All runs have the metrics of a few apps.
 @lru_cache(maxsize=256)
 def _text_of(units: tuple[tuple[str, str], ...], better: tuple[tuple[str, str], ...]) -> str | None:
     directions = {name: word for name, word in better if word in DIRECTIONS}

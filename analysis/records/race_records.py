@@ -18,8 +18,8 @@ from configs.document import parse_yaml
 from configs.repetitions import ANY, REPETITIONS, Race
 from configs.results_folder import STUDY_FILE
 from configs.values import DIRECTIONS, is_name
-from runners.records.race.state import Key, RaceRun, RaceState, race_run
-from runners.records.values import FINAL, SKIPPED
+from runners.records.race_state import Key, RaceRun, RaceState, race_run
+from runners.records.status import FINAL, SKIPPED
 
 MAX_NAME = 80
 # No study has more cases.
@@ -90,17 +90,6 @@ class RaceReader:
         if record.get("status") in FINAL:
             self._runs.setdefault(key, race_run(record, rule))
 
-    def merge(self, others: RaceReader) -> None:
-        """Add what others have, whose records were read after these."""
-        if others._rule is not None:
-            self._rule, self._cases = others._rule, others._cases
-        for row in others._rows.values():
-            self._skipped.pop(row, None)
-        self._skipped |= others._skipped
-        self._rows = others._rows | self._rows
-        self._runs = others._runs | self._runs
-        self._launches = others._launches | self._launches
-
     def race(self, folder: Path) -> RaceRecords | None:
         """Return the race in a results folder, whose records these are; None if none was run."""
         # In the order of runners.study.schedule.entrants_of.
@@ -153,14 +142,14 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 def _row(record: Mapping[str, Any]) -> _Row | None:
     table, number = record.get("table_number"), record.get("case_number")
-    return (table, number) if _is_count(table) and _is_count(number) else None
+    return None if table is None or number is None else (table, number)
 
 
 def _key(record: Mapping[str, Any]) -> Key | None:
     case_id, repetition = record.get("case_id"), record.get("repetition")
-    if not isinstance(case_id, str) or not case_id or not _is_count(repetition):
+    if case_id is None or repetition is None:
         return None
-    return case_id, -repetition if record.get("warmup") is True else repetition
+    return case_id, -repetition if record.get("warmup") else repetition
 
 
 def _with_limits_of(folder: Path, rule: Race) -> Race:

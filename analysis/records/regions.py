@@ -7,8 +7,8 @@ from typing import Any
 
 from base.reading import table_in
 from configs.values import is_name
-from runners.records.fields import FIELDS
-from runners.records.values import InvalidLine, without_impossible_numbers
+from runners.records.line import without_impossible_values
+from runners.records.record import names_by_group
 
 REGION = "region"
 # As many as an app may name.
@@ -16,7 +16,8 @@ _MAX_REGIONS = 16
 
 
 def _names(*groups: str) -> frozenset[str]:
-    return frozenset(name for group in groups for of in FIELDS[group] for name in of.names)
+    by_group = names_by_group()
+    return frozenset(name for group in groups for name in by_group[group])
 
 
 # What a region has of its own; what a whole run has and a region has not.
@@ -60,11 +61,7 @@ def region_records(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             continue
         identity = {"case_id": f"{case_id}:{name}", REGION: name}
         found = _measured(measured.get(name), absent.get(f"regions.{name}"))
-        checked = without_impossible_numbers(shared | identity | found)
-        if isinstance(checked, InvalidLine):
-            why = {"unavailable": {"elapsed_s": "what the record says is impossible"}}
-            checked = shared | identity | why
-        yield checked
+        yield without_impossible_values(shared | identity | found)
 
 
 def _measured(region: object, why: object) -> dict[str, Any]:

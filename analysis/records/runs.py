@@ -1,43 +1,34 @@
-"""Records to a frame: one row a run, hostile or torn lines counted and left out.
-
-Files are read a line at a time and turned into columns a chunk at a time, so that a record's long
-parts (threads, counters, stderr) never pile up in memory: a run takes some 500 bytes.
-"""
+"""The runs of a results folder: one row a run, hostile or torn lines counted and left out."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.processes import how_many, pool
 from analysis.records.fields import ROW_KEYS, TABLE_KEYS
 from analysis.records.first_records import FirstRecords
+from analysis.records.frame import REASONS, FrameBuilder
 from analysis.records.race_records import RaceReader
-from analysis.records.record_columns import REASONS, RecordColumns, columns_of
 from analysis.records.regions import REGION
 from analysis.records.settings_seen import SettingsSeen
 from analysis.records.team_looks import TeamLooks
 from base import PINSTUDY
 from base.errors import UserError
-from runners.records.reader import Part, parts_of, shards_of
-from runners.records.values import INTERRUPTED, OK, SKIPPED
+from configs.repetitions import MAX_REPETITIONS, looks_of
+from runners.records.line import InvalidLine
+from runners.records.reader import read_lines, shards_of
+from runners.records.status import BASELINE, INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
 # What makes a run the same one in another record.
 _RUN = ("case_id", "warmup", "repetition")
-# Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
-PART_BYTES = 32 << 20
-# Starting processes takes a second, in which one process reads about this much.
-PARALLEL_FROM_BYTES = 128 << 20
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class Runs:
 
     `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
-    of runners.records.values), `unusable` those that do not say which row they belong to.
+    of runners.records.status), `unusable` those that do not say which row they belong to.
     `repeated` has the records, with the frame's columns, of repetitions of which several records
     tell the end. `firsts` has what all runs of a case in an attempt agree in and no column has,
     `race_reader` what they tell of a race, `team_looks` where threads were seen, `settings` what
@@ -86,38 +77,82 @@ def read_runs(folder: Path) -> Runs:
     """Return the records below `folder` (its `records/*.jsonl`), each run once.
 
     Raises UserError when there are none, when the folder or a file cannot be read, or when a record
-    was written by a newer pinstudy.
+    was written by another version of pinstudy.
     """
-    if not shards_of(folder / "records"):
+    shards = shards_of(folder / "records")
+    if not shards:
         raise UserError(
             f"{folder}: no results here (expected records/*.jsonl); make some with "
             f"`{PINSTUDY} run quick`"
         )
-    columns = _read_columns(folder / "records")
-    frame, kinds = columns.frame()
+    seen = _Seen()
+    for shard in shards:
+        for line in read_lines(shard):
+            seen.add(line)
+    frame, kinds = seen.rows.frame()
     frame = _by_pool(frame)
     repeated = _repeated(frame)
     frame = _each_run_once(frame)
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
     good = are_good(frame)
-    reasons = columns.reasons.by_case(frame["case_id"][good], numbers[good])
     return Runs(
         frame,
         kinds,
-        reasons,
-        refused=columns.refused,
-        unusable=columns.unusable,
-        more_metrics=columns.sparse["metrics"].more,
-        raced=columns.raced,
-        ruled=columns.ruled,
-        planned_looks=columns.planned_looks,
+        seen.rows.reasons.by_case(frame["case_id"][good], numbers[good]),
+        refused=seen.refused,
+        unusable=seen.rows.unusable,
+        more_metrics=seen.rows.metrics.more,
+        raced=seen.raced,
+        ruled=seen.ruled,
+        planned_looks=seen.planned_looks,
         repeated=repeated,
-        firsts=columns.firsts,
-        race_reader=columns.race_reader,
-        team_looks=columns.team_looks,
-        settings=columns.settings,
+        firsts=seen.firsts,
+        race_reader=seen.race_reader,
+        team_looks=seen.team_looks,
+        settings=seen.settings,
     )
+
+
+class _Seen:
+    """What is gathered while records are read."""
+
+    def __init__(self) -> None:
+        self.rows = FrameBuilder()
+        self.refused: Counter[str] = Counter()
+        self.raced = self.ruled = False
+        self.planned_looks = 1
+        self.firsts = FirstRecords()
+        self.race_reader = RaceReader()
+        self.team_looks = TeamLooks()
+        self.settings = SettingsSeen()
+
+    def add(self, line: dict[str, Any] | InvalidLine) -> None:
+        """Add a line of a shard; idle baselines are no runs."""
+        if isinstance(line, InvalidLine):
+            self.refused[line.why] += 1
+        elif line.get("status") != BASELINE:
+            if not self.raced and line.get("repetition_rule"):
+                self._take_rule(line["repetition_rule"])
+            for gatherer in (self.firsts, self.race_reader, self.team_looks, self.settings):
+                gatherer.add(line)
+            self.rows.add(line)
+
+    def _take_rule(self, rule: Mapping[str, Any]) -> None:
+        looks = _planned_looks(rule.get("decide"))
+        if looks is not None:
+            self.planned_looks = max(self.planned_looks, looks)
+            return
+        self.ruled = True
+        self.raced = rule.get("race") is not None
+
+
+def _planned_looks(decide: object) -> int | None:
+    """Return how many looks a record's rule allows; None where it is not that of such a study."""
+    first, most = (decide.get("first"), decide.get("max")) if isinstance(decide, dict) else (0, 0)
+    if type(first) is not int or type(most) is not int:
+        return None
+    return len(looks_of(first, most)) if 1 <= first <= most <= MAX_REPETITIONS else None
 
 
 def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:
@@ -143,37 +178,6 @@ def whole_runs(frame: pd.DataFrame) -> pd.DataFrame:
 def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that are averaged."""
     return frame[are_good(frame)]
-
-
-def _read_columns(folder: Path) -> RecordColumns:
-    """Return the columns of all shards, read by several processes where that is faster."""
-    parts = parts_of(folder, PART_BYTES)
-    workers = how_many(len(parts))
-    if workers > 1 and sum(part.stop - part.start for part in parts) >= PARALLEL_FROM_BYTES:
-        with suppress(BrokenProcessPool):
-            return _read_in_parallel(parts, workers)
-    columns = RecordColumns()
-    for part in parts:
-        columns.read(part)
-    return columns
-
-
-def _read_in_parallel(parts: Sequence[Part], workers: int) -> RecordColumns:
-    """Return the columns of the parts, in their order.
-
-    Raises BrokenProcessPool when a process was killed, as for lack of memory.
-    """
-    columns = RecordColumns()
-    waiting: deque[Future[RecordColumns]] = deque()
-    with pool(workers) as processes:
-        for part in parts:
-            waiting.append(processes.submit(columns_of, part))
-            # What is done but not merged yet is in memory.
-            if len(waiting) > 2 * workers:
-                columns.merge(waiting.popleft().result())
-        while waiting:
-            columns.merge(waiting.popleft().result())
-    return columns
 
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:

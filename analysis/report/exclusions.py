@@ -14,7 +14,7 @@ from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
 from base.text import plural
-from runners.records.values import OK, SKIPPED
+from runners.records.status import OK, SKIPPED
 
 # Further runs are counted by reason.
 MAX_RUNS = 1000

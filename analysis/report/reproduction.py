@@ -19,7 +19,7 @@ from analysis.results.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF
 from configs.results_folder import APPS, STUDY_FILE
-from runners.records.values import SKIPPED
+from runners.records.status import SKIPPED
 
 MAX_STUDY_CHARACTERS = 100_000
 MAX_APPS = 100

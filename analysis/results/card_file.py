@@ -33,7 +33,7 @@ from base.text import unknown_word
 from configs.daemons import UNITS
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
-from runners.records.values import FINAL, INTERRUPTED
+from runners.records.status import FINAL, INTERRUPTED
 
 if TYPE_CHECKING:
     from analysis.statistics.difference import Difference

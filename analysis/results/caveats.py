@@ -20,9 +20,10 @@ from base import PINSTUDY
 from base.text import first_of, one_line, plural
 from runners.records.disturbances import SEPARATOR
 from runners.records.kept_facts import changed_variables
+from runners.records.line import TORN
 from runners.records.node_file import NodeFile
 from runners.records.settings_of_runs import GOVERNOR, SCHEDULING
-from runners.records.values import OK, TORN
+from runners.records.status import OK
 
 RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "

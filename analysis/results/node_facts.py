@@ -18,8 +18,7 @@ from base.cpulist import MAX_CPU
 from base.decoding import CpuList, line
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
-from runners.records.node_file import NodeFile
-from runners.records.topology_table import TopologyTable
+from runners.records.node_file import NodeFile, TopologyTable
 
 MAX_LETTERS = 100
 # A distribution's own ending, or that of somebody who builds kernels, may be a name.

@@ -20,8 +20,7 @@ from analysis.results.sources import Results
 from base.cpulist import parse_cpulist
 from base.text import one_line, plural
 from configs.results_folder import picture_path
-from runners.records.node_file import NodeFile, PowerLimit
-from runners.records.topology_table import KindTable
+from runners.records.node_file import KindTable, NodeFile, PowerLimit
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"

@@ -36,8 +36,8 @@ from configs.document import parse_yaml
 from configs.results_folder import STUDY_FILE
 from runners.records.instruments import Proof
 from runners.records.kept_facts import changed_between, changed_programs
-from runners.records.reader import parts_of, read_part
-from runners.records.values import InvalidLine
+from runners.records.line import InvalidLine
+from runners.records.reader import read_lines, shards_of
 
 PUBLISHED = "published:"
 # Of the files of a study, how many are named.
@@ -294,14 +294,14 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
 def _files_of(folder: Path, first: str, second: str) -> str:
     """Return which files have the runs of two study digests, as far as that can be told."""
     names: dict[str, list[str]] = {first: [], second: []}
-    for part in parts_of(folder / "records"):
+    for shard in shards_of(folder / "records"):
         found = {
             str(record.get("study_digest"))
-            for record in read_part(part, heads=True)
+            for record in read_lines(shard)
             if not isinstance(record, InvalidLine)
         }
         for digest in found.intersection(names):
-            names[digest].append(one_line(f"records/{part.path.name}"))
+            names[digest].append(one_line(f"records/{shard.name}"))
     both = [first_of(of, _MAX_FILES, ", ") or "a file that is gone" for of in names.values()]
     if both[0] == both[1]:
         return f"both in {both[0]}"

@@ -57,7 +57,7 @@ from base.files import digest_of
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
 from runners.records.placed_runs import PlacedRuns
-from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
+from runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"

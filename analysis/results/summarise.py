@@ -30,7 +30,7 @@ from analysis.results.case_summary import PLACEMENTS, CaseSummary, Moments, Neig
 from analysis.results.metrics import why_not_averaged
 from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
-from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
+from runners.records.status import OK, PLACEMENT_VIOLATED, SKIPPED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 # Whose reasons stand under tables, beside those of runs that are not averaged.

@@ -16,12 +16,11 @@ from analysis.records.fields import (
 )
 from analysis.results.case_summary import count_column, of_metric, with_unit_last
 from base.text import shown, unknown_word
-from base.units import MAX_DURATION_S
 from configs.mapping import BINDINGS, SELECTIONS
 from configs.scheduling import OFF, ON
 from configs.values import DIRECTIONS
-from runners.records.fields import NUMBERS as POSSIBLE
-from runners.records.values import FINAL, INTERRUPTED, OK, SKIPPED
+from runners.records.record import largest_numbers
+from runners.records.status import FINAL, INTERRUPTED, OK, SKIPPED
 
 # The status of a case that was not skipped.
 MEASURED = "measured"
@@ -74,7 +73,7 @@ _COUNT = re.compile(r"\d{1,15}", re.ASCII)
 _EXCLUDED = (*(status for status in FINAL if status != OK), INTERRUPTED)
 _EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCII)
 # The most that a run may have of each measure.
-_MOST = {name: most for name, (_, most) in POSSIBLE.items()} | {"elapsed_s": MAX_DURATION_S}
+_MOST = largest_numbers()
 # What can be below 0: energy beside an idle node's that was less idle than thought.
 SIGNED = {"energy_net_j"}
 # Only an idle graphics unit has an energy of 0; elsewhere it is a counter that did not move.

@@ -32,7 +32,7 @@ from analysis.tables.layouts import (
 from analysis.tables.metric_columns import with_metrics
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
-from runners.records.values import SKIPPED
+from runners.records.status import SKIPPED
 
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 

@@ -21,7 +21,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.modes import Modes, hide_what_is_typical, modes_of, within_units
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import spread_times_of_means
-from runners.records.values import INTERRUPTED, SKIPPED
+from runners.records.status import INTERRUPTED, SKIPPED
 
 Array = NDArray[np.float64]
 

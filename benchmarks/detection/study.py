@@ -23,7 +23,7 @@ from benchmarks.lib.one_program import write_study
 from configs.library import load_study
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
-from runners.records.race.state import Eliminated
+from runners.records.race_state import Eliminated
 from runners.study.machine import open_machine
 from runners.study.session import Session
 

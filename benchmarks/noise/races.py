@@ -16,7 +16,7 @@ from benchmarks.noise.shapes import Noise, Waves
 from configs.repetitions import ANY, Race
 from runners.records.race.confirmation import TRIMMED
 from runners.records.race.race import Race as Running
-from runners.records.race.state import Key, RaceRun, RaceState
+from runners.records.race_state import Key, RaceRun, RaceState
 
 # What a run takes without noise. Within 5 min there are some 290 of them.
 RUN_S = 1.0

@@ -26,9 +26,9 @@ from runners.plan.command_line import FALLBACK_SCHEDULE
 from runners.plan.openmp_variables import BINDING_VARIABLES, is_removed
 from runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
 from runners.records.race.race import is_placed
-from runners.records.race.state import race_run
+from runners.records.race_state import race_run
 from runners.records.reader import read_records
-from runners.records.values import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT, last_words
+from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT, last_words
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 

@@ -26,7 +26,7 @@ from runners.batch.submission import (
 from runners.plan.runs import RunKey
 from runners.records.reader import read_records
 from runners.records.shard import LATE
-from runners.records.values import FINAL, OK, SKIPPED
+from runners.records.status import FINAL, OK, SKIPPED
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
     """Return the completed runs of this version of a study; raises UserError for a bad shard."""
     runs: dict[RunKey, str] = {}
     refused: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for record in read_records(folder / "records", heads=True):
+    for record in read_records(folder / "records"):
         if record.get("study_digest") != study_digest:
             continue
         status, repetition = record.get("status"), record.get("repetition")
@@ -78,7 +78,7 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
 
 def _late(folder: Path) -> int:
     try:
-        return sum(1 for _ in read_records(folder / LATE, heads=True))
+        return sum(1 for _ in read_records(folder / LATE))
     except UserError:
         return 0
 

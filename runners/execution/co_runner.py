@@ -37,7 +37,7 @@ from runners.host.starter import INSTRUMENT, marked
 from runners.placement.thread_trace import seen_fields
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.records.values import FAILED, PLACEMENT_VIOLATED
+from runners.records.status import FAILED, PLACEMENT_VIOLATED
 
 # To start an interpreter, to launch the program twice, and to see it run.
 START_LIMIT_S = 3 * LAUNCH_LIMIT_S

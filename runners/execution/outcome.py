@@ -17,7 +17,7 @@ from runners.placement.thread_placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
 from runners.plan.mechanism import BY_WORDS
 from runners.plan.openmp_variables import BINDING_VARIABLES
-from runners.records.values import (
+from runners.records.status import (
     CHECK_FAILED,
     FAILED,
     OK,

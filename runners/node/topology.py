@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from base.cpulist import format_cpulist
 from configs.core_kinds import KIND_ORDER
-from runners.records.topology_table import (
+from runners.records.node_file import (
     CacheTable,
     CoreTable,
     KindTable,

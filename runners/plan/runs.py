@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from runners.plan.case import Case
-from runners.records.race.state import OVERHEAD_S
+from runners.records.race_state import OVERHEAD_S
 
 # A case_id, whether it is a warm-up run, and the repetition.
 RunKey = tuple[str, bool, int]

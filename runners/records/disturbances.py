@@ -47,56 +47,43 @@ RESOLUTION_S = 0.02
 def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Return which of DISTURBANCES a record shows; a value that it lacks shows none."""
     get = record.get
-    throttle, note = get("throttle"), get("power_limit_note")
-    # Many records are read, and most runs are quiet: values that are 0 or empty are skipped fast.
-    found: list[str] = []
-    if isinstance(throttle, dict) and any(throttle.values()):
-        for what, names in _COUNTERS.items():
-            if any(number_or_nan(throttle.get(name)) > 0 for name in names):
-                found.append(what)
-    if (stopped := get("quota_throttled_s")) and number_or_nan(stopped) > 0:
+    throttle = get("throttle") or {}
+    found = [word for word, names in _COUNTERS.items() if any(throttle.get(name) for name in names)]
+    if get("quota_throttled_s"):
         found.append(BY_QUOTA)
-    if note and isinstance(note, str):
+    if get("power_limit_note"):
         found.append(AT_LIMIT)
     if get("gate_reached") is False:
         found.append(WARM)
-    for name, what in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
+    for name, word in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
         if (seconds := get(name)) and _is_much(seconds, record):
-            found.append(what)
+            found.append(word)
     return (*found, *_by_program(record))
 
 
 def _by_program(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the program itself does: marks of regions, and more threads than asked for."""
-    get, placement = record.get, record.get("placement")
-    if get("mark_s") or get("region_marks"):
-        yield from _by_marks(record)
-    at_work = placement.get("at_work") if isinstance(placement, dict) else None
-    if at_work and number_or_nan(at_work) > number_or_nan(get("threads")):
+    get = record.get
+    least_s = MARK_SHARE * (get("elapsed_s") or math.inf)
+    if number_or_nan(get("mark_s")) * number_or_nan(get("executions")) > least_s:
+        yield TOO_SHORT
+    if number_or_nan((get("region_marks") or {}).get("cost_s")) > least_s:
+        yield MARKED
+    at_work = (get("placement") or {}).get("at_work")
+    if at_work and at_work > (get("threads") or math.inf):
         yield MORE_THREADS
 
 
-def _by_marks(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the marks of regions disturbed: a region of short executions, or a whole run."""
-    get, least_s = record.get, MARK_SHARE * number_or_nan(record.get("elapsed_s"))
-    if number_or_nan(get("mark_s")) * number_or_nan(get("executions")) > least_s:
-        yield TOO_SHORT
-    marks = get("region_marks")
-    if isinstance(marks, dict) and number_or_nan(marks.get("cost_s")) > least_s:
-        yield MARKED
-
-
-def _is_much(value: object, record: Mapping[str, Any]) -> bool:
+def _is_much(seconds: float, record: Mapping[str, Any]) -> bool:
     """Whether seconds on a run's CPUs exceed the counting error and 1 % of its own CPU time."""
-    seconds = number_or_nan(value)
-    if not seconds > RESOLUTION_S:
+    if seconds <= RESOLUTION_S:
         return False
-    cpus = record.get("vcpu_cpus") or record.get("cpus")
-    if isinstance(beside := record.get("beside_cpus"), str) and isinstance(cpus, str):
+    cpus = record.get("vcpu_cpus") or record.get("cpus") or ""
+    if (beside := record.get("beside_cpus")) and cpus:
         cpus = f"{cpus},{beside}"
-    own_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
-    least_s = 0.0 if math.isnan(own_s) else MIN_SHARE * own_s
-    return seconds > max(least_s, RESOLUTION_S * _cpu_count(cpus if isinstance(cpus, str) else ""))
+    used_s = [record.get(name) for name in ("user_s", "system_s")]
+    least_s = 0.0 if None in used_s else MIN_SHARE * sum(filter(None, used_s))
+    return seconds > max(least_s, RESOLUTION_S * _cpu_count(cpus))
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct, field
 
 from base.decoding import Cpu, Text
-from runners.records.topology_table import TopologyTable
+from runners.records.node_file import TopologyTable
 
 # All pairs of that many CPUs, with two runs of 30 samples each, take some 300 MB.
 MAX_CPUS = 1024

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from base.text import plural
-from runners.records.values import (
+from runners.records.status import (
     CHECK_FAILED,
     CLOCK_DRIFTED,
     FAILED,

@@ -7,12 +7,12 @@ those that ended badly (runners/records/lost_runs.py).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from base.reading import number_or_nan, table_in, tables_in
 from base.text import plural
 from runners.records.lost_runs import is_sample
 
@@ -68,12 +68,12 @@ class PlacedRuns:
         return ", ".join(parts)
 
 
-def verdict_of(record: Mapping[str, Any], name: str = "placement") -> object:
-    """Return the verdict of a record's placement, which may be any JSON value.
+def verdict_of(record: Mapping[str, Any], name: str = "placement") -> str | None:
+    """Return the verdict of a record's placement.
 
     `name` is `placement`, or `vcpu_placement` for a guest's virtual CPUs.
     """
-    verdict: object = table_in(record, name).get("verdict")
+    verdict: str | None = (record.get(name) or {}).get("verdict")
     return UNSEEN if verdict == UNPROVED and "imported" in record else verdict
 
 
@@ -94,23 +94,20 @@ class ObservedTeam:
 
 
 def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the threads in a run's record; values that are no table are skipped."""
-    return tables_in(table_in(record, "placement"), "threads")
+    """Return the threads in a run's record."""
+    return (record.get("placement") or {}).get("threads") or []
 
 
 def observed_team(record: Mapping[str, Any]) -> ObservedTeam:
-    """Return the team in a run's record, whose fields may have any JSON values."""
-    listed = threads_of(record)
-    by_process = Counter(
-        process for thread in listed if type(process := thread.get("process")) is int
-    )
+    """Return the team in a run's record."""
+    listed = [thread for thread in threads_of(record) if "process" in thread]
+    by_process = Counter(thread["process"] for thread in listed)
     threads = max(by_process.values(), default=0)
-    requested = record.get("threads")
     # A thread of a busy node waits for CPUs that others use, and its CPU time does not show that.
-    runnable_s = sum(number_or_nan(thread.get("runnable_s")) for thread in listed)
-    worked_more = runnable_s > MORE_THAN_ONE * threads * number_or_nan(record.get("elapsed_s")) > 0
+    runnable_s = sum(thread.get("runnable_s", 0.0) for thread in listed)
+    worked_more = runnable_s > MORE_THAN_ONE * threads * record.get("elapsed_s", math.inf) > 0
     return ObservedTeam(
-        requested if type(requested) is int else 0,
+        record.get("threads", 0),
         threads,
         len(by_process),
         worked_more and _share_of_others(listed) > MIN_SHARE_OF_OTHERS,
@@ -121,8 +118,7 @@ def _share_of_others(threads: Iterable[Mapping[str, Any]]) -> float:
     """Return the share of CPU time that other processes than the busiest have; 0 without any."""
     used_s: dict[int, float] = {}
     for thread in threads:
-        if type(process := thread.get("process")) is int:
-            cpu_s = max(0.0, number_or_nan(thread.get("cpu_s")))
-            used_s[process] = used_s.get(process, 0.0) + cpu_s
+        process = thread["process"]
+        used_s[process] = used_s.get(process, 0.0) + thread.get("cpu_s", 0.0)
     total_s = sum(used_s.values())
     return 1 - max(used_s.values()) / total_s if total_s > 0 else 0.0

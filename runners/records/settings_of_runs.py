@@ -5,11 +5,9 @@ They are those that stay in force until somebody changes them, so that attempts 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from base.reading import number_or_nan
 from base.text import one_line
 
 GOVERNOR = "governor"
@@ -28,33 +26,30 @@ SCHEDULING = {
 NO_SCHED_EXT = "none"
 _TEXTS = SCALING | SCHEDULING
 _LIMITS = {"pl1_w": "PL1 of {} (W)", "tau_s": "window of PL1 of {} (s)", "pl2_w": "PL2 of {} (W)"}
-_POWER_LIMITS = "power_limits"
 # The fields of a record that `settings_in` reads.
-FIELDS = (*_TEXTS, _POWER_LIMITS)
+FIELDS = (*_TEXTS, "power_limits")
 
 
 def settings_in(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the known settings of a record by their words, each power limit on its own.
 
-    A record may come from anybody. Where CPUs differ, a value has the CPUs of each.
+    Where CPUs differ, a value has the CPUs of each.
     """
     found = {}
     for name, word in _TEXTS.items():
         value = record.get(name)
         if isinstance(value, dict):
             value = ", ".join(f"{key} on {cpus}" for key, cpus in value.items())
-        if isinstance(value, str):
+        if value is not None:
             found[word] = one_line(value)
     return found | power_limits_in(record)
 
 
 def power_limits_in(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the limits of power in a record, in watts and seconds, by their words."""
-    limits = record.get(_POWER_LIMITS)
     return {
-        word.format(one_line(domain)): f"{number:.10g}"
-        for domain, of in (limits.items() if isinstance(limits, dict) else ())
-        if isinstance(of, dict)
+        word.format(one_line(domain)): f"{limits[name]:.10g}"
+        for domain, limits in (record.get("power_limits") or {}).items()
         for name, word in _LIMITS.items()
-        if math.isfinite(number := number_or_nan(of.get(name)))
+        if name in limits
     }

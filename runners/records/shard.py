@@ -4,52 +4,23 @@ An attempt is one process on one node. It owns `records/<node>-<attempt>.jsonl`,
 exclusively; a newer attempt's shard fences it, so that two runners on one directory cannot both
 continue. The last record of a fenced attempt is kept in `late/`, beside the records. A process that
 dies in the middle of a line leaves a torn last line, which readers skip.
-
-A line begins with the fields of progress, so that their readers can skip the counters, threads and
-reasons of 100 000 records; no separate index could differ from them. A line whose checksum differs
-was changed since it was written, and is no record. Lines of older versions have no checksum and are
-read whole.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from base.errors import StoppedError, StudyError, UserError
 from base.files import is_full
 from base.folders import OpenFolder
-from runners.records.settings_of_runs import FIELDS as SETTINGS
-
-# The history of the record's schema; a reader refuses newer schemas than its own.
-# 1: the first.
-# 2: `baseline` records, which are of no run; net energy, power and energy-delay products.
-# 3: runs in guests (`engine: vm`), with where their virtual CPUs were; status `clock-drifted`.
-# 4: no line without a checksum (`crc32`); `race_seen` of runs that race; placement judged by all
-#    looks, with each thread's masks and CPU time; `cpu_s`; `program_digest`; `binding` and status
-#    `skipped`, which were `tightness` and `left-out`.
-SCHEMA = 4
-CHECKED_FROM = 4
-
-# The fields of a study's history; other readers ignore the order of a JSON object's fields.
-HEAD = (
-    "schema", "study_digest", "node_id", "node_digest", "case_id", "program_digest",
-    "environment_digest", "repetition", "warmup", "status", "elapsed_s", "energy_pkg_j",
-    "race_value", "race_seen", "temperature_reference_c", *SETTINGS,
-)  # fmt: skip
-CHECKSUM = "crc32"
-
-# In a JSON string the quotes would be escaped, so this is always the key of an object.
-_MARK = b',"' + CHECKSUM.encode() + b'":"'
-_DIGITS = 8
+from runners.records.line import line_of
 
 LATE = "late"
 
@@ -264,38 +235,3 @@ def _write_line(descriptor: int, line: bytes) -> None:
     while line:
         line = line[os.write(descriptor, line) :]
     os.fsync(descriptor)
-
-
-def line_of(record: Mapping[str, Any]) -> bytes:
-    """Return a record's line; raises ValueError for values that JSON cannot hold, such as NaN."""
-    first = {"schema": record["schema"]} | {name: record[name] for name in HEAD if name in record}
-    head = _json(first)[:-1]
-    rest = _json({name: value for name, value in record.items() if name not in HEAD})
-    end = (b"," if len(rest) > len(b"{}") else b"") + rest[1:] + b"\n"
-    return b'%b%b%08x"%b' % (head, _MARK, crc32(end, crc32(head)), end)
-
-
-def is_unchanged(line: bytes) -> bool | None:
-    """Return whether a line's checksum agrees with its content; None without a checksum."""
-    at = line.find(_MARK)
-    if at < 0:
-        return None
-    start = at + len(_MARK)
-    rest = start + _DIGITS + 1
-    return line[start:rest] == b'%08x"' % crc32(line[rest:], crc32(line[:at]))
-
-
-def head_of(line: bytes) -> dict[str, Any] | None:
-    """Return the fields of a line's record that HEAD names; None if it must be read whole."""
-    if not is_unchanged(line):
-        return None
-    head = line[: line.find(_MARK)]
-    try:
-        fields = json.loads(str(head, "utf-8") + "}")
-    except (ValueError, RecursionError):
-        return None
-    return fields if isinstance(fields, dict) else None
-
-
-def _json(fields: Mapping[str, Any]) -> bytes:
-    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()

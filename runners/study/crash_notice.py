@@ -25,9 +25,10 @@ from base.units import utc_now
 from runners.host.processes import read_task
 from runners.host.tree import Tree
 from runners.node.node import Node
-from runners.records.reader import Part, read_part
+from runners.records.line import InvalidLine
+from runners.records.reader import read_lines
 from runners.records.shard import SHARD
-from runners.records.values import FINAL, InvalidLine
+from runners.records.status import FINAL
 from runners.settings.journal import boot_id_of
 from runners.study.summary import PlanSummary
 
@@ -147,12 +148,11 @@ class EndedAttempt:
         """Return how many runs the attempt's shard has, and how many lines that are no records."""
         shard = self.path.with_suffix(".jsonl")
         runs = torn = 0
-        with suppress(OSError):
-            for record in read_part(Part(shard, 0, shard.stat().st_size), heads=True):
-                if isinstance(record, InvalidLine):
-                    torn += 1
-                else:
-                    runs += record.get("status") in FINAL
+        for record in read_lines(shard) if shard.exists() else ():
+            if isinstance(record, InvalidLine):
+                torn += 1
+            else:
+                runs += record.get("status") in FINAL
         return runs, torn
 
 

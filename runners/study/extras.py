@@ -45,7 +45,7 @@ from runners.placement.thread_placement import hotplug_problem
 from runners.plan.case import Case, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
-from runners.records.values import OK
+from runners.records.status import OK
 from runners.study.runner import NodeControl, Progress
 
 # The history of the files' schema; a reader refuses what is newer than itself.

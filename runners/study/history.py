@@ -16,9 +16,9 @@ from runners.measure.conditions.temperature import recorded_reference_c
 from runners.plan.runs import RunKey
 from runners.records.kept_facts import what_changed
 from runners.records.race.samples import took
-from runners.records.race.state import OVERHEAD_S, RaceRun, race_fields, race_run
+from runners.records.race_state import OVERHEAD_S, RaceRun, race_fields, race_run
 from runners.records.reader import read_records
-from runners.records.values import FINAL, OK, SKIPPED
+from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.earlier_settings import EarlierSettings
 from runners.study.precision import CasePrecision, figures_of
 
@@ -147,14 +147,14 @@ def read_history(
         "start anew with --fresh (what was measured is kept beside it), or, as jobs have to, in "
         "another folder with --results"
     )
-    for record in read_records(folder / "records", heads=True):
+    for record in read_records(folder / "records"):
         if record.get("study_digest") != study.digest:
             raise UserError(
                 f"{folder}: holds runs of another version of study {study.name} "
                 f"({study.path} has changed since); {advice}"
             )
         if record.get("node_digest") != node_digest:
-            differs = what_changed(folder, facts or {}, _whole(folder, record))
+            differs = what_changed(folder, facts or {}, record)
             if pool:
                 raise UserError(
                     f"{folder}: node {node_id} is not like {shown(record.get('node_id'))}, which "
@@ -168,10 +168,3 @@ def read_history(
         if not (pool and record.get("warmup") and record.get("node_id") != node_id):
             history.add(record)
     return history
-
-
-def _whole(folder: Path, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first record of the same node with all its fields; `record` has only the head."""
-    digest = record.get("node_digest")
-    same = (each for each in read_records(folder / "records") if each.get("node_digest") == digest)
-    return next(same, record)

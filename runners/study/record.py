@@ -29,7 +29,7 @@ from runners.placement.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Case, SkippedCase, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
-from runners.records.values import BASELINE, SKIPPED
+from runners.records.status import BASELINE, SKIPPED
 
 # The fields that all records of an attempt share.
 Origin = dict[str, Any]

@@ -24,9 +24,9 @@ from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
-from runners.records.race.state import Eliminated
+from runners.records.race_state import Eliminated
 from runners.records.shard import Shard
-from runners.records.values import FAILED, INTERRUPTED, SUSPENDED
+from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from runners.settings.node_settings import NodeSettings
 from runners.study.earlier_settings import EarlierSettings
 from runners.study.environment import StudyEnvironment

@@ -14,7 +14,7 @@ from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
 from runners.records.race.race import Race, is_placed, replay, warmup_runs
-from runners.records.race.state import Eliminated, Key, RaceState
+from runners.records.race_state import Eliminated, Key, RaceState
 from runners.study.history import History
 from runners.study.precision import CasePrecision
 

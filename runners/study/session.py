@@ -38,8 +38,9 @@ from runners.plan.plan import Plan
 from runners.prove.proof import keep, keep_for_node, latest_proof
 from runners.prove.prove import prove
 from runners.records.instruments import path_beside
-from runners.records.reader import parts_of
-from runners.records.shard import SCHEMA, Shard
+from runners.records.reader import sizes_of
+from runners.records.record import SCHEMA
+from runners.records.shard import Shard
 from runners.settings.node_settings import NodeSettings
 from runners.study.crash_notice import attempt_marker, describe_crashes
 from runners.study.extras import ContendedLines, measure_once_a_boot
@@ -90,7 +91,7 @@ class Session:
         self.folder = assignment.folder or results_folder(results, study, machine.node)
         records = self.folder / "records"
         # The shards with the lengths that they had when they were read.
-        self._parts_read = [] if fresh else parts_of(records)
+        self._sizes_read = {} if fresh else sizes_of(records)
         self.summary = machine.summary(study, results, assignment, fresh)
         plan = self.summary.plan
         if not plan.cases:
@@ -207,7 +208,7 @@ class Session:
 
     def _catch_up(self) -> None:
         """Read the records that another attempt wrote before this one's shard fenced it."""
-        if parts_of(self.folder / "records") != self._parts_read:
+        if sizes_of(self.folder / "records") != self._sizes_read:
             assignment = replace(self.assignment, folder=self.folder)
             self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
 

@@ -23,7 +23,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.records.perf.counters import read_counters
 from runners.records.perf.output import parse_perf_output
-from runners.records.values import CLOCK_DRIFTED, PLACEMENT_VIOLATED
+from runners.records.status import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.host import check_memory, find_guest_host
 from runners.vm.run import HostView, make_run

@@ -13,6 +13,7 @@ import pytest
 
 from runners.prove.proof import keep
 from runners.records.instruments import Finding, Proof, path_beside
+from runners.records.line import sealed
 from tests.analysis.latency.made_latency import Planted, content_of, noisy
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.support.cli import pinstudy
@@ -74,9 +75,10 @@ def plant_in_records(folder: Path) -> None:
             more = dict(MORE)
             if record["status"] != "ok":
                 more["reason"] = f"left out: {record.get('reason')} {MARK}"
-            lines.append(json.dumps(changed | more))
+            changed.pop("crc32")
+            lines.append(sealed(json.dumps(changed | more).encode()))
         path.rename(path.with_name(f"{HOST}-0001.jsonl"))
-        path.with_name(f"{HOST}-0001.jsonl").write_text("\n".join(lines) + "\n")
+        path.with_name(f"{HOST}-0001.jsonl").write_bytes(b"".join(lines))
 
 
 def plant_in_node(folder: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from runners.batch.worker import Fence
-from runners.records.race.state import OVERHEAD_S
+from runners.records.race_state import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import LATE
 from tests.faults.small_disk import mounted

@@ -28,7 +28,8 @@ from runners.plan.case import Vcpus
 from runners.prove.proof import keep, keep_for_node, new_proof
 from runners.records.instruments import path_beside
 from runners.records.latency_file import LatencyFile
-from runners.records.shard import SCHEMA, Shard
+from runners.records.record import SCHEMA
+from runners.records.shard import Shard
 from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
 from runners.settings.setting import Setting
 from runners.study.crash_notice import SUFFIX, attempt_marker

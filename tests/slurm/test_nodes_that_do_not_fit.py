@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import format_cpulist
-from runners.records.values import SKIPPED
+from runners.records.status import SKIPPED
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
 from tests.slurm.plan import PINNED, SCHEDULER, Plan

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.values import INTERRUPTED
+from runners.records.status import INTERRUPTED
 from tests.slurm.cluster import PINSTUDY, Cluster
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial

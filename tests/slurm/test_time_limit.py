@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runners.records.values import INTERRUPTED
+from runners.records.status import INTERRUPTED
 from tests.slurm.cluster import cluster
 from tests.slurm.plan import SCHEDULER, Plan
 from tests.slurm.trial import Trial

@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from runners.records.values import FINAL, OK
+from runners.records.status import FINAL, OK
 from tests.slurm.cluster import Cluster
 from tests.slurm.plan import SITE_FILE, STUDY_FILE, Plan
 from tests.support.wait import until

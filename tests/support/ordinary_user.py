@@ -20,8 +20,7 @@ from tests.support.tools import ROOT, missing, need_tool
 
 NOBODY = 65534
 _UNKNOWN = 54321
-# The folders that a study without tables needs, and its packages. All but msgspec can work as
-# Python only; it needs an interpreter of the version that runs the tests.
+# What a study without tables needs; msgspec is compiled for the Python that runs the tests.
 _TREE = ("bin", "base", "configs", "runners", "pinstudy")
 _PACKAGES = ("click", "msgspec", "rich", "yaml")
 # Arguments of subprocess that run a command as nobody.
@@ -86,8 +85,10 @@ def users_pinstudy(folder: Path) -> Path:
 def _users_python() -> str:
     """Return an interpreter that the user nobody may start: root's may be in /root."""
     for python in (os.path.realpath(sys.executable), "/usr/bin/python3"):
-        command = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+        same = f"import sys; sys.exit(sys.version_info[:2] != {tuple(sys.version_info[:2])})"
+        command = [python, "-c", same]
         with contextlib.suppress(OSError):
             if subprocess.run(command, check=False, **AS_NOBODY).returncode == 0:
                 return python
-    return missing("there is no Python 3.10 or newer that an ordinary user may start")
+    version = ".".join(map(str, sys.version_info[:2]))
+    return missing(f"there is no Python {version} that an ordinary user may start")

@@ -23,6 +23,7 @@ from analysis.results.case_summary import CaseSummary, Moments
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings, Verdict
+from runners.records.line import sealed
 
 Record = dict[str, Any]
 
@@ -64,7 +65,7 @@ def case_fields(number: int) -> Record:
     """Return the fields of the case and the node in a record of row `number`."""
     governor = "performance" if number <= 5 else "powersave"
     return {
-        "schema": 1,
+        "schema": 5,
         "study": "paper-serial",
         "study_digest": "d" * 64,
         "case_id": f"case{number:012d}",
@@ -121,7 +122,7 @@ def write(folder: Path, records: Iterable[Record], attempt: int = 1) -> Path:
     """Write records as one attempt's shard of a results folder; return the shard's path."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
     path = folder / "records" / f"node1-{attempt:04d}.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in records))
+    path.write_bytes(b"".join(sealed(json.dumps(item).encode()) for item in records))
     return path
 
 

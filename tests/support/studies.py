@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from runners.records.fields import NAMES
 from runners.records.reader import read_records
+from runners.records.record import NAMES
 
 
 def write_program(path: Path, text: str) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.values import OK
+from runners.records.status import OK
 from tests.support.tools import ROOT, need_tool
 
 TABLE = (ROOT / "tools/originals.sh").read_text(encoding="utf-8")

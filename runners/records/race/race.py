@@ -25,8 +25,8 @@ from runners.records.race.elimination import (
     worse_cases,
 )
 from runners.records.race.samples import RaceSamples, Value
-from runners.records.race.state import BY_COMPARISON, Eliminated, Key, RaceRun, RaceState
 from runners.records.race.student_t import Moments
+from runners.records.race_state import BY_COMPARISON, Eliminated, Key, RaceRun, RaceState
 
 # The confirmation has the pairs that it needs, and at least this share of what the first block
 # leaves of runs and time.

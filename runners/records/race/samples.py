@@ -9,8 +9,8 @@ from math import log, sqrt
 
 from runners.records.placed_runs import VIOLATED, PlacedRuns
 from runners.records.race.elimination import SampleMatrix
-from runners.records.race.state import OVERHEAD_S, RaceRun
 from runners.records.race.student_t import Moments
+from runners.records.race_state import OVERHEAD_S, RaceRun
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from analysis.advice.model import Advice
 from analysis.results.sources import open_results
 from configs.repetitions import Race as Rule
 from runners.records.race.race import Race
-from runners.records.race.state import RaceRun, race_fields, race_run
+from runners.records.race_state import RaceRun, race_fields, race_run
 from tests.support.results import left_out, record, write
 
 NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"
@@ -55,7 +55,7 @@ class Entrant:
         if mechanism == "omp-places":
             variables |= {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
         return {
-            "schema": 3,
+            "schema": 5,
             "study": "advise-app-0123abcd",
             "case_id": _case_id(at),
             "app": "app",

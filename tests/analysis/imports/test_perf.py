@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shutil
@@ -20,7 +19,9 @@ from analysis.imports.summary_file import import_summaries
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from base.errors import UserError
-from runners.records.shard import SCHEMA
+from runners.records.line import line_of
+from runners.records.reader import read_records
+from runners.records.record import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
 from tests.support.results import cells_by_title
 
@@ -36,8 +37,7 @@ def bring(folder: Path, *names: str, **options: str | int) -> Path:
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    paths = sorted((folder / "records").glob("*.jsonl"))
-    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    return list(read_records(folder / "records"))
 
 
 def test_a_single_run_becomes_a_record_with_reasons_for_what_is_unknown(tmp_path: Path) -> None:
@@ -412,12 +412,12 @@ def test_what_cannot_be_imported_is_refused_and_nothing_is_written(
 
 @pytest.mark.parametrize(
     "record",
-    ['{"schema": 3, "case_id": "x"}', '{"schema": 3, "case_id": "x", "imported": {}, "app": []}'],
+    [{"case_id": "x"}, {"case_id": "x", "imported": {}, "app": []}],
 )
-def test_results_of_pinstudy_are_not_added_to(tmp_path: Path, record: str) -> None:
+def test_results_of_pinstudy_are_not_added_to(tmp_path: Path, record: dict[str, Any]) -> None:
     (tmp_path / "results" / "records").mkdir(parents=True)
     path = tmp_path / "results" / "records" / "node1-0001.jsonl"
-    path.write_text(f"{record}\n")
+    path.write_bytes(line_of(record))
     with pytest.raises(UserError, match=r"holds runs that pinstudy made"):
         bring(tmp_path, "german.txt")
 

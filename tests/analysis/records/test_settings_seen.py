@@ -21,16 +21,9 @@ def test_values_are_kept_with_their_attempts() -> None:
     assert found == {"EPP": {"power": [1, 2, 4], "performance": [2]}}
 
 
-@pytest.mark.parametrize("fields", [{"status": "failed"}, {"warmup": True}, {"case_id": ["a"]}])
+@pytest.mark.parametrize("fields", [{"status": "failed"}, {"warmup": True}])
 def test_runs_that_are_not_averaged_say_nothing(fields: dict[str, Any]) -> None:
     assert seen({}, {"epp": "performance"} | fields).of("a") == {"EPP": {"power": [1]}}
-
-
-def test_those_read_by_another_process_follow() -> None:
-    first, second = seen({}), seen({"epp": "performance"}, {"case_id": "b"})
-    first.merge(second)
-    assert first.of("a") == {"EPP": {"power": [1], "performance": [1]}}
-    assert first.of("b") == {"EPP": {"power": [2]}}
 
 
 def test_a_setting_that_moves_all_the_time_keeps_its_first_values() -> None:

@@ -18,7 +18,7 @@ from analysis.overview.text import cell_text
 from analysis.report.page import MAX_PICTURED, write_report
 from analysis.results.sources import open_results
 from base.errors import UserError
-from runners.records.shard import line_of
+from runners.records.line import line_of
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
 from tests.analysis.report.pages import Page, page_of

@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.records.fields import MAX_METRICS
-from analysis.records.record_columns import RecordColumns
 from analysis.records.runs import read_runs
 from analysis.results.caveats import folder_footnotes
-from runners.records.reader import parts_of
 from tests.support.results import record, write
 
 
@@ -89,15 +87,7 @@ def test_parts_that_are_read_apart_make_the_same_columns(
     for attempt in (1, 2):
         write(folder, [r for r in records if r["attempt"] == attempt], attempt)
 
-    alone, together = RecordColumns(), RecordColumns()
-    for part in parts_of(folder / "records", 1 << 20):
-        alone.read(part)
-        apart = RecordColumns()
-        apart.read(part)
-        together.merge(apart)
-
-    (frame, _), (merged, _) = alone.frame(), together.frame()
-    pd.testing.assert_frame_equal(frame, merged)
+    frame = read_runs(folder).frame
     names = sorted({name for r in records for name in r["metrics"]})[:MAX_METRICS]
     assert names_of(frame) == [f"metric_{name}" for name in names]
     for name in names:

@@ -17,7 +17,7 @@ from analysis.tables.means import make_tables
 from analysis.verdict.tables import comparison_table
 from analysis.verdict.text import as_data
 from runners.records.lost_runs import LostRuns, lost_runs
-from runners.records.values import FINAL, OK
+from runners.records.status import FINAL, OK
 from tests.support.cli import pinstudy
 from tests.support.results import (
     UNPROVED,

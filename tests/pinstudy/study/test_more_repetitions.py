@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from runners.records.line import line_of
 from runners.records.reader import read_records
-from runners.records.shard import CHECKSUM, line_of
 from tests.support.cli import pinstudy
 from tests.support.studies import write_app, write_study
 
@@ -100,7 +100,6 @@ def noisy(shard: Path) -> None:
     lines = []
     # Whatever the order in which the runs were made.
     for record in sorted(read_records(shard.parent), key=itemgetter("repetition", "mapping")):
-        del record[CHECKSUM]
         slower = 1.02 if record["mapping"] == "other" else 1.0
         # The program is too short for a proof of its placement.
         elapsed_s = slower * chance.gauss(1.0, 0.015)

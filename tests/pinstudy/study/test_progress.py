@@ -11,7 +11,7 @@ from pinstudy.progress import TerminalProgress
 from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
-from runners.records.race.state import Eliminated
+from runners.records.race_state import Eliminated
 from runners.study.history import History
 from runners.study.summary import PlanSummary
 from tests.runners.cases import case, study

@@ -16,7 +16,7 @@ from runners.execution.outcome import classify, proof_of, read_metrics, stderr_t
 from runners.execution.witness import Ending
 from runners.placement.thread_placement import Expected, Proof
 from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.records.values import FINAL
+from runners.records.status import FINAL
 from tests.runners.cases import DEMO, SMALL, case, observation
 
 PROVED = Proof("proved")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis.results.turns import Made, are_in_turn
 from runners.plan.case import Case
 from runners.plan.runs import Forecast, PlannedRun, plan_groups, plan_order
-from runners.records.race.state import OVERHEAD_S
+from runners.records.race_state import OVERHEAD_S
 from tests.runners.cases import DEMO, SMALL, case
 
 CASES = ["a", "b", "c", "d", "e"]

@@ -13,7 +13,8 @@ from base.errors import UserError
 from configs.library import load_study
 from runners.node.node import Node, open_node
 from runners.records.kept_facts import load_facts, what_changed
-from runners.records.shard import SCHEMA, Shard
+from runners.records.record import SCHEMA
+from runners.records.shard import Shard
 from runners.study.history import read_history
 from tests.support.trees import CPU, Machine, build_tree, write
 

@@ -1,8 +1,9 @@
-"""What heads of lines tell of progress is what whole records say, whatever the lines are."""
+"""A record is its line, and a line that is not as it was written is no record."""
 
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,17 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from configs.library import load_study
 from runners.batch.completed import read_completed
-from runners.records.reader import (
-    LONGEST_LINE,
-    parts_of,
-    read_part,
-    read_records,
+from runners.records.line import (
+    ALTERED,
+    TORN,
+    InvalidLine,
+    SchemaError,
+    line_of,
+    record_in,
+    sealed,
 )
-from runners.records.shard import CHECKED_FROM, CHECKSUM, HEAD, SCHEMA, head_of, line_of
-from runners.records.values import TORN
+from runners.records.reader import LONGEST_LINE, read_lines, read_records, shards_of
+from runners.records.record import NAMES, SCHEMA, STANDS_FOR
 from runners.study.history import read_history
 from tests.support.ordinary_user import open_folder, ordinary_user
 
@@ -35,17 +39,16 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=3,
 )
-# Keys and texts that look like the mark of the checksum, anywhere.
-TRICKS = st.sampled_from([f'","{CHECKSUM}":"00000000"', CHECKSUM, f'{{"{CHECKSUM}":"x', "\\", '"'])
-RECORDS = st.builds(
-    lambda fields, more: {"schema": SCHEMA} | fields | more,
-    st.dictionaries(st.sampled_from(HEAD[1:]), VALUES | TRICKS),
-    st.dictionaries(st.text() | TRICKS, VALUES | TRICKS, max_size=5),
-).filter(lambda record: CHECKSUM not in record)
+# Keys and texts that look like the checksum, anywhere.
+TRICKS = st.sampled_from([',"crc32":"00000000"}', "crc32", '{"crc32":"x', "\\", '"'])
+# What no field is declared for is kept as it is.
+MORE = st.dictionaries(
+    (st.text() | TRICKS).filter(lambda name: name not in NAMES), VALUES | TRICKS, max_size=5
+)
 
 
 def run(**fields: object) -> dict[str, Any]:
-    """Return the record of a run of the study, with more that is not of its head."""
+    """Return the record of a run of the study."""
     return {
         "schema": SCHEMA,
         "study": STUDY.name,
@@ -59,132 +62,110 @@ def run(**fields: object) -> dict[str, Any]:
         "reason": "",
         "elapsed_s": 1.0,
         "metrics": {"status": 3.0, "case_id": 5.0},
-        "environment": {"set": {CHECKSUM: "0" * 8}},
+        "environment": {"set": {"crc32": "0" * 8}},
         "unavailable": {"energy_pkg_j": "no counters"},
         **fields,
     }
 
 
-@given(RECORDS)
-def test_a_line_is_the_record_and_its_head_the_same_as_in_it(record: dict[str, Any]) -> None:
+@given(MORE)
+def test_a_line_is_its_record(more: dict[str, Any]) -> None:
+    record = run() | more
     line = line_of(record)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
-    whole = json.loads(line)
-    assert len(whole.pop(CHECKSUM)) == 8
-    assert whole == record
-    assert head_of(line) == {name: record[name] for name in HEAD if name in record}
+    assert len(json.loads(line)["crc32"]) == 8
+    assert record_in(line) == record_in(line.rstrip()) == record
 
 
 @given(st.data())
-def test_a_line_that_is_not_as_it_was_written_has_no_head(data: st.DataObject) -> None:
+def test_a_line_that_is_not_as_it_was_written_is_no_record(data: st.DataObject) -> None:
     line = line_of(run())
-    at = data.draw(st.integers(0, len(line) - 1))
+    at = data.draw(st.integers(0, len(line) - 2))
     byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != line[at]))
     changed = line[:at] + bytes([byte]) + line[at + 1 :]
-    assert head_of(changed) is None
-    assert head_of(line[:at]) is None
-    assert head_of(line[:at] + line[at + 1 :]) is None
+    assert {record_in(changed), record_in(line[:at]), record_in(line[:at] + line[at + 1 :])} <= {
+        TORN,
+        ALTERED,
+    }
+
+
+def test_a_line_that_was_written_again_is_no_record() -> None:
+    again = json.dumps(json.loads(line_of(run())) | {"elapsed_s": 2.0}).encode() + b"\n"
+    assert record_in(again) == ALTERED
+    without = {name: value for name, value in json.loads(again).items() if name != "crc32"}
+    assert record_in(json.dumps(without).encode()) == ALTERED
+
+
+@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, True, None, str(SCHEMA), float(SCHEMA)])
+def test_a_record_of_another_schema_is_refused(schema: object) -> None:
+    fields = json.dumps(run(schema=schema)).encode()
+    for line in (sealed(fields), fields):
+        with pytest.raises(SchemaError):
+            record_in(line)
+
+
+REASONS = st.dictionaries(
+    st.sampled_from([name for names in STANDS_FOR.values() for name in names]),
+    st.sampled_from(["no counters", "not asked", "denied"]),
+)
+
+
+@given(REASONS, st.booleans())
+def test_a_reason_is_written_once_for_what_lacks_it_together(
+    reasons: dict[str, str], everything: bool
+) -> None:
+    if everything:
+        absent = [name for names in STANDS_FOR.values() for name in names]
+        reasons = dict.fromkeys(absent, "no counters") | reasons
+    reasons |= {"placement": "few looks", "metrics.rate": "not printed"}
+    read = record_in(line_of(run(unavailable=reasons)))
+    assert not isinstance(read, InvalidLine)
+    assert read["unavailable"] == reasons
+
+
+def test_a_record_that_lacks_all_of_a_group_has_one_reason_for_it() -> None:
+    record = run(unavailable=dict.fromkeys(STANDS_FOR["energy"], "no counters"))
+    assert json.loads(line_of(record))["unavailable"] == {"energy": "no counters"}
+    some = run(energy_pkg_j=5.0, unavailable={"energy_core_j": "no counters"})
+    assert json.loads(line_of(some))["unavailable"] == {"energy_core_j": "no counters"}
+
+
+def test_an_event_is_named_once_where_its_field_has_the_reason() -> None:
+    reasons = {"cycles": "cycles: denied", "counters.cycles": "cycles: denied"}
+    other = {"counters.power/energy-pkg/": "whole machine"}
+    written = json.loads(line_of(run(unavailable=reasons | other)))["unavailable"]
+    assert written == {"cycles": "cycles: denied"} | other
+
+
+PLACEMENTS: list[Any] = [{"verdict": 1}, {"threads": [{"cpu_s": "1"}]}, []]
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("name", "value"),
     [
-        b'{"schema":3,"crc32":"00000000"}\n',
-        b'{"schema":3,"crc32":"',
-        b'[1,"crc32":"b3d1c2a4"]\n',
-        b'\xff\xfe{"schema":3,"crc32":"00000000"}\n',
-        b"",
+        *[("user_s", number) for number in (-1.0, "1", True, math.nan, math.inf, 1e300, [1.0])],
+        *[("threads", count) for count in (0, -2, 2.5, "2", 2**53)],
+        *[("driver", text) for text in (1, ["intel_pstate"])],
+        *[("placement", placement) for placement in PLACEMENTS],
     ],
 )
-def test_what_only_looks_like_a_line_with_a_checksum_has_no_head(line: bytes) -> None:
-    assert head_of(line) is None
+def test_what_no_record_can_have_is_left_out_with_the_reason(name: str, value: object) -> None:
+    for line in (line_of(run(**{name: value})), sealed(json.dumps(run(**{name: value})).encode())):
+        read = record_in(line)
+        assert not isinstance(read, InvalidLine)
+        assert name not in read
+        assert read["unavailable"] == {
+            "energy_pkg_j": "no counters",
+            name: "what the record says is impossible",
+        }
 
 
-STATUSES = ["ok", "failed", "interrupted", "skipped", "baseline", "timeout", "?", 5, None, ["ok"]]
-RUNS = st.builds(
-    run,
-    case_id=st.sampled_from(["a", "b", 7]),
-    repetition=st.integers(0, 4) | st.sampled_from([None, "1", 10**30, True]),
-    warmup=st.booleans() | st.none(),
-    status=st.sampled_from(STATUSES),
-    elapsed_s=st.sampled_from([0.5, 2.0, 1, None, "1.0"]),
-    node_id=st.sampled_from(["n1", "n2"]),
-    mapping=st.sampled_from(["scheduler", "pcores-pin"]),
-    governor=st.just("current"),
-    temperature_reference_c=st.none() | st.just({"package 0": 41.0}),
-)
-
-
-def plain(record: dict[str, Any]) -> bytes:
-    """Return the line that an older version wrote."""
-    return json.dumps(record | {"schema": CHECKED_FROM - 1}, separators=(",", ":")).encode() + b"\n"
-
-
-def foreign(record: dict[str, Any]) -> bytes:
-    """Return the line as another program would write it again."""
-    return json.dumps(json.loads(line_of(record)) | {"status": "failed"}).encode() + b"\n"
-
-
-LINES = st.tuples(RUNS, st.sampled_from([line_of, line_of, plain, foreign])).map(
-    lambda drawn: drawn[1](drawn[0])
-)
-# What becomes of the line: all of it, a part, a bit flipped, zeros in the middle, or twice.
-DAMAGE = st.sampled_from(["none", "none", "none", "torn", "flipped", "zeros", "joined"])
-
-
-def damaged(line: bytes, how: str, at: int) -> bytes:
-    at %= len(line)
-    if how == "torn":
-        return line[:at]
-    if how == "flipped":
-        return line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :]
-    if how == "zeros":
-        return line[:at] + bytes(min(40, len(line) - 1 - at)) + line[at + 40 : -1] + b"\n"
-    return line[:-1] + line if how == "joined" else line
-
-
-@given(st.lists(st.lists(st.tuples(LINES, DAMAGE, st.integers(0, 2000)), max_size=6), max_size=4))
-def test_a_history_is_the_same_as_from_whole_records(
-    tmp_path_factory: pytest.TempPathFactory, shards: list[list[tuple[bytes, str, int]]]
-) -> None:
-    folder = tmp_path_factory.mktemp("results")
-    (folder / "records").mkdir()
-    for attempt, lines in enumerate(shards, 1):
-        path = folder / "records" / f"n{attempt % 2}-{attempt:04d}.jsonl"
-        path.write_bytes(b"".join(damaged(*line) for line in lines))
-    for pool in ("", "split-there"):
-        assert summary_of(folder, pool, heads=True) == summary_of(folder, pool, heads=False)
-
-
-def summary_of(folder: Path, pool: str, *, heads: bool) -> object:
-    """Return a summary of the records or the error, from their heads or their whole lines."""
-    with pytest.MonkeyPatch.context() as patch:
-        if not heads:
-            patch.setattr("runners.records.reader.head_of", lambda _: None)
-        try:
-            history = read_history(folder, STUDY, "same", "n1", pool)
-            made = read_completed(folder, STUDY.digest)
-        except UserError as error:
-            return str(error)
-    return (
-        *(set(history.done), history.times, history.skipped_cases),
-        *(history.temperature_reference_c, made),
-    )
-
-
-def test_only_runs_that_ended_are_told_by_their_heads(tmp_path: Path) -> None:
-    records = [run(), run(repetition=2, status="skipped"), run(repetition=3, status="baseline")]
-    (tmp_path / "n-0001.jsonl").write_bytes(b"".join(map(line_of, records)))
-    heads = list(read_records(tmp_path, heads=True))
-    assert set(heads[0]) == set(HEAD) & set(records[0])
-    assert heads[1:] == list(read_records(tmp_path))[1:]
-
-
-def test_a_head_of_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "n-0001.jsonl").write_bytes(line_of(run()) + line_of(run(schema=SCHEMA + 1)))
-    with pytest.raises(UserError, match=r"n-0001.jsonl:2: record schema"):
-        list(read_records(tmp_path, heads=True))
+def test_of_an_object_the_impossible_numbers_are_left_out() -> None:
+    read = record_in(line_of(run(freq_ghz={"P": 3.0, "E": -1.0, "LP": "2"})))
+    assert not isinstance(read, InvalidLine)
+    assert read["freq_ghz"] == {"P": 3.0}
+    assert read["unavailable"].keys() == {"energy_pkg_j", "freq_ghz", "freq_ghz.E", "freq_ghz.LP"}
 
 
 def test_attempts_are_read_by_their_number_beyond_9999_and_over_nodes(tmp_path: Path) -> None:
@@ -192,7 +173,7 @@ def test_attempts_are_read_by_their_number_beyond_9999_and_over_nodes(tmp_path: 
     for name in reversed(names):
         (tmp_path / f"{name}.jsonl").write_bytes(line_of(run(node_id=name)))
     assert [record["node_id"] for record in read_records(tmp_path)] == names
-    assert [part.path.stem for part in parts_of(tmp_path)] == names
+    assert [path.stem for path in shards_of(tmp_path)] == names
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o300])
@@ -221,7 +202,6 @@ def test_four_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> N
         (tmp_path / "n-0001.jsonl").write_bytes(line * records)
         tracemalloc.start()
         try:
-            assert sum(1 for _ in read_records(tmp_path, heads=True)) == records
             assert sum(1 for _ in read_records(tmp_path)) == records
             return tracemalloc.get_traced_memory()[1]
         finally:
@@ -237,13 +217,12 @@ def test_a_line_that_is_too_long_for_a_record_is_one_torn_line(tmp_path: Path) -
         long = b"x" * (LONGEST_LINE - 1) + end
         lines = (line_of(run()), long, line_of(run(repetition=3)))
         (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines))
-        for most_bytes in (1 << 20, None):
-            found = [line for part in parts_of(tmp_path, most_bytes) for line in read_part(part)]
-            assert [line["repetition"] if isinstance(line, dict) else line for line in found] == [
-                1,
-                TORN,
-                3,
-            ]
+        found = list(read_lines(tmp_path / "n-0001.jsonl"))
+        assert [line["repetition"] if isinstance(line, dict) else line for line in found] == [
+            1,
+            TORN,
+            3,
+        ]
 
 
 def test_no_byte_of_a_line_can_have_a_bit_flipped_so_that_a_study_is_not_continued(

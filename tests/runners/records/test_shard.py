@@ -12,20 +12,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from base.errors import StoppedError, StudyError, UserError
-from runners.records.reader import (
-    LONGEST_LINE,
-    Line,
-    Part,
-    parts_of,
-    read_part,
-    read_records,
-)
-from runners.records.shard import LATE, SCHEMA, Shard
-from runners.records.values import TORN, InvalidLine
+from runners.records.line import TORN, InvalidLine, line_of
+from runners.records.reader import LONGEST_LINE, Line, read_lines, read_records, shards_of
+from runners.records.record import SCHEMA
+from runners.records.shard import LATE, Shard
 from tests.support.limits import files_of_at_most
 from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.tools import missing
@@ -35,8 +27,8 @@ def record(**fields: object) -> dict[str, object]:
     return {"schema": SCHEMA, **fields}
 
 
-def lines_of(folder: Path, most_bytes: int | None = None) -> list[Line]:
-    return [line for part in parts_of(folder, most_bytes) for line in read_part(part)]
+def lines_of(folder: Path) -> list[Line]:
+    return [line for shard in shards_of(folder) for line in read_lines(shard)]
 
 
 def numbers(folder: Path) -> list[object]:
@@ -114,31 +106,16 @@ def test_a_shard_without_records_leaves_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_record_of_a_newer_schema_is_named_by_its_line_in_any_part(tmp_path: Path) -> None:
-    lines = '{"schema":1}\n\n{"schema":1}\n{"schema":99}\n'
-    (tmp_path / "n-0001.jsonl").write_text(lines)
-    for most_bytes in (1, 5, 30, None):
-        with pytest.raises(UserError, match=r"n-0001.jsonl:4: record schema 99"):
-            lines_of(tmp_path, most_bytes)
-
-
-@given(
-    lines=st.lists(st.sampled_from([b'{"schema":1,"n":1}', b"", b" ", b"torn", b"[]"]), max_size=8),
-    ends=st.booleans(),
-    most_bytes=st.integers(1, 60),
-)
-def test_parts_have_every_line_once_wherever_they_are_cut(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bool, most_bytes: int
-) -> None:
-    folder = tmp_path_factory.mktemp("parts")
-    (folder / "n-0001.jsonl").write_bytes(b"\n".join(lines) + (b"\n" if ends else b""))
-    (folder / "n-0002.jsonl").write_bytes(b'{"schema":1,"n":2}')
-    assert lines_of(folder, most_bytes) == lines_of(folder)
+def test_a_record_of_another_schema_is_named_by_its_line(tmp_path: Path) -> None:
+    good = line_of(record())
+    (tmp_path / "n-0001.jsonl").write_bytes(good + b"\n" + good + b'{"schema":99}\n')
+    with pytest.raises(UserError, match=r"n-0001.jsonl:4: record schema 99"):
+        lines_of(tmp_path)
 
 
 def test_not_a_number_is_never_written(tmp_path: Path, at_end: ExitStack) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        at_end.enter_context(closing(Shard(tmp_path, "n"))).append(record(elapsed_s=float("nan")))
+        at_end.enter_context(closing(Shard(tmp_path, "n"))).append(record(more=float("nan")))
 
 
 def little_room(kept: int) -> Callable[[int, bytes], int]:
@@ -255,7 +232,6 @@ def test_what_is_no_file_has_no_records(
 ) -> None:
     put(tmp_path / "n-0001.jsonl")
     assert lines_of(tmp_path) == []
-    assert list(read_part(Part(tmp_path / "n-0001.jsonl", 0, 0))) == []
     assert at_end.enter_context(closing(Shard(tmp_path, "n"))).attempt == 2
 
 
@@ -309,8 +285,8 @@ def test_a_file_in_place_of_the_folder_is_no_other_pinstudy(tmp_path: Path) -> N
     ],
 )
 def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: bytes) -> None:
-    lines = [b'{"schema":3,"number":1}\n', damage, b'{"schema":3,"number":3}\n']
-    (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines) + b'{"schema":3,"number":4}\n')
+    lines = [line_of(record(number=1)), damage, *(line_of(record(number=at)) for at in (3, 4))]
+    (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines))
     found = [line["number"] if isinstance(line, dict) else None for line in lines_of(tmp_path)]
     glued = not damage.endswith(b"\n")
     assert found == ([1, None, 4] if glued else [1, None, 3, 4])
@@ -319,25 +295,21 @@ def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: b
 def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "n-0001.jsonl"
     with path.open("wb") as stream:
-        stream.write(b'{"schema": 1, "case_id": "a"}\n[')
+        stream.write(line_of(record(case_id="a")) + b"[")
         for _ in range(48):
             stream.write(b" " * (1 << 20))
-        stream.write(b'\n{"schema": 1, "case_id": "b"}\n')
+        stream.write(b"\n" + line_of(record(case_id="b")))
     tracemalloc.start()
     cases = [record["case_id"] for record in read_records(tmp_path)]
-    of_parts = [line["case_id"] for line in lines_of(tmp_path, 5 << 20) if isinstance(line, dict)]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert cases == of_parts == ["a", "b"]
+    assert cases == ["a", "b"]
     # A piece, its text, and the piece before.
     assert peak < 3.3 * LONGEST_LINE
 
 
 def cases_or_problems(folder: Path) -> list[object]:
-    return [
-        line if isinstance(line, InvalidLine) else line["case_id"]
-        for line in lines_of(folder, 1 << 20)
-    ]
+    return [line if isinstance(line, InvalidLine) else line["case_id"] for line in lines_of(folder)]
 
 
 @pytest.mark.parametrize(
@@ -382,17 +354,16 @@ def bytes_read() -> int:
 
 
 @pytest.mark.parametrize("content", [b"\0", b"x"])
-def test_parts_of_a_line_without_end_read_it_twice_at_most(tmp_path: Path, content: bytes) -> None:
-    good = b'{"schema": 1, "case_id": "%b"}\n'
+def test_a_line_without_end_is_read_twice_at_most(tmp_path: Path, content: bytes) -> None:
     before = bytes_read()
     size = 0
     for torn_mib in (24, 48):
         path = tmp_path / f"n-{torn_mib:04d}.jsonl"
         with path.open("wb") as stream:
-            stream.write(good % b"a")
+            stream.write(line_of(record(case_id="a")))
             for _ in range(torn_mib):
                 stream.write(content * (1 << 20))
-            stream.write(b"\n" + good % b"b")
+            stream.write(b"\n" + line_of(record(case_id="b")))
         size += path.stat().st_size
     assert cases_or_problems(tmp_path) == ["a", TORN, "b"] * 2
     assert bytes_read() - before < 2 * size + 2 * LONGEST_LINE
@@ -401,7 +372,7 @@ def test_parts_of_a_line_without_end_read_it_twice_at_most(tmp_path: Path, conte
 def test_holes_of_a_file_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "n-0001.jsonl"
     with path.open("wb") as stream:
-        stream.write(b'{"schema": 1, "case_id": "a"}\n')
+        stream.write(line_of(record(case_id="a")))
         stream.truncate(1 << 40)
         try:
             stream.seek(os.lseek(stream.fileno(), 1 << 20, os.SEEK_DATA))
@@ -410,7 +381,7 @@ def test_holes_of_a_file_are_not_read(tmp_path: Path) -> None:
         else:
             missing("this file system does not tell where holes are")
         stream.seek(0, os.SEEK_END)
-        stream.write(b'\n{"schema": 1, "case_id": "b"}\n')
+        stream.write(b"\n" + line_of(record(case_id="b")))
     before = bytes_read()
     assert cases_or_problems(tmp_path) == ["a", TORN, "b"]
     assert bytes_read() - before < 4 * LONGEST_LINE

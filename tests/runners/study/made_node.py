@@ -14,8 +14,8 @@ from runners.measure.energy.source import no_energy
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
-from runners.records.race.state import Eliminated
-from runners.records.shard import SCHEMA
+from runners.records.race_state import Eliminated
+from runners.records.record import SCHEMA
 from runners.study.runner import NodeControl
 
 

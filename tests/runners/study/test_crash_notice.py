@@ -13,7 +13,9 @@ import pytest
 from base.errors import StoppedError, StudyError
 from base.text import one_line
 from runners.host.tree import Tree
-from runners.records.shard import SCHEMA, Shard
+from runners.records.line import line_of
+from runners.records.record import SCHEMA
+from runners.records.shard import Shard
 from runners.settings.journal import boot_id_of
 from runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
 from tests.support.limits import files_of_at_most, no_more_files
@@ -47,7 +49,7 @@ def killed(folder: Path) -> int:
     child = os.fork()
     if child == 0:
         shard = Shard(folder, NODE)
-        shard.append({"schema": 1})
+        shard.append({"schema": 5})
         with attempt_marker(shard.path, NODE, TREE):
             os._exit(9)
     _, status = os.waitpid(child, 0)
@@ -86,7 +88,8 @@ def test_a_killed_attempt_is_told_with_its_process_and_what_it_has_kept(tmp_path
     attempt(tmp_path)
     pid = killed(tmp_path)
     with (tmp_path / "n-0002.jsonl").open("ab") as shard:
-        shard.write(b'{"schema":3,"status":"ok","case_id":"a","repetition":1}\n{"schema":3,"sta')
+        run = {"schema": SCHEMA, "status": "ok", "case_id": "a", "repetition": 1}
+        shard.write(line_of(run) + b'{"schema":5,"sta')
     (line,) = told(tmp_path)
     assert line.startswith(f"attempt 2 (process {pid}, began 20")
     assert line.endswith(") was ended from outside here: 1 run of it kept, 1 torn line skipped")

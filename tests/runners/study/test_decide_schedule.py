@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from configs.repetitions import Decide, looks_of
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
-from runners.records.race.state import OVERHEAD_S
+from runners.records.race_state import OVERHEAD_S
 from runners.study.schedule import Listener, schedule_of
 from tests.runners.cases import PUBLISHED, case, study
 from tests.runners.study.attempts import World, minimum

@@ -74,12 +74,3 @@ def test_what_a_case_sets_itself_is_compared_when_it_is_in_force() -> None:
     assert settings.before_attempt(asked, now) == ""
     assert "EPP was 'performance'" in settings.before_run(asked, now)
     assert "ITMT was 'on', now 'off'" in settings.before_run(asked, now)
-
-
-@pytest.mark.parametrize(
-    "value", [7, [], {"a": 1}, {"a": {"pl1_w": 10**400}}, {"a": {"pl1_w": "x"}}]
-)
-def test_records_from_anybody_are_no_difference_where_they_say_nothing(value: object) -> None:
-    of_anybody = {"power_limits": value, "epp": 7, "max_khz": [], "governor_read": {}}
-    settings = earlier(of_anybody)
-    assert "PL" not in settings.before_attempt(AS_IT_IS, STATE)

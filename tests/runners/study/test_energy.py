@@ -26,7 +26,7 @@ from runners.node.node import Node, open_node
 from runners.plan.case import Case
 from runners.plan.command_line import build_launch
 from runners.plan.plan import Plan, make_plan
-from runners.records.race.state import OVERHEAD_S
+from runners.records.race_state import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import Shard
 from runners.study.history import read_history

@@ -9,7 +9,8 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.records.shard import SCHEMA, Shard
+from runners.records.record import SCHEMA
+from runners.records.shard import Shard
 from runners.study.history import History, read_history
 
 GOOD = {"case_id": "a", "status": "ok", "warmup": False, "repetition": 1, "elapsed_s": 2.5}

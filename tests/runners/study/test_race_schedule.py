@@ -17,7 +17,7 @@ from configs.repetitions import Race
 from runners.plan.case import SkippedCase
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
-from runners.records.race.state import Eliminated
+from runners.records.race_state import Eliminated
 from runners.study.history import History
 from runners.study.schedule import Listener, RaceSchedule, entrants_of, shuffled
 from tests.runners.cases import PUBLISHED, case, study

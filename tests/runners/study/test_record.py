@@ -17,8 +17,8 @@ from runners.plan.case import loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.disturbances import MORE_THREADS, disturbances
+from runners.records.line import line_of
 from runners.records.reader import read_records
-from runners.records.shard import line_of
 from runners.study.record import run_record
 from tests.runners import cases
 from tests.runners.study.made_node import origin_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from configs.repetitions import Race as Rule
 from runners.records.race.race import Race
-from runners.records.race.state import Key, RaceRun, RaceState
+from runners.records.race_state import Key, RaceRun, RaceState
 
 # What a block has in common: the machine's temperature, other users.
 BLOCK_NOISE = 0.003

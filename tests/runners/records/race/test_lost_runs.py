@@ -8,7 +8,7 @@ import pytest
 
 from configs.repetitions import Race as Rule
 from runners.records.race.race import Race
-from runners.records.race.state import RaceRun
+from runners.records.race_state import RaceRun
 from tests.runners.records.race.test_race import REFERENCE, Answer, out_of, run_race, steady
 
 PLACED = steady(ref=1.0, good=0.5, other=0.9)

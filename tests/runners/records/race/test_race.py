@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
 from runners.records.race.race import Race, most_runs, replay
-from runners.records.race.state import (
+from runners.records.race_state import (
     BY_COMPARISON,
     DECISIONS,
     WHYS,

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from configs.repetitions import Race
-from runners.records.race.state import RaceRun, race_fields, race_run
-from runners.records.shard import head_of, line_of
+from runners.records.race_state import RaceRun, race_fields, race_run
 
 # What is seen of a record without threads.
 UNKNOWN = {"placement": None, "requested": 0, "started": 0, "disturbed": False}
@@ -97,20 +96,17 @@ def test_a_first_run_elsewhere_is_the_cases_fault_and_of_later_ones_the_number_c
     )
 
 
-def test_what_was_seen_of_a_run_is_in_the_head_of_its_record() -> None:
+def test_what_was_seen_of_a_run_is_in_its_record() -> None:
     team = [{"process": 0}, {"process": 0}, {"process": 1}]
     record = GOOD | {
-        "schema": 3,
+        "schema": 5,
         "threads": 4,
         "placement": {"verdict": "unproved", "threads": team},
         "foreign_cpu_s": 5.0,
     }
     record |= race_fields(record, Race())
-    head = head_of(line_of(record))
-    assert head is not None
-    assert "placement" not in head
     seen = RaceRun(2.0, 2.0, placed="unproved", requested=4, started=2, disturbed=True)
-    assert race_run(head, Race()) == race_run(record, Race()) == seen
+    assert race_run(record, Race()) == seen
 
 
 @pytest.mark.parametrize(

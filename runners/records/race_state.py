@@ -14,7 +14,7 @@ from base.reading import number_or_nan
 from configs.repetitions import RACE_OF, Race
 from runners.records.disturbances import OWN, disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, observed_team, verdict_of
-from runners.records.values import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
+from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 # A case and its repetition, which counts from -1 downwards for the reference's warm-up runs.
 Key = tuple[str, int]
@@ -154,7 +154,7 @@ def race_fields(
     whether anything disturbed the run, and `took_s` if that is known.
     """
     team = observed_team(record)
-    seen = {
+    seen: dict[str, object] = {
         "placement": verdict_of(record),
         "requested": team.requested,
         "started": team.threads,

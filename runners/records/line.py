@@ -1,0 +1,219 @@
+"""A record and its line in a shard: encoded, decoded and checked.
+
+A line ends with a checksum of what stands before it: a digit that was changed since it was written
+is valid JSON of the right type. A line with an impossible status, case, repetition, warm-up flag or
+time is no record. Any other impossible value is removed, and `unavailable` gives the reason, as for
+what was not measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+from zlib import crc32
+
+import msgspec
+
+from runners.records.record import FIELDS, NAMES, SCHEMA, STANDS_FOR, Record
+from runners.records.status import RUN_STATUSES
+
+_CHECKSUM = re.compile(rb',"crc32":"([0-9a-f]{8})"}\n')
+_CHECKSUM_BYTES = len(b',"crc32":"01234567"}\n')
+# Without the value, which may differ in each of a thousand records.
+_WRONG = "what the record says is impossible"
+_TYPES = {field.name: field.type for field in FIELDS}
+
+
+@dataclass(frozen=True)
+class InvalidLine:
+    """A line of a shard that is no record; `why` is one of a few texts, which contain no values."""
+
+    why: str
+
+
+TORN = InvalidLine("cut off or damaged")
+ALTERED = InvalidLine("changed since they were written (their checksum is another)")
+
+
+class SchemaError(ValueError):
+    """The record has another schema than this pinstudy's."""
+
+    def __init__(self, schema: object) -> None:
+        self.schema = schema
+        super().__init__(f"record schema {schema!r}")
+
+
+def line_of(record: Mapping[str, Any]) -> bytes:
+    """Return a record's line. Of a value that no record can have it has the reason instead.
+
+    Raises ValueError for what JSON cannot hold, such as NaN, where no field is declared.
+    """
+    fields = without_impossible_values({"schema": SCHEMA} | dict(record))
+    if "unavailable" in fields:
+        fields["unavailable"] = _brief(fields)
+    if "counters" in fields:
+        fields["counters"] = [_brief_count(count) for count in fields["counters"]]
+    return sealed(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode())
+
+
+def sealed(record: bytes) -> bytes:
+    """Return the line of a record in JSON: with its checksum, and a line break."""
+    body = record.removesuffix(b"}")
+    return b'%b,"crc32":"%08x"}\n' % (body, crc32(body))
+
+
+def record_in(line: bytes) -> dict[str, Any] | InvalidLine:
+    """Return the record of a line, without what is impossible, or why the line is none.
+
+    Raises SchemaError for the record of another version.
+    """
+    try:
+        record = _json(line)
+    except (ValueError, RecursionError):
+        return TORN
+    if not isinstance(record, dict):
+        return TORN
+    # Before any of its fields is used, the schema included.
+    if (unchanged := _is_unchanged(line)) is False:
+        return ALTERED
+    schema = record.get("schema")
+    if type(schema) is not int or schema != SCHEMA:
+        raise SchemaError(schema)
+    if not unchanged:
+        return ALTERED
+    del record["crc32"]
+    if why := _invalid_reason(record):
+        return InvalidLine(why)
+    record = without_impossible_values(record)
+    if "unavailable" in record:
+        record["unavailable"] = _in_full(record)
+    return record
+
+
+def _json(line: bytes) -> Any:  # noqa: ANN401
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        # It takes numbers that are not finite, too, which cost a field and not the record.
+        return json.loads(line)
+
+
+def _is_unchanged(line: bytes) -> bool | None:
+    """Return whether a line's checksum agrees with its content; None without a checksum."""
+    # A line that lacks only its line break is whole.
+    line = line if line.endswith(b"\n") else line + b"\n"
+    body, end = line[:-_CHECKSUM_BYTES], line[-_CHECKSUM_BYTES:]
+    found = _CHECKSUM.fullmatch(end)
+    return None if found is None else found[1] == b"%08x" % crc32(body)
+
+
+def without_impossible_values(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record without the values that its declaration excludes, with the reasons."""
+    try:
+        msgspec.convert(record, Record)
+    except msgspec.ValidationError:
+        pass
+    else:
+        return record
+    kept, wrong = {}, []
+    for name, value in record.items():
+        possible, names = _possible(name, value, _TYPES.get(name, Any))
+        # Of reasons that are none nobody needs to know why.
+        wrong += names if name != "unavailable" else []
+        if not names or possible:
+            kept[name] = possible
+    recorded = kept.get("unavailable")
+    return kept | {"unavailable": (recorded or {}) | dict.fromkeys(sorted(wrong), _WRONG)}
+
+
+def _possible(name: str, value: object, declared: Any) -> tuple[Any, list[str]]:  # noqa: ANN401
+    """Return what is possible of a field's value, and the names of what is not.
+
+    Of an object from names to values only the impossible ones are left out.
+    """
+    if _is_of(value, declared):
+        return value, []
+    declared = getattr(declared, "__origin__", declared)
+    inner = next((kind for kind in get_args(declared) if get_origin(kind) is dict), None)
+    if not isinstance(value, dict) or inner is None:
+        return None, [name]
+    kind = get_args(inner)[1]
+    kept = {key: item for key, item in value.items() if _is_of(item, kind)}
+    return kept, [name, *(f"{name}.{key}" for key in value.keys() - kept.keys())]
+
+
+def _is_of(value: object, declared: Any) -> bool:  # noqa: ANN401
+    try:
+        msgspec.convert(value, declared)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
+def _invalid_reason(record: Mapping[str, Any]) -> str:
+    """Return why this is no record; empty when it is one.
+
+    Only runs must have a case and a repetition.
+    """
+    get = record.get
+    status = get("status")
+    if not isinstance(status, (str, type(None))):
+        return "with a status that is no word"
+    is_run = status in RUN_STATUSES
+    for name, why, is_needed in (
+        ("case_id", "without a case", is_run),
+        ("repetition", "with a repetition that is no number from 1", is_run),
+        ("warmup", "with a warmup that is neither true nor false", False),
+        ("elapsed_s", "with a time (elapsed_s) that no run can take", False),
+    ):
+        value = get(name)
+        if (value is None and is_needed) or value == "" or not _is_of(value, _TYPES[name]):
+            return why
+    return ""
+
+
+def _brief(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return a record's reasons, each once for the fields that a word stands for."""
+    reasons: dict[str, str] = dict(record["unavailable"])
+    for word, names in STANDS_FOR.items():
+        # What is absent without a reason would get one by the word.
+        if word in reasons or not all(name in reasons or name in record for name in names):
+            continue
+        shared = Counter(reasons[name] for name in names if name in reasons).most_common(1)
+        if shared and shared[0][1] > 1:
+            reasons = {
+                name: why
+                for name, why in reasons.items()
+                if name not in names or why != shared[0][0]
+            } | {word: shared[0][0]}
+    told = {why for name, why in reasons.items() if not name.startswith("counters.")}
+    # Of an event the field that counts it says as much.
+    return {
+        name: why
+        for name, why in reasons.items()
+        if not (name.startswith("counters.") and why in told)
+    }
+
+
+def _brief_count(count: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event's count without what most events have: all of the time, on no core kind."""
+    usual: dict[str, object] = {
+        "kinds": [],
+        "multiplexed": False,
+        "running_ns": count.get("enabled_ns"),
+    }
+    return {name: value for name, value in count.items() if usual.get(name, ()) != value}
+
+
+def _in_full(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return a record's reasons by the names of fields."""
+    reasons: dict[str, str] = dict(record["unavailable"])
+    for word, names in STANDS_FOR.items():
+        if word in reasons and word not in NAMES:
+            why = reasons.pop(word)
+            reasons = {name: why for name in names if name not in record} | reasons
+    return reasons
