@@ -123,9 +123,10 @@ test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest $(call workers,1,load) -m vm $(addprefix tests/pinstudy/study/test_vm.py::,$(VM_SMALL))
 
-schema: ## Write configs/schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
+schema: ## Write configs/schema.json, configs/record.schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
 	@.venv/bin/python -m tools.study_schema
+	@.venv/bin/python -m tools.record_schema
 	@.venv/bin/python -m tools.key_reference
 
 cards: ## Write the cards of the publications that come with pinstudy: cards/*.json
@@ -168,4 +169,4 @@ lock: ## Renew the lock files from pyproject.toml (needs uv)
 	@tools/lock.sh
 
 clean: ## Remove what set-up made; results/ stays
-	rm -rf build .venv configs/schema.json
+	rm -rf build .venv configs/schema.json configs/record.schema.json

@@ -1,0 +1,28 @@
+"""The JSON schema of a record, for those who read records with programs of their own.
+
+`python -m tools.record_schema [FILE]` writes it, by default beside that of studies.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from msgspec.json import schema
+
+from base.files import write_atomically
+from configs.library import CONFIGS
+from runners.records.record import Record
+
+SCHEMA = CONFIGS / "record.schema.json"
+
+
+def write_schema(path: Path = SCHEMA) -> None:
+    """Write the JSON Schema (draft 2020-12) of a line of a shard."""
+    text = json.dumps(schema(Record), indent=1, ensure_ascii=False)
+    write_atomically(path, f"{text}\n".encode())
+
+
+if __name__ == "__main__":
+    write_schema(*map(Path, sys.argv[1:]))
