@@ -47,8 +47,11 @@ RESOLUTION_S = 0.02
 def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Return which of DISTURBANCES a record shows; a value that it lacks shows none."""
     get = record.get
-    throttle = get("throttle") or {}
-    found = [word for word, names in _COUNTERS.items() if any(throttle.get(name) for name in names)]
+    throttle = get("throttle")
+    found = []
+    # Most runs are quiet, and many are read.
+    if throttle and any(throttle.values()):
+        found += [word for word, names in _COUNTERS.items() if any(map(throttle.get, names))]
     if get("quota_throttled_s"):
         found.append(BY_QUOTA)
     if get("power_limit_note"):
@@ -64,14 +67,16 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
 def _by_program(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the program itself does: marks of regions, and more threads than asked for."""
     get = record.get
+    at_work = (get("placement") or {}).get("at_work")
+    if at_work and at_work > (get("threads") or math.inf):
+        yield MORE_THREADS
+    if not (get("mark_s") or get("region_marks")):
+        return
     least_s = MARK_SHARE * (get("elapsed_s") or math.inf)
     if number_or_nan(get("mark_s")) * number_or_nan(get("executions")) > least_s:
         yield TOO_SHORT
     if number_or_nan((get("region_marks") or {}).get("cost_s")) > least_s:
         yield MARKED
-    at_work = (get("placement") or {}).get("at_work")
-    if at_work and at_work > (get("threads") or math.inf):
-        yield MORE_THREADS
 
 
 def _is_much(seconds: float, record: Mapping[str, Any]) -> bool:

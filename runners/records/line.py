@@ -72,11 +72,15 @@ def record_in(line: bytes) -> dict[str, Any] | InvalidLine:
     Raises SchemaError for the record of another version.
     """
     try:
-        record = _json(line)
+        record: Any = _json(line)
     except (ValueError, RecursionError):
         return TORN
     if not isinstance(record, dict):
         return TORN
+    return _checked(record, line)
+
+
+def _checked(record: dict[str, Any], line: bytes) -> dict[str, Any] | InvalidLine:
     # Before any of its fields is used, the schema included.
     if (unchanged := _is_unchanged(line)) is False:
         return ALTERED
@@ -86,9 +90,12 @@ def record_in(line: bytes) -> dict[str, Any] | InvalidLine:
     if not unchanged:
         return ALTERED
     del record["crc32"]
-    if why := _invalid_reason(record):
+    if not _is_of(record, Record):
+        if why := _impossible_reason(record):
+            return InvalidLine(why)
+        record = _without_impossible_values(record)
+    if why := _missing_reason(record):
         return InvalidLine(why)
-    record = without_impossible_values(record)
     if "unavailable" in record:
         record["unavailable"] = _in_full(record)
     return record
@@ -113,12 +120,10 @@ def _is_unchanged(line: bytes) -> bool | None:
 
 def without_impossible_values(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record without the values that its declaration excludes, with the reasons."""
-    try:
-        msgspec.convert(record, Record)
-    except msgspec.ValidationError:
-        pass
-    else:
-        return record
+    return record if _is_of(record, Record) else _without_impossible_values(record)
+
+
+def _without_impossible_values(record: dict[str, Any]) -> dict[str, Any]:
     kept, wrong = {}, []
     for name, value in record.items():
         possible, names = _possible(name, value, _TYPES.get(name, Any))
@@ -154,26 +159,29 @@ def _is_of(value: object, declared: Any) -> bool:  # noqa: ANN401
     return True
 
 
-def _invalid_reason(record: Mapping[str, Any]) -> str:
-    """Return why this is no record; empty when it is one.
+# Values without which nothing is known of a run, and what a line is called where one cannot be.
+_NEEDED = {"case_id": "without a case", "repetition": "with a repetition that is no number from 1"}
+_IMPOSSIBLE = {
+    "status": "with a status that is no word",
+    **_NEEDED,
+    "warmup": "with a warmup that is neither true nor false",
+    "elapsed_s": "with a time (elapsed_s) that no run can take",
+}
 
-    Only runs must have a case and a repetition.
-    """
-    get = record.get
-    status = get("status")
-    if not isinstance(status, (str, type(None))):
-        return "with a status that is no word"
-    is_run = status in RUN_STATUSES
-    for name, why, is_needed in (
-        ("case_id", "without a case", is_run),
-        ("repetition", "with a repetition that is no number from 1", is_run),
-        ("warmup", "with a warmup that is neither true nor false", False),
-        ("elapsed_s", "with a time (elapsed_s) that no run can take", False),
-    ):
-        value = get(name)
-        if (value is None and is_needed) or value == "" or not _is_of(value, _TYPES[name]):
-            return why
-    return ""
+
+def _impossible_reason(record: Mapping[str, Any]) -> str:
+    """Return why a record with an impossible value is none; empty when it is one all the same."""
+    wrong = (why for name, why in _IMPOSSIBLE.items() if not _is_of(record.get(name), _TYPES[name]))
+    return next(wrong, "")
+
+
+def _missing_reason(record: Mapping[str, Any]) -> str:
+    """Return what a run lacks to be one; empty when it lacks nothing, and for what is no run."""
+    if record.get("case_id") == "":
+        return _NEEDED["case_id"]
+    if record.get("status") not in RUN_STATUSES:
+        return ""
+    return next((why for name, why in _NEEDED.items() if record.get(name) is None), "")
 
 
 def _brief(record: Mapping[str, Any]) -> dict[str, str]:
