@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Unavailable
@@ -291,14 +290,21 @@ def test_any_output_of_perf_is_survived(text: str) -> None:
     assert ("energy_by_kind_j" in reading.fields) != ("energy_by_kind_j" in reading.unavailable)
 
 
-@settings(max_examples=30)
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree for many examples, each of which puts back the file that it spoils."""
+    return zen(tmp_path_factory.mktemp("shared"))
+
+
 @given(st.sampled_from(("events/energy-core", "cpumask")), st.binary(max_size=30) | st.none())
-def test_any_content_of_the_files_is_survived(name: str, data: bytes | None) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        root = zen(Path(folder))
-        path = root / PMU / name
-        path.unlink() if data is None else path.write_bytes(data)
-        found = counters(root)
+def test_any_content_of_the_files_is_survived(shared: Path, name: str, data: bytes | None) -> None:
+    path = shared / PMU / name
+    content = path.read_bytes()
+    path.unlink() if data is None else path.write_bytes(data)
+    try:
+        found = counters(shared)
+    finally:
+        path.write_bytes(content)
     if isinstance(found, CoreCounters):
         assert found.event == "power_core/energy-core/"
         counted = [cpu for cpus in found.cpus.values() for cpu in cpus]
