@@ -13,14 +13,20 @@ from msgspec.json import schema
 
 from base.files import write_atomically
 from configs.library import CONFIGS
-from runners.records.record import Record
+from runners.records.record import Placement, Record
+from tools.study_schema import meanings
 
 SCHEMA = CONFIGS / "record.schema.json"
 
 
 def write_schema(path: Path = SCHEMA) -> None:
     """Write the JSON Schema (draft 2020-12) of a line of a shard."""
-    text = json.dumps(schema(Record), indent=1, ensure_ascii=False)
+    described = schema(Record)
+    for table in (Record, Placement):
+        properties = described["$defs"][table.__name__]["properties"]
+        for name, meaning in meanings(table).items():
+            properties[name]["description"] = meaning.text
+    text = json.dumps(described, indent=1, ensure_ascii=False)
     write_atomically(path, f"{text}\n".encode())
 
 

@@ -79,7 +79,18 @@ class Meaning(NamedTuple):
 
 
 def meanings(table: type) -> dict[str, Meaning]:
-    """Return what the keys of a table mean, by field: the texts below the fields in its source."""
+    """Return what the keys of a table mean, by field: the texts below the fields in its source.
+
+    The fields of the tables that it goes on from come first.
+    """
+    texts: dict[str, Meaning] = {}
+    for base in reversed(table.__mro__):
+        if base.__module__ == table.__module__:
+            texts |= _own_meanings(base)
+    return texts
+
+
+def _own_meanings(table: type) -> dict[str, Meaning]:
     [declared] = ast.parse(getsource(table)).body
     assert isinstance(declared, ast.ClassDef)
     texts = {}
