@@ -100,7 +100,7 @@ def read_lines(shard: Path) -> Iterator[Line]:
     except SchemaError as error:
         raise UserError(
             f"{_shown(shard)}:{number}: record schema {repr(error.schema)[:_MAX_SHOWN]}; this "
-            f"pinstudy reads schema {SCHEMA}: use the pinstudy that wrote it"
+            f"pinstudy reads schema {SCHEMA}: use the pinstudy that wrote it, or another folder"
         ) from None
 
 
