@@ -152,6 +152,7 @@ vnode_arm_image() {
         ! lacks "$need" || { say "goes on without the arm64 virtual node: it needs $need" && return; }
     done
     arm_tree || return 0
+    arm_packages
     compile_preset arm64 "$arm/gcc" all -DPINSTUDY_MARCH=armv8-a "-DPINSTUDY_BIN_DIR=$root/$arm/bin" -DPINSTUDY_TESTS=OFF
     key=$(image_key vnode/guest/start-arm.sh "$stamps/vnode-arm-tree")
     is_current "$stamps/vnode-arm-image" "$key" && return
@@ -162,6 +163,24 @@ vnode_arm_image() {
     initramfs "$arm/tree" "$arm" "$(find "$arm"/tree/bin/busybox "$arm"/tree/usr/bin/busybox 2>/dev/null | head -n 1)" \
         cpufreq_powersave cpufreq_dt
     stamp "$stamps/vnode-arm-image" "$key"
+}
+
+# arm_packages: msgspec for the guest's Python; what else pinstudy needs there has no compiled part, and comes
+# from the checkout's environment.
+arm_packages() {
+    local key locked python version
+    locked=$(sed -n '/^msgspec==/,/[^\\]$/p' requirements.txt)
+    python=$(find "$arm"/tree/usr/bin -name 'python3.[0-9]*' -printf '%f\n' | head -n 1)
+    version=${python#python}
+    key=$(digest <<<"$version $locked")
+    is_current "$stamps/vnode-arm-packages" "$key" && [ -d "$arm/python" ] && return
+    rm -rf "$arm/python"
+    printf '%s\n' "$locked" >"$arm/requirements.txt"
+    logged "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --no-deps \
+        --only-binary=:all: --platform manylinux2014_aarch64 --python-version "$version" \
+        --target "$arm/python" -r "$arm/requirements.txt" ||
+        fail "cannot install msgspec for the arm64 virtual node (is the package index reachable?):" see-log
+    stamp "$stamps/vnode-arm-packages" "$key"
 }
 
 # arm_tree: the kernel and the userland, unpacked, by an apt with lists, state and cache of its own: this

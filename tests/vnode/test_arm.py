@@ -31,8 +31,9 @@ from vnode.node import KEPT, Ended, VirtualNode
 pytestmark = pytest.mark.vnode
 
 CPUFREQ = "/sys/devices/system/cpu/cpufreq"
-# The pure-Python packages of this host's environment serve that architecture's Python as well.
-PYTHON = {"PYTHONPATH": f"{ROOT}:{sysconfig.get_path('purelib')}"}
+# The pure-Python packages of this host's environment serve that architecture's Python as well; modules with a
+# compiled part come first, from a folder of their own.
+PYTHON = {"PYTHONPATH": f"{ROOT}:{ROOT}/build/vnode-arm/python:{sysconfig.get_path('purelib')}"}
 COMMAND = ("python3", "-m", "pinstudy")
 _AS_AFTER_A_BOOT = f"""
 rm -rf {KEPT}/[!l]*
