@@ -31,8 +31,8 @@ from vnode.node import KEPT, Ended, VirtualNode
 pytestmark = pytest.mark.vnode
 
 CPUFREQ = "/sys/devices/system/cpu/cpufreq"
-# The pure-Python packages of this host's environment serve that architecture's Python as well; modules with a
-# compiled part come first, from a folder of their own.
+# Pure-Python packages of this host's environment serve that architecture's Python as well; those
+# with a compiled part come first, from a folder of their own.
 PYTHON = {"PYTHONPATH": f"{ROOT}:{ROOT}/build/vnode-arm/python:{sysconfig.get_path('purelib')}"}
 COMMAND = ("python3", "-m", "pinstudy")
 _AS_AFTER_A_BOOT = f"""
@@ -223,9 +223,9 @@ def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
     tables = read_on_host(cases.packed, tmp_path, "tables")
 
     assert "numbers of a virtual node's model, not of hardware" in tables
-    # A row's number, mapping, governor, count, time; one run has no deviation; frequency, which is
-    # absent where the host stalled an emulated CPU.
-    row = r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) +1 +\d+\.\d+ +n/a \(a\) +(?:\d\.\d+|n/a \(\w\)) "
+    # A row's number, mapping, governor, count, lost, time; one run has no deviation; frequency, which
+    # is absent where the host stalled an emulated CPU.
+    row = r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) +1 +[01] +\d+\.\d+ +n/a \(a\) +(?:\d\.\d+|n/a \(\w\)) "
     rows = re.findall(row, tables, re.MULTILINE)
     mappings = ("scheduler", "pcores-pin", "ecores-pin")
     assert rows == [
