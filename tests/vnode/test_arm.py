@@ -223,9 +223,12 @@ def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
     tables = read_on_host(cases.packed, tmp_path, "tables")
 
     assert "numbers of a virtual node's model, not of hardware" in tables
-    # A row's number, mapping, governor, count, lost, time; one run has no deviation; frequency, which
-    # is absent where the host stalled an emulated CPU.
-    row = r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) +1 +[01] +\d+\.\d+ +n/a \(a\) +(?:\d\.\d+|n/a \(\w\)) "
+    # A row's number, mapping, governor; count, lost, time; one run has no deviation; frequency,
+    # which is absent where the host stalled an emulated CPU.
+    row = (
+        r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) "
+        r"+1 +[01] +\d+\.\d+ +n/a \(a\) +(?:\d\.\d+|n/a \(\w\)) "
+    )
     rows = re.findall(row, tables, re.MULTILINE)
     mappings = ("scheduler", "pcores-pin", "ecores-pin")
     assert rows == [
