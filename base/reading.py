@@ -62,9 +62,3 @@ def table_in(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a table inside another; an empty one for what is none."""
     value = values.get(name)
     return value if isinstance(value, dict) else {}
-
-
-def tables_in(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the tables of a list inside a table; nothing for what is none."""
-    value = values.get(name)
-    return [of for of in value if isinstance(of, dict)] if isinstance(value, list) else []

@@ -18,6 +18,7 @@ from zlib import crc32
 
 import msgspec
 
+from base.decoding import plain_type
 from runners.records.record import FIELDS, NAMES, SCHEMA, STANDS_FOR, Record
 from runners.records.status import RUN_STATUSES
 
@@ -142,11 +143,10 @@ def _possible(name: str, value: object, declared: Any) -> tuple[Any, list[str]]:
     """
     if _is_of(value, declared):
         return value, []
-    declared = getattr(declared, "__origin__", declared)
-    inner = next((kind for kind in get_args(declared) if get_origin(kind) is dict), None)
-    if not isinstance(value, dict) or inner is None:
+    plain, _ = plain_type(declared)
+    if not isinstance(value, dict) or get_origin(plain) is not dict:
         return None, [name]
-    kind = get_args(inner)[1]
+    kind = get_args(plain)[1]
     kept = {key: item for key, item in value.items() if _is_of(item, kind)}
     return kept, [name, *(f"{name}.{key}" for key in value.keys() - kept.keys())]
 

@@ -172,7 +172,7 @@ def race_fields(
 
 
 def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
-    """Return a run as a race sees it; only reasons need more than the record's head.
+    """Return a run as a race sees it.
 
     In a race for time, a first run that reached its time limit took much longer than others.
     """

@@ -13,9 +13,9 @@ from math import ulp
 from typing import Annotated, Any, get_type_hints
 
 from msgspec import Meta, Struct
-from msgspec.inspect import FloatType, IntType, Metadata, StructType, UnionType, type_info
 from msgspec.structs import fields
 
+from base.decoding import plain_type
 from base.units import HIGHEST_C, LOWEST_C, MAX_DURATION_S
 
 # The version of the format. A reader refuses every other one: nobody can tell there what its fields
@@ -592,12 +592,9 @@ def names_by_group() -> dict[str, list[str]]:
 
 def largest_numbers() -> dict[str, float]:
     """Return the largest possible number of each field that holds one number."""
-    largest = {}
-    declared = type_info(Record)
-    assert isinstance(declared, StructType)
-    for field in declared.fields:
-        kind = field.type.type if isinstance(field.type, Metadata) else field.type
-        for option in kind.types if isinstance(kind, UnionType) else (kind,):
-            if isinstance(option, (FloatType, IntType)) and option.le is not None:
-                largest[field.name] = float(option.le)
-    return largest
+    types = {field.name: plain_type(field.type) for field in FIELDS}
+    return {
+        name: float(bounds[-1].le)
+        for name, (plain, bounds) in types.items()
+        if plain in (int, float) and bounds and bounds[-1].le is not None
+    }
