@@ -47,10 +47,11 @@ def files_beside_records(node: VirtualNode) -> dict[str, str]:
     return {name: node.shell(f"cat {FOLDER}/{name}") for name in names.split()}
 
 
-def test_after_a_power_cut_the_study_goes_on_with_the_settings_of_the_boot(
+def test_after_a_power_cut_the_study_goes_on_when_the_settings_are_as_they_were(
     node: VirtualNode,
 ) -> None:
     vary_settings(node)
+    varied = settings(node)
     start_study(node, NAME)
     until(node, lambda: len(records(node, NAME)) >= 3)
     # The last record may have been read before its fsync ended.
@@ -60,13 +61,22 @@ def test_after_a_power_cut_the_study_goes_on_with_the_settings_of_the_boot(
     node.boot()
     boot_settings = settings(node)
     assert journal_exists(node)
+    refused = pinstudy(node, *study(NAME))
+
+    lines = [line for line in refused.errors.splitlines() if line.startswith("pinstudy:")]
+    assert any("the node was rebooted" in line and "nothing was put back" in line for line in lines)
+    assert settings(node) == boot_settings
+    assert not journal_exists(node)
+    # The frequency limits are not those of the runs before the cut, so none is added to them.
+    assert refused.status == 2, refused
+    assert "settings are not those of the runs there: highest frequency" in lines[-1]
+
+    vary_settings(node)
     with without_pandas(node):
         ended = pinstudy(node, *study(NAME))
 
     assert ended.status == 0, ended
-    lines = [line for line in ended.errors.splitlines() if line.startswith("pinstudy:")]
-    assert any("the node was rebooted" in line and "nothing was put back" in line for line in lines)
-    assert settings(node) == boot_settings
+    assert settings(node) == varied
     assert not journal_exists(node)
     runs = records(node, NAME)
     assert all(run in runs for run in durable)
